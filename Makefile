@@ -49,8 +49,9 @@ quickstart: venv
 	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) --slice objects \
 	  --title "Scenes: base, SFT and DAPO with PoSh" $(STRICT)
 
-# Side by side, each with one thread: the launched ranks of some tests need the other cores.
-SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Side by side, each with one thread. One more than there are cores: some tests wait for processes that they start.
+WORKERS := $(shell $(PYTHON) -c 'import os; print(min(4, os.cpu_count() + 1))')
+SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: venv
 	$(SIDE_BY_SIDE) --ignore tests/experiments

@@ -120,7 +120,7 @@ def test_the_wheel_is_one_package_of_about_22_000_lines(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"spanreward"}
     assert not [name for name in names if "experiments" in name or "scenes" in name]
     assert len(code) > 200
-    assert lines <= 22_200  # what comes in pays for itself by what goes out
+    assert lines <= 22_000  # what comes in pays for itself by what goes out
 
 
 def test_everything_public_is_imported(install: Path | None, project: Path) -> None:

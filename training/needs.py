@@ -3,7 +3,7 @@
 from importlib.metadata import version
 from traceback import walk_tb
 
-EXTRA = ("accelerate", "datasets", "matplotlib", "pandas", "peft", "trl")  # what the extra train installs
+EXTRA = ("accelerate", "datasets", "pandas", "peft", "trl")  # what the extra train installs
 TRL = ">=1.16,<2"  # as in pyproject.toml
 
 

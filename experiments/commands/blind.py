@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import estimate
 from spanreward.training.commands.main import write_json
-from spanreward.training.evaluation.page.tables import table_with
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Measure span credit on Scenes, where the truth is known (docs/evidence/credit.md).
 
     python -m experiments credit panel --base BASE --level 2 --judges match    # how right the spans are
-    python -m experiments credit run --base BASE --level 2 --rule add_centred --coefficient 0.5 --seeds 0 1 2 3 4
+    python -m experiments credit run --base BASE --level 2 --coefficient 0.5 --seeds 0 1 2 3 4
     python -m experiments credit table --json outputs/credit/table.json     # of all runs
     python -m experiments credit curve --tables outputs/credit/table.json --panels outputs/credit/panel-level2-BASE.json
 
@@ -23,7 +23,6 @@ def main() -> None:
     run = commands.add_parser("run", help="train what has no file yet")
     of_policy(run)
     run.add_argument("--reward", default="truth", help="truth (the default), or posh: and a judge, such as posh:match")
-    run.add_argument("--rule", default="add_centred", help="how spans change advantages (default add_centred)")
     run.add_argument("--coefficient", type=float, default=0.0, help="span_coef; 0 (the default) is the scalar alone")
     run.add_argument("--flipped", type=float, default=0.0, help="share of the truth's claims called what they are not")
     run.add_argument("--permuted", action="store_true", help="deal the truth's credits out anew in each group")
@@ -68,12 +67,9 @@ def of_policy(parser: argparse.ArgumentParser) -> None:
 def train_missing(arguments: argparse.Namespace) -> None:
     from experiments.span_credit.arm import Arm
     from experiments.span_credit.experiment import experiment_reward, train_arm
-    from spanreward.training.grpo.span_rules import SPAN_RULES
     from spanreward.training.run_folder import write_whole
 
-    if arguments.rule not in SPAN_RULES:
-        sys.exit(f"credit: there is no rule {arguments.rule!r}: choose from {', '.join(SPAN_RULES)}.")
-    arm = Arm(arguments.rule, arguments.coefficient, arguments.flipped, arguments.permuted)
+    arm = Arm(arguments.coefficient, arguments.flipped, arguments.permuted)
     try:
         experiment_reward(arguments.reward, {}, arm)
     except ValueError as error:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
+from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
     from experiments.labels.judgments import Judgment

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spanreward.rewards.comparison.ratings import Pair, players_of
+from spanreward.rewards.comparison.ratings import Pair
 
 
 def median_elo(
@@ -20,7 +20,8 @@ def median_elo(
     without a player is left out of that player's median. The defaults are those of PoSh's published code for CapArena,
     and so are the drawn pairs (numpy's older generator).
     """
-    players = players_of(pairs)
+    names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
+    players = {name: number for number, name in enumerate(names)}
     if not players:
         return {}
     one, other = np.array([(players[pair.one], players[pair.other]) for pair in pairs]).T

@@ -27,13 +27,13 @@ from experiments.labels.column_map import load_map
 from experiments.labels.tables import TABLES
 from experiments.reproduce.figures import measured_by
 from experiments.reproduce.steps import REPRODUCTIONS, Step
+from experiments.tables import table_with
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.training.commands.main import write_json
 from spanreward.training.commands.metric_options import add_judge_options, read_option
-from spanreward.training.evaluation.page.tables import table_with
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}

@@ -23,7 +23,6 @@ from experiments.span_credit.report import RESAMPLES
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.training.evaluation.statistics.span_reliability import COEFFICIENT, ENOUGH
 
-RULE = "add_centred"
 PER_RUN = {"sampled": "sampled_difference_per_run", "greedy": "difference_per_run"}  # names in a table
 FAMILIES = {  # of sources of spans, by how their names begin: what the picture calls them, and their colour
     "truth": ("the truth's, some flipped or dealt out anew", "#3566a8"),
@@ -55,7 +54,7 @@ def points_of(
                 gain = {name: with_interval(of_runs) for name, of_runs in gains[reward, panel["level"], arm].items()}
                 points[source, panel["level"]] = {"spans": source, "level": panel["level"], "r": r} | gain
     if not points:
-        raise ValueError(f"no run of {RULE}-{COEFFICIENT} has spans that a panel of its level measured")
+        raise ValueError(f"no run of add_centred-{COEFFICIENT} has spans that a panel of its level measured")
     return sorted(points.values(), key=lambda point: -point["r"]["r"])
 
 
@@ -63,7 +62,7 @@ def trained_with(source: str) -> tuple[str, str]:
     """The reward, and the name of the arm, that train with this source of a panel."""
     flipped = re.fullmatch(r"truth, (\d+)% flipped", source)
     share = int(flipped[1]) / 100 if flipped else 0.0
-    arm = Arm(RULE, COEFFICIENT, share, permuted=source == "truth, permuted")
+    arm = Arm(COEFFICIENT, share, permuted=source == "truth, permuted")
     return source.partition(",")[0], arm.name
 
 
@@ -77,7 +76,7 @@ def draw_points(points: Sequence[Mapping[str, Any]], path: Path) -> None:
     figure, axes = plt.subplots(1, len(PER_RUN), figsize=(11, 4.4), sharey=True)
     for axis, measure in zip(axes, PER_RUN, strict=True):
         draw_measure(axis, points, measure)
-    axes[0].set_ylabel(f"{RULE} {COEFFICIENT} less scalar")
+    axes[0].set_ylabel(f"add_centred {COEFFICIENT} less scalar")
     axes[0].legend(fontsize=8, frameon=False, loc="lower right")
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Does span credit teach faster than the scalar alone? One run of one arm, on Scenes, measured by the referee.
 
-    run = train_arm(Arm("add_centred", 0.5), "truth", base="outputs/credit/base2", level=2, seed=0, steps=30,
+    run = train_arm(Arm(0.5), "truth", base="outputs/credit/base2", level=2, seed=0, steps=30,
                     learning_rate=2e-4, evaluate_every=5, prompts=256)
     run["evaluations"][-1]["f1"]                 # truth F1 of each held-out prompt, greedy
     run["steps"][-1]["truth_f1"]                 # of what was sampled in this step, on pictures not seen before
@@ -156,7 +156,6 @@ def train_arm(
         model=model,
         args=SpanGRPOConfig(
             output_dir=folder,
-            span_rule=arm.span_rule,
             span_coef=arm.span_coef,
             seed=seed,
             max_steps=steps,

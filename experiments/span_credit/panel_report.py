@@ -25,13 +25,15 @@ from experiments.span_credit.panel import (
     score_agreement,
     token_advantages,
 )
+from experiments.span_credit.withhold import withhold
 from spanreward.rewards import PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.statistics.span_reliability import Labelled, reliability
-from spanreward.training.grpo.span_rules import SPAN_RULES, add_centred
+from spanreward.training.grpo.span_rules import add_centred
 
 COEFFICIENTS = (0.1, 0.25, 0.5, 1.0)
+RULES = {"add_centred": add_centred, "withhold": withhold}
 
 
 def write_up(panel: Panel, judges: Sequence[str], flipped: Sequence[float]) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def labelled(judged: JudgedPanel, panel: Panel) -> list[Labelled]:
 def rule_figures(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, Any]:
     """`alignment` of the scalar and of every rule with every coefficient."""
     advantages = {"scalar": token_advantages(judged, panel, add_centred, 0.0)}
-    for name, rule in SPAN_RULES.items():
+    for name, rule in RULES.items():
         for coefficient in COEFFICIENTS:
             advantages[f"{name} {coefficient:g}"] = token_advantages(judged, panel, rule, coefficient)
     return alignment(advantages, panel, truth.scores)

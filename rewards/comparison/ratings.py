@@ -3,15 +3,17 @@
     pairs = [Pair("dapo", "sft", 1), Pair("sft", "base", 0)]
     bradley_terry(pairs)              # {"dapo": .66, "sft": .42, "base": .46}: the chance to beat an average player
 
-Bradley-Terry comes from evalica, which gives all players the same strength, without a warning, where one of them
-always wins. So each player here also has half a draw with an imaginary average player. It keeps strengths finite and
-connects players that never met.
+Where a player always wins, the most likely strengths are infinite. So each player also has half a draw with an
+imaginary average player. It keeps strengths finite and connects players that never met.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LIMIT = 10_000  # iterations
+import numpy as np
+from scipy.special import expit
+
+LIMIT, LONGEST = 1000, 2.0  # steps, and the longest one in log odds
 TOLERANCE = 1e-9
 PRIOR = 0.5  # weight of that draw: it pulls a player of few pairs to one half and hardly moves one of many
 
@@ -35,28 +37,23 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
     Strength is s = chance / (1 - chance): one player beats another with s / (s + t). Raises RuntimeError where no
     solution was found.
     """
-    from evalica import Winner, bradley_terry  # pandas comes with it, which takes a second
-
-    players = players_of(pairs)
-    if not players:
-        return {}
-    average = len(players)
-    winners = {1: Winner.X, 0: Winner.Draw, -1: Winner.Y}
-    result = bradley_terry(
-        [players[pair.one] for pair in pairs] + list(players.values()),
-        [players[pair.other] for pair in pairs] + [average] * len(players),
-        [winners[pair.outcome] for pair in pairs] + [Winner.Draw] * len(players),
-        weights=[1.0] * len(pairs) + [PRIOR] * len(players),
-        tolerance=TOLERANCE,
-        limit=LIMIT,
-    )
-    if result.iterations >= LIMIT:
-        raise RuntimeError(f"Bradley-Terry found no strengths for {len(players)} players in {LIMIT} iterations")
-    strengths = result.scores.to_dict()
-    return {name: strengths[place] / (strengths[place] + strengths[average]) for name, place in players.items()}
-
-
-def players_of(pairs: Sequence[Pair]) -> dict[str, int]:
-    """Numbers in order of appearance."""
     names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
-    return {name: number for number, name in enumerate(names)}
+    players = {name: number for number, name in enumerate(names)}
+    average = len(players)
+    won = np.zeros((average + 1, average + 1))
+    won[average, :average] = won[:average, average] = PRIOR / 2
+    for pair in pairs:
+        one, other = players[pair.one], players[pair.other]
+        won[one, other] += (1 + pair.outcome) / 2
+        won[other, one] += (1 - pair.outcome) / 2
+    met, strengths = won + won.T, np.zeros(average + 1)  # strengths as logarithms, the average player's is 0
+    for _ in range(LIMIT):  # Newton's method: the likelihood has one maximum
+        chances = expit(strengths[:, None] - strengths)
+        curvature = met * chances * (1 - chances)
+        hessian, gradient = np.diag(curvature.sum(axis=1)) - curvature, (won - met * chances).sum(axis=1)
+        step = np.linalg.solve(hessian[:-1, :-1], gradient[:-1])
+        size = np.abs(step).max(initial=0.0)
+        strengths[:-1] += step * min(1.0, LONGEST / max(size, LONGEST))
+        if size < TOLERANCE:
+            return {name: float(expit(strengths[place])) for name, place in players.items()}
+    raise RuntimeError(f"Bradley-Terry found no strengths for {len(players)} players in {LIMIT} steps")

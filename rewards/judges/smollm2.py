@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from spanreward.rewards.files.cache_folder import CACHE
+from spanreward.rewards.files import CACHE
 
 
 def smollm2_folder() -> Path:

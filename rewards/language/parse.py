@@ -19,7 +19,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from spanreward.rewards.language.clusters import Cluster
-from spanreward.rewards.language.coref import Resolver, coref_method, no_clusters
+from spanreward.rewards.language.coref import Resolver, coref_method
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.rewards.language.rules import Mode, rules_of
@@ -59,7 +59,7 @@ def parse_graphs(
     given = [()] * len(texts) if clusters is None else clusters
     if len(given) != len(texts):
         raise ValueError(f"clusters are given per text: got {len(given)} lists for {len(texts)} texts")
-    return _graphs(texts, pipeline, mode, no_clusters, given)
+    return _graphs(texts, pipeline, mode, coref_method("none"), given)
 
 
 def describe(
@@ -117,7 +117,7 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     starts: dict[str, list[int]] = {}
     for batch in minibatch(dict.fromkeys(filter(None, short.values())), BATCH_SIZE):
         with READING, language.memory_zone():
-            for read_text, doc, _ in read(batch, language, no_clusters):
+            for read_text, doc, _ in read(batch, language, coref_method("none")):
                 starts[read_text] = [sentence.start_char for sentence in doc.sents]
     return [_trimmed(text, starts.get(short[text], [])) for text in texts]
 

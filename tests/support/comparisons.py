@@ -36,7 +36,6 @@ def comparison_of(scores: Any, title: str = "T", facts: Any = None, **changes: A
             earlier,
             {name: Compared(found, judge_pair(found, name)) for name, found in table.items()},
             slices=[],
-            flips=[],
             sentence=f"{later} against {earlier}.",
             headline=f"{later} against {earlier}, in short.",
         )

@@ -1,1 +1,14 @@
-"""Trainer callbacks, for stock TRL trainers and SpanGRPOTrainer (docs/trainer.md)."""
+"""Trainer callbacks, for stock TRL trainers and SpanGRPOTrainer (docs/trainer.md), and the problems that stop a run."""
+
+# By the names that `stop_on` and --stop-on take. reward_health.py measures them; this file is quick to import.
+PROBLEMS = {
+    "failed": "a judge fails on most completions",
+    "unscored": "no completion of a batch has a score",
+    "zero_variance": "all completions of a prompt have one score",
+    "saturation": "nearly all completions have the whole reward",
+    "length": "completions are far longer or shorter than at the start",
+    "repetition": "completions repeat themselves",
+    "degenerate": "completions are padded with words that say nothing",
+    "runaway": "completions outgrow their references, or are cut, while the reward rises",
+    "audit": "a cascade's teacher finds its student wrong more often than at the start",
+}

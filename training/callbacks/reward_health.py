@@ -24,8 +24,8 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.reward.reward import LogMetric
 from spanreward.rewards.text.filler import is_degenerate
+from spanreward.training.callbacks import PROBLEMS
 from spanreward.training.callbacks.base import Watching, group_size
-from spanreward.training.callbacks.problems import PROBLEMS
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.recorder import Recorder, judges_of
 

@@ -83,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
     within = "also test whether models differ by less than D, in the metrics' unit (two one-sided tests)"
     add("--equivalent-within", type=float, metavar="D", help=within)
-    kinds = "also write the differences as tables and a figure for a paper: differences.tex, ... in the output folder"
-    add("--export", nargs="+", default=[], choices=("tex", "csv", "svg"), help=kinds)
+    kinds = "also write the differences as tables for a paper: differences.tex, differences.csv in the output folder"
+    add("--export", nargs="+", default=[], choices=("tex", "csv"), help=kinds)
     add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
     add("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
     add_cache_option(parser)

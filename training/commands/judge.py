@@ -14,11 +14,11 @@ from types import SimpleNamespace
 from typing import Any, TextIO
 
 from rich.progress import track
+from rich.table import Table
 
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.training.commands.main import run
 from spanreward.training.commands.metric_options import JUDGES, add_metric_options, open_metric
-from spanreward.training.evaluation.page.tables import table_with
 
 CHUNK = 16  # rows that are judged together
 
@@ -74,7 +74,7 @@ def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.judge.fit import train_judge
 
     figures = train_judge(recipe, arguments.resume)
-    table = table_with(f"encoder:{recipe.output}, on held-out pictures", ["measure"], ["value"])
+    table = Table("measure", "value", title=f"encoder:{recipe.output}, on held-out pictures")
     for name in ("loss", "auc", "temperature"):
         table.add_row(name, f"{figures[name]:.4g}")
     return figures, [table]
@@ -104,7 +104,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
             chunks = [samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK)]
             verdicts = [verdict for chunk in track(chunks, "labelling") for verdict in reward.assess(chunk)]
     numbers = {"rows": len(samples), "rows without a verdict": sum(verdict.score is None for verdict in verdicts)}
-    table = table_with(str(arguments.output), list(numbers), [])
+    table = Table(*numbers, title=str(arguments.output))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
 

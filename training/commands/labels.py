@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
 from spanreward.training.commands.metric_options import add_metric_options, open_metric
-from spanreward.training.evaluation.page.tables import table_with
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
@@ -64,8 +63,8 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
     from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
     found = reliability(rows)
-    numbers = ("r", "95 %", "phrases", "wrong", "blamed")
-    table = table_with(title, ["phrases of kind"], numbers, caption=advice(found["all"]), caption_justify="left")
+    numbers = [Column(name, justify="right") for name in ("r", "95 %", "phrases", "wrong", "blamed")]
+    table = Table("phrases of kind", *numbers, title=title, caption=advice(found["all"]), caption_justify="left")
     for kind, row in found.items():
         known = (number(row["r"], 2), interval(row["low"], row["high"], 2))
         table.add_row(kind, *known, f"{row['phrases']:,}", f"{row['wrong']:.0%}", f"{row['blamed']:.0%}")

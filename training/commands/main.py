@@ -28,7 +28,6 @@ COMMANDS = {
     "compare": ("compare", "compare checkpoints, with error bars and a report (needs the extra train)"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
     "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
-    "read": ("read", "print the scene graphs that PoSh reads in texts"),
 }
 
 

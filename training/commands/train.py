@@ -30,7 +30,7 @@ from typing import Any
 
 
 def main() -> None:
-    from spanreward.training.callbacks.problems import PROBLEMS
+    from spanreward.training.callbacks import PROBLEMS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder")

@@ -26,7 +26,7 @@ def group_advantages(
     scalars: Sequence[float],
     span_coef: float,
 ) -> list[list[float]]:
-    """Returns an advantage for each sampled token of each completion, by the rule add_centred.
+    """Returns an advantage for each sampled token of each completion.
 
     texts: as they were judged. ids: as they were sampled. finished: which completions ended by themselves. One that was
     cut has its scalar alone, as one that was not judged or whose ids do not decode to its text. scalars: the

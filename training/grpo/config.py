@@ -1,4 +1,4 @@
-"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, eight more, and the checks that they fit together.
+"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, seven more, and the checks that they fit together.
 
     args = SpanGRPOConfig(output_dir="out", span_coef=0.1, dynamic_sampling=True, epsilon_high=0.28)
 
@@ -16,10 +16,8 @@ from pydantic import Field
 from transformers import PreTrainedTokenizerBase
 from trl import GRPOConfig
 
-from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.grpo.span_rules import SPAN_RULES
 from spanreward.training.trainer_settings import AMOUNT, COUNT, SHARE, fault
 
 log = logging.getLogger(__name__)
@@ -27,13 +25,11 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig with eight more settings.
+    """TRL's GRPOConfig with seven more settings.
 
     Args:
         span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
-            docs/credit.md says when it helps.
-        span_rule: name of the rule in training/grpo/span_rules.py that turns credit and the scalar advantage into
-            advantages of tokens.
+            docs/credit.md says when it helps, and by which rule.
         max_failed_fraction: training stops when a judge fails on a larger fraction of a step's completions.
         dynamic_sampling: replaces prompts whose completions all have the same score (DAPO, equation 11).
         max_resamples: rounds of generation that dynamic sampling makes for a batch. Groups that are still missing stay
@@ -52,7 +48,6 @@ class SpanGRPOConfig(GRPOConfig):
     """
 
     span_coef: AMOUNT = 0.0
-    span_rule: str = "add_centred"
     max_failed_fraction: SHARE = 0.5
     dynamic_sampling: bool = False
     max_resamples: COUNT = 5
@@ -65,7 +60,6 @@ class SpanGRPOConfig(GRPOConfig):
         for name in SpanGRPOConfig.__annotations__:
             if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
                 raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
-        check_known("span_rule", [self.span_rule], SPAN_RULES)
         cache, longest = self.soft_overlong_cache, self.max_completion_length or 0
         if cache is not None and cache > longest:
             raise ValueError(f"soft_overlong_cache must be at most max_completion_length, got {cache} and {longest}.")
@@ -86,18 +80,15 @@ class SpanGRPOConfig(GRPOConfig):
         return self.steps_per_generation * self.num_iterations
 
     def _check_token_advantages(self) -> None:
-        """Raises ValueError where TRL reads one advantage per sequence."""
-        if self.loss_type == "vespo":
-            raise ValueError("loss_type='vespo' reads one advantage per sequence: set span_coef=0 or another loss.")
-        if self.off_policy_mask_threshold is not None:
-            raise ValueError(
-                "off_policy_mask_threshold reads one advantage per sequence: set span_coef=0 or leave it out."
-            )
-        if self.importance_sampling_level == "sequence" and self.use_liger_kernel:
-            raise ValueError(
-                "importance_sampling_level='sequence' in Liger's loss has one ratio for all of a sequence's tokens, "
-                "through which spans move them all alike: set use_liger_kernel=False, or span_coef=0."
-            )
+        """Raises ValueError where TRL moves all tokens of a completion alike, whatever their advantages."""
+        one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
+        alike = {
+            "loss_type='vespo'": self.loss_type == "vespo",
+            "off_policy_mask_threshold": self.off_policy_mask_threshold is not None,
+            "importance_sampling_level='sequence'": one_ratio,
+        }
+        for setting in (setting for setting, given in alike.items() if given):
+            raise ValueError(f"{setting} moves all tokens of a completion alike: set span_coef=0, or leave it out.")
 
 
 def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:

@@ -1,20 +1,15 @@
 """How the spans' credit and a completion's scalar advantage become the advantages of its tokens. Pure functions.
 
-    rule = SPAN_RULES["add_centred"]
-    rule(advantages, credit, mask, coefficient)          # (B, T)
+    add_centred(advantages, credit, mask, coefficient)          # (B, T)
 
 advantages: (B,), the scalar of each completion. credit: (B, T), each token's credit less its baseline, in standard
 deviations over the batch, 0 where no span is (training/grpo/credit.py). mask: (B, T), True on the sampled tokens.
-coefficient: 0 or more; at 0 every rule returns the scalar. Rows are independent of each other, and a row without credit
-has its scalar on every token. docs/evidence/credit.md has the measurements.
+coefficient: 0 or more; at 0 it is the scalar. Rows are independent of each other, and a row without credit has its
+scalar on every token. docs/evidence/credit.md has the measurements.
 """
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
-
-LARGEST = 0.5  # the fraction of its scalar that withhold may take from a token
 
 
 def add_centred(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
@@ -24,25 +19,11 @@ def add_centred(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: f
     return advantages.unsqueeze(1) + coefficient * centred(credit, mask)
 
 
-def withhold(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i (1 + m), m = clip(c z, -1/2, 0) where A_i > 0 and 0 elsewhere. The blamed tokens of a good completion are
-    praised less. Nothing else changes, and no advantage changes its sign.
-    """
-    scalar = advantages.unsqueeze(1)
-    return scalar * (1 + (coefficient * credit).clamp(-LARGEST, 0.0) * (scalar > 0))
-
-
 def centred(values: Tensor, mask: Tensor) -> Tensor:
     """Values (B, T) less their row's mean over the tokens of `mask`; 0 elsewhere, and in rows without tokens."""
     kept = torch.where(mask, values, torch.zeros_like(values))
     mean = kept.sum(dim=1, keepdim=True) / mask.sum(dim=1, keepdim=True).clamp(min=1)
     return torch.where(mask, kept - mean, torch.zeros_like(values))
-
-
-SPAN_RULES: dict[str, Callable[[Tensor, Tensor, Tensor, float], Tensor]] = {
-    "add_centred": add_centred,
-    "withhold": withhold,
-}
 
 
 def punish_within(rewards: Tensor) -> Tensor:

@@ -45,8 +45,8 @@ from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
 from spanreward.training.grpo.recorder import Overlap, Received, Recorder, check_deadlines, columns_of, failed_rows
-from spanreward.training.grpo.sequence_ratio import SequenceRatioTrainer
-from spanreward.training.grpo.span_rules import SPAN_RULES, punish_within
+from spanreward.training.grpo.resuming import ResumingTrainer
+from spanreward.training.grpo.span_rules import add_centred, punish_within
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Batch:
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
 
 
-class SpanGRPOTrainer(SequenceRatioTrainer):
+class SpanGRPOTrainer(ResumingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
     Takes GRPOTrainer's arguments, in its order. `args` is a SpanGRPOConfig; a GRPOConfig leaves our settings at their
@@ -319,8 +319,7 @@ class SpanGRPOTrainer(SequenceRatioTrainer):
             metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
         metrics["spans/covered_fraction"].append((any_covered.sum() / mask.sum().clamp(min=1)).item())
         self._log_rows_without_credit(~any_covered.any(dim=1))
-        rule = SPAN_RULES[self.args.span_rule]
-        output["advantages"] = rule(output["advantages"], total, mask, self.args.span_coef)
+        output["advantages"] = add_centred(output["advantages"], total, mask, self.args.span_coef)
 
     def _residuals(
         self, recorder: Recorder, offsets: Mapping[int, list[tuple[int, int]]]

@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.commands import labels
+from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import NONE, interval
 from spanreward.training.commands.main import defined
-from spanreward.training.evaluation.page.tables import table_with
 
 HELP = "a paper's table: a metric and its baselines against people's judgments in a JSONL file"
 DESCRIPTION = f"""\

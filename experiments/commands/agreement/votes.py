@@ -7,9 +7,9 @@ from typing import Any
 from rich.table import Table
 
 from experiments.agreement.votes import VoteResults, measure_votes
+from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import NONE, interval, number
 from spanreward.rewards.comparison.resampling import Interval
-from spanreward.training.evaluation.page.tables import table_with
 
 HELP = "win rates from the votes of a judge or of people on file"
 DESCRIPTION = "Win rates with intervals over prompts from votes on file (docs/evidence/votes.md)."

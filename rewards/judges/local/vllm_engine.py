@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import torch
 
 from spanreward.rewards.base.background import in_background
-from spanreward.rewards.files.cache_folder import CACHE
+from spanreward.rewards.files import CACHE
 from spanreward.rewards.judges.local.local_judge import rank_index
 
 T = TypeVar("T")

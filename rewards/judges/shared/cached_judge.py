@@ -21,7 +21,7 @@ from typing import Any, Self, TypeVar
 
 from PIL.ExifTags import Base
 
-from spanreward.rewards.files.cache_folder import CACHE
+from spanreward.rewards.files import CACHE
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.store import Store

@@ -68,9 +68,9 @@ def test_permuted_spans_are_the_groups_own() -> None:
 @pytest.mark.parametrize(
     ("arm", "name", "reward"),
     [
-        (Arm("withhold", 0.0), "scalar", "truth"),
-        (Arm("withhold", 0.5, flipped=0.1, permuted=True), "withhold-0.5-flipped-0.1-permuted", "truth"),
-        (Arm("add_centred", 1.0), "add_centred-1", "posh:match"),
+        (Arm(0.0), "scalar", "truth"),
+        (Arm(0.5, flipped=0.1, permuted=True), "add_centred-0.5-flipped-0.1-permuted", "truth"),
+        (Arm(1.0), "add_centred-1", "posh:match"),
     ],
 )
 def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) -> None:
@@ -95,7 +95,6 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) ->
     [
         (["--reward", "bleu"], "no reward 'bleu': take truth, or posh: and a judge, such as posh:match"),
         (["--reward", "posh:match", "--flipped", "0.3"], "the spans of posh:match are a judge's own"),
-        (["--rule", "span"], "no rule 'span': choose from add_centred, withhold"),
     ],
 )
 def test_the_command_names_what_there_is_not(tmp_path: Path, options: Any, said: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.files.cache_folder import cache_folder
+from spanreward.rewards.files import cache_folder
 from spanreward.rewards.judges import CachedJudge, MatchJudge, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
@@ -120,6 +120,6 @@ def test_the_cache_folder() -> None:
 
 
 def test_knowing_the_folder_costs_no_model_library() -> None:
-    code = "import sys; from spanreward.rewards.files.cache_folder import CACHE; print('transformers' in sys.modules)"
+    code = "import sys; from spanreward.rewards.files import CACHE; print('transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == "False"

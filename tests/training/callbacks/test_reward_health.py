@@ -9,7 +9,7 @@ import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import MatchJudge, PoshReward, Status, Verdict
-from spanreward.training.callbacks.problems import PROBLEMS
+from spanreward.training.callbacks import PROBLEMS
 from spanreward.training.callbacks.reward_health import (
     CompletionRow,
     Limits,

@@ -22,7 +22,7 @@ def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     }
     assert found["reliability"]["attribute"]["r"] == pytest.approx(1)
     assert found["reliability"]["entity"]["r"] is None  # none of them is wrong
-    assert found["advice"].startswith("span_coef=0.5 with span_rule=add_centred")
+    assert found["advice"].startswith("span_coef=0.5")
     assert found["advice"] in " ".join(done.out.split())
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards import PoshReward, Status, Verdict
-from spanreward.training.callbacks.problems import PROBLEMS
+from spanreward.training.callbacks import PROBLEMS
 from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback
 from spanreward.training.commands.train import main
 

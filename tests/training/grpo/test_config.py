@@ -60,7 +60,7 @@ def test_clip_higher_leaves_room_upwards_token_by_token(tmp_path: Path, monkeypa
 def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Why spans need GSPO-token's ratio: every token gets its row's mean advantage, but for CISPO."""
+    """Why spans are refused there: every token gets its row's mean advantage, but for CISPO."""
     ones = torch.ones_like(ADVANTAGES)
     level = {"importance_sampling_level": "sequence"}
     moved = gradients(trainer_with(tmp_path / "a", **level), ones, monkeypatch)
@@ -69,80 +69,6 @@ def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
     settings = {**level, "loss_type": "cispo", "epsilon_high": 5.0, "span_coef": 0.5}
     moved = gradients(trainer_with(tmp_path / "b", **settings), ones, monkeypatch)
     torch.testing.assert_close(moved, ADVANTAGES * MASK / 6)
-
-
-def loss_of(
-    trainer: GRPOTrainer, logps: torch.Tensor, old: torch.Tensor | None, advantages: torch.Tensor, monkeypatch: Any
-) -> torch.Tensor:
-    """The trainer's own loss of these log-probabilities."""
-    found = (logps, torch.zeros_like(logps), None)
-    monkeypatch.setattr(GRPOTrainer, "_get_per_token_logps_and_entropies", lambda *_, **__: found)
-    trainer.current_gradient_accumulation_steps = 1
-    inputs = {name: torch.ones(2, 1, dtype=torch.long) for name in ("prompt_ids", "prompt_mask")}
-    inputs |= {"completion_ids": torch.ones_like(MASK), "completion_mask": MASK, "advantages": advantages}
-    inputs |= {"num_items_in_batch": MASK.sum()} | ({} if old is None else {"old_per_token_logps": old})
-    trainer.model.train()
-    loss = trainer.compute_loss(trainer.model, inputs)
-    assert (inputs.get("old_per_token_logps") is old) is True  # they serve the next iteration too
-    return loss
-
-
-def gspo_token(logps: torch.Tensor, old: torch.Tensor, low: float, high: float) -> torch.Tensor:
-    """The loss of Zheng et al. (2025), equations 7, 13 and 14, row by row and token by token."""
-    rows = []
-    for row in range(2):
-        length = int(MASK[row].sum())
-        ratio = torch.exp((logps[row, :length] - old[row, :length]).mean())  # s_i
-        terms = []
-        for place in range(length):
-            own = ratio.detach() * torch.exp(logps[row, place] - logps[row, place].detach())  # s_i,t
-            advantage = ADVANTAGES[row, place]
-            terms.append(torch.minimum(own * advantage, own.clamp(1 - low, 1 + high) * advantage))
-        rows.append(torch.stack(terms).mean())
-    return -torch.stack(rows).mean()
-
-
-@pytest.mark.parametrize("shift", [(0.02, -0.03), (0.5, 0.1), (-0.4, 0.4), (0.1, -0.5)])
-def test_spans_under_a_sequence_s_ratio_have_gspo_token_s_loss(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: tuple[float, float]
-) -> None:
-    """Value and gradient, where rows are clipped from above, from below and not at all."""
-    settings = {"importance_sampling_level": "sequence", "loss_type": "grpo", "epsilon": 0.2, "epsilon_high": 0.28}
-    trainer = trainer_with(tmp_path, span_coef=0.5, **settings)
-    old = torch.tensor([[-1.0, -2.0, -0.5, -3.0], [-0.7, -1.5, -9.0, 4.0]])
-    noise = torch.tensor([[0.1, -0.2, 0.3, -0.2], [0.05, -0.05, 7.0, -3.0]])
-    found = []
-    for loss in (
-        lambda logps: loss_of(trainer, logps, old, ADVANTAGES, monkeypatch),
-        lambda logps: gspo_token(logps, old, 0.2, 0.28),
-    ):
-        logps = (old + noise + torch.tensor(shift).unsqueeze(1)).requires_grad_()
-        value = loss(logps)
-        value.backward()
-        found.append((value.detach(), logps.grad))
-    torch.testing.assert_close(found[0], found[1])
-    assert found[0][1] is not None
-    assert not found[0][1][1, 2:].any()  # what the mask leaves out
-
-
-def test_with_one_advantage_a_row_it_is_gspo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gradient of TRL's own loss at the level of sequences, which has no spans."""
-    old = torch.tensor([[-1.0, -2.0, -0.5, -3.0], [-0.7, -1.5, -9.0, 4.0]])
-    alike = torch.tensor([[1.5], [-0.5]]).expand(2, 4)
-    found = []
-    for name, coefficient, advantages in (("a", 0.0, alike[:, 0]), ("b", 0.5, alike)):
-        settings = {"importance_sampling_level": "sequence", "loss_type": "grpo", "span_coef": coefficient}
-        logps = (old + torch.tensor([[0.1, -0.2, 0.3, -0.15], [0.05, -0.1, 1.0, 2.0]])).requires_grad_()
-        loss_of(trainer_with(tmp_path / name, **settings), logps, old, advantages, monkeypatch).backward()
-        found.append(logps.grad)
-    torch.testing.assert_close(found[0], found[1])
-
-
-def test_without_old_log_probabilities_the_ratio_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = trainer_with(tmp_path, span_coef=0.5, importance_sampling_level="sequence")
-    logps = torch.full_like(ADVANTAGES, -1.0, requires_grad=True)
-    loss_of(trainer, logps, None, ADVANTAGES, monkeypatch).backward()
-    torch.testing.assert_close(logps.grad, -ADVANTAGES * MASK / 6)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +80,6 @@ def test_without_old_log_probabilities_the_ratio_is_one(tmp_path: Path, monkeypa
         {"mask_truncated_completions": True, "soft_overlong_cache": 8},
         {"peft_config": LORA, "beta": 0.1},
         {"importance_sampling_level": "sequence", "loss_type": "cispo", "epsilon_high": 5.0},
-        {"importance_sampling_level": "sequence", "loss_type": "grpo", "num_iterations": 2, "epsilon": 3e-4},
-        {"importance_sampling_level": "sequence", "loss_type": "luspo"},
         {"loss_type": "grpo", "scale_rewards": "batch"},
         {"loss_type": "dr_grpo", "scale_rewards": "none"},
         {"loss_type": "bnpo", "top_entropy_quantile": 0.5},
@@ -235,12 +159,9 @@ def test_a_batch_of_truncated_completions_moves_nothing(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss_type": "vespo", "span_coef": 0.1}, "loss_type='vespo' reads one advantage per sequence"),
-        ({"off_policy_mask_threshold": 0.5, "span_coef": 0.1}, "off_policy_mask_threshold reads one advantage"),
-        (
-            {"importance_sampling_level": "sequence", "span_coef": 0.1, "use_liger_kernel": True},
-            r"importance_sampling_level='sequence' in Liger's loss .*set use_liger_kernel=False, or span_coef=0",
-        ),
+        ({"loss_type": "vespo", "span_coef": 0.1}, "loss_type='vespo' moves all tokens of a completion alike"),
+        ({"off_policy_mask_threshold": 0.5, "span_coef": 0.1}, "off_policy_mask_threshold moves all tokens"),
+        ({"importance_sampling_level": "sequence", "span_coef": 0.1}, "level='sequence' moves all tokens"),
         ({"max_resamples": 0}, "max_resamples: Input should be greater than or equal to 1, got 0"),
         ({"soft_overlong_cache": 0}, "soft_overlong_cache: Input should be greater than or equal to 1, got 0"),
         ({"soft_overlong_cache": 600}, "got 600 and 512"),

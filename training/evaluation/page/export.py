@@ -1,6 +1,6 @@
 """A comparison's differences as files for a paper.
 
-export(comparison, Path("outputs/comparison"), ["tex", "csv", "svg"])       # differences.tex, ...
+export(comparison, Path("outputs/comparison"), ["tex", "csv"])       # differences.tex, ...
 """
 
 from collections.abc import Sequence
@@ -8,9 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from spanreward.rewards.comparison.figures import MINUS, NONE, estimate, label
+from spanreward.rewards.comparison.figures import NONE, estimate, label
 from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.sentences import p_value
 
@@ -19,7 +18,7 @@ COLUMNS += ["win", "tie", "loss", "verdict"]
 
 
 def export(comparison: Comparison, folder: Path, kinds: Sequence[str]) -> list[Path]:
-    """Writes the main metrics' differences to differences.KIND (tex, csv, svg), and returns the paths."""
+    """Writes the main metrics' differences to differences.KIND (tex, csv), and returns the paths."""
     table = differences(comparison)
     paths = [folder / f"differences.{kind}" for kind in dict.fromkeys(kinds)]
     for path in paths:
@@ -27,10 +26,8 @@ def export(comparison: Comparison, folder: Path, kinds: Sequence[str]) -> list[P
             style = in_words(table).style.hide(axis="index").format(escape="latex")
             text = style.format_index(escape="latex", axis="columns").to_latex(hrules=True)
             path.write_text(text.replace("<", "$<$"), encoding="utf-8")  # "<" is not in every font of LaTeX
-        elif path.suffix == ".csv":
-            table.to_csv(path, index=False)
         else:
-            draw(table).savefig(path)
+            table.to_csv(path, index=False)
     return paths
 
 
@@ -52,17 +49,3 @@ def in_words(table: pd.DataFrame) -> pd.DataFrame:
     figures = {"difference [95 %]": [estimate(mean, low, high, sign="+") for mean, low, high in ends]}
     names = table[["model", "against"]].assign(metric=table["metric"].map(label))
     return names.assign(**figures, p=ps["p"], **{"p (Holm)": ps["holm"]}, verdict=table["verdict"])
-
-
-def draw(table: pd.DataFrame) -> Figure:
-    """Returns a figure of every difference with its interval."""
-    known = table.dropna(subset=["mean", "both_low"])[::-1]
-    figure = Figure(figsize=(6, 0.8 + 0.32 * len(known)), layout="constrained")
-    axes = figure.subplots()
-    reach = [known["mean"] - known["both_low"], known["both_high"] - known["mean"]]
-    axes.errorbar(known["mean"], range(len(known)), xerr=reach, fmt="o", capsize=3)
-    axes.axvline(0, color="grey", linestyle=":")
-    names = [f"{row.model} {MINUS} {row.against}, {label(row.metric)}" for row in known.itertuples()]
-    axes.set_yticks(range(len(known)), names, parse_math=False)
-    axes.set_xlabel("difference [95 %]")
-    return figure

@@ -44,7 +44,6 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "slices": {name: [sliced(row) for row in pair.slices] for name, pair in pairs.items()},
         "sentences": {name: pair.sentence for name, pair in pairs.items()},
         "headlines": {name: pair.headline for name, pair in pairs.items()},
-        "flips": {name: [asdict(row) for row in pair.flips] for name, pair in pairs.items()},
         "referees": {name: asdict(metric) for name, metric in metrics.items()},
         "lost_by": comparison.lost_by,
         "leaderboard": {"metric": comparison.lost_by[0], "rows": [ranked(row) for row in comparison.ranking]},

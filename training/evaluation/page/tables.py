@@ -1,24 +1,11 @@
 """A comparison as tables in a terminal: the models' means, and the differences with their verdicts."""
 
-from collections.abc import Iterable
-from typing import Any
-
-from rich.table import Table
+from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import MINUS
 from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.outcomes import UNDECIDED
 from spanreward.training.evaluation.statistics.sentences import equivalence, in_figures, p_value
-
-
-def table_with(title: str, left: Iterable[str], right: Iterable[str] = (), **options: Any) -> Table:
-    """Returns a table without rows. options: as rich's Table has them."""
-    table = Table(title=title, **options)
-    for name in left:
-        table.add_column(name)
-    for name in right:
-        table.add_column(name, justify="right")
-    return table
 
 
 def tables_of(comparison: Comparison) -> list[Table]:
@@ -32,18 +19,17 @@ def tables_of(comparison: Comparison) -> list[Table]:
 
 def means(comparison: Comparison, what: str) -> Table:
     readers = "; ".join(f"{name} read by {reader}" for name, reader in comparison.setup.readers.items())
-    table = table_with(f"Models, {what}", [], caption=readers)
-    for name in ("metric", *comparison.models):
-        table.add_column(name, no_wrap=True)
+    names = (Column(name, no_wrap=True) for name in ("metric", *comparison.models))
+    table = Table(*names, title=f"Models, {what}", caption=readers)
     for metric in comparison.metrics:
         table.add_row(metric, *(in_figures(of_model[metric]) for of_model in comparison.models.values()))
     return table
 
 
 def differences(comparison: Comparison, what: str) -> Table:
-    table = table_with(f"Paired differences, {what}", [])
-    for name in ("pair", "metric", "kind", "difference", "p", "verdict", "not judged", "worst case"):
-        table.add_column(name, no_wrap=name in ("metric", "difference"))
+    names = ("pair", "metric", "kind", "difference", "p", "verdict", "not judged", "worst case")
+    columns = (Column(name, no_wrap=name in ("metric", "difference")) for name in names)
+    table = Table(*columns, title=f"Paired differences, {what}")
     for pair in comparison.pairs:
         for metric, entry in pair.metrics.items():
             found, outcome = entry.difference, entry.outcome

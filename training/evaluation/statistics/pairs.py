@@ -18,7 +18,7 @@ from spanreward.training.evaluation.judged.metrics import Metric
 from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, Difference, differences, independent
 from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, equivalences, judge_pair
 from spanreward.training.evaluation.statistics.sentences import headline, sentence
-from spanreward.training.evaluation.statistics.slices import Flips, Slice, compare_slices, flips
+from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
 
 FEW_PAIRS = 3
 
@@ -31,7 +31,6 @@ class Pair:
     earlier: str
     metrics: dict[str, Compared]
     slices: list[Slice]
-    flips: list[Flips]
     sentence: str
     headline: str
 
@@ -55,7 +54,6 @@ def compare_pairs(
     holm = adjusted({key: one.p for key, one in of_mains.items()})
     equal = {} if setup.within is None else equivalences(of_mains, setup.within)
     prompts, scores = setup.prompts, evaluation.scores
-    ids = [str(row.get("id", number)) for number, row in enumerate(prompts.rows, start=1)]
     pairs = []
     for sides, table in found.items():
         lone = lone_run(setup, *sides)
@@ -72,7 +70,6 @@ def compare_pairs(
                 *sides,
                 metrics=entries,
                 slices=compare_slices(one, two, prompts.slices, mains, seeds_of(setup, *sides), prompts.clusters),
-                flips=flips(one, two, mains, ids),
                 sentence=sentence(*sides, entries, metrics, setup.fixed, lone),
                 headline=headline(*sides, entries, metrics),
             )

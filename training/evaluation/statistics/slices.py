@@ -1,9 +1,7 @@
-"""On which prompts one model is better or worse: the same differences by slice, and prompts that change sides.
+"""On which prompts one model is better or worse: the same differences by slice.
 
     compare_slices(later, earlier, prompts.slices, ["truth_f1", "posh_f1"], seeds)[0]
     # Slice("objects", "3", "truth_f1", Difference(-0.1, ...), holm=0.02, outcome=...)
-    flips(later, earlier, ["posh_f1", "overlap"], ids)[0]
-    # Flips("posh_f1", "overlap", count=12, of=96, first=[{"id": "7", "one": 0.2, "other": -0.3}, ...])
 
 Among twenty slices one is "significant" by chance. So verdicts about prompts use p-values adjusted over the whole table
 (Holm), from a test that flips the signs of the prompts' differences. The intervals are not adjusted.
@@ -11,26 +9,21 @@ Among twenty slices one is "significant" by chance. So verdicts about prompts us
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy.stats import permutation_test
 
 from spanreward.rewards.comparison.resampling import DRAWS
 from spanreward.training.evaluation.statistics.estimates import (
-    MARGIN,
     Array,
     Difference,
     differences,
     in_clusters,
-    nan_means,
     paired_difference,
 )
 from spanreward.training.evaluation.statistics.outcomes import Outcome, adjusted, judge_pair
 
 SLICED = 12  # a column with more values holds names, not slices
-NAMED = 5  # prompts that change sides, of a pair of metrics
 Scores = Mapping[str, Array]  # of one model, {metric: (seeds, prompts)}
 
 
@@ -46,19 +39,6 @@ class Slice:
     difference: Difference
     holm: float | None
     outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Flips:
-    """On how many prompts the mean differences over the seeds by two metrics have opposite signs, of how many that both
-    score. first: `id` and both differences (`one`, `other`) of those where the smaller one is largest.
-    """
-
-    one: str
-    other: str
-    count: int
-    of: int
-    first: list[dict[str, Any]]
 
 
 def usable(slices: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, list[str]]:
@@ -112,19 +92,3 @@ def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
         rng=np.random.default_rng(0),
     )
     return float(min(test.pvalue, 1.0))
-
-
-def flips(later: Scores, earlier: Scores, metrics: Sequence[str], ids: Sequence[str]) -> list[Flips]:
-    """Returns, for each pair of metrics, the prompts where they prefer different models. later, earlier: by metric the
-    scores, (seeds, prompts). ids: of the prompts.
-    """
-    gaps = {metric: nan_means(differences(later[metric], earlier[metric]).T) for metric in metrics}
-    found = []
-    for one, other in combinations(metrics, 2):
-        smaller = np.minimum(np.abs(gaps[one]), np.abs(gaps[other]))
-        opposed = np.flatnonzero((gaps[one] * gaps[other] < 0) & (smaller > MARGIN))
-        first = opposed[np.argsort(-smaller[opposed], kind="stable")][:NAMED]
-        named = [{"id": ids[at], "one": float(gaps[one][at]), "other": float(gaps[other][at])} for at in first]
-        scored = int((~np.isnan(gaps[one] + gaps[other])).sum())
-        found.append(Flips(one, other, len(opposed), scored, named))
-    return found

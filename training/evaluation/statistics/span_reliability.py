@@ -110,7 +110,7 @@ def advice(found: dict[str, Any]) -> str:
         return f"No advice from {found['completions']} completions: label {FEW} or more."
     said = f"r {estimate(found['r'], found['low'], found['high'], digits=2)}"
     if found["low"] >= ENOUGH:
-        return f"span_coef={COEFFICIENT} with span_rule=add_centred: {said} is {ENOUGH} or more."
+        return f"span_coef={COEFFICIENT}: {said} is {ENOUGH} or more."
     if found["high"] < ENOUGH:
         return f"span_coef=0: {said} is below {ENOUGH}."
     return f"span_coef=0 until more is labelled: {said} does not tell whether it is {ENOUGH} or more."

@@ -14,7 +14,7 @@ def test_results_have_the_promised_keys() -> None:
     results = results_of(invented_comparison())
     json.dumps(results, allow_nan=False)
     assert " ".join(results) == (
-        "schema seeds prompts models difference fixed sides title facts columns slices sentences headlines flips "
+        "schema seeds prompts models difference fixed sides title facts columns slices sentences headlines "
         "referees lost_by leaderboard parts compute data max_tokens readers notes warnings"
     )
     assert list(results["difference"]) == ["sft_minus_base", "dapo_minus_base", "dapo_minus_sft"]

@@ -60,7 +60,7 @@ def test_nothing_wrong_is_no_sample() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (0.25, 0.8, "span_coef=0.5 with span_rule=add_centred: r 0.50 [0.25, 0.80] is 0.25 or more."),
+        (0.25, 0.8, "span_coef=0.5: r 0.50 [0.25, 0.80] is 0.25 or more."),
         (0.1, 0.2, "span_coef=0: r 0.50 [0.10, 0.20] is below 0.25."),
         (0.2, 0.6, "span_coef=0 until more is labelled: r 0.50 [0.20, 0.60] does not tell"),
     ],

@@ -1,4 +1,4 @@
-"""Prompts that two referees give to different models, and models that are shown to be alike."""
+"""Models that are shown to be alike."""
 
 import numpy as np
 import pytest
@@ -7,16 +7,6 @@ from scipy import stats
 from spanreward.rewards.comparison.crossed import crossed, equivalence
 from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.outcomes import equivalences
-from spanreward.training.evaluation.statistics.slices import flips
-
-
-def test_flips_are_counted_by_hand() -> None:
-    later = {"a": np.array([[1.0, 0.0, 0.5, np.nan]]), "b": np.array([[0.0, 1.0, 1.0, 0.0]])}
-    earlier = {"a": np.array([[0.5, 0.8, 0.5, 0.0]]), "b": np.array([[0.2, 0.1, 0.0, 1.0]])}
-    (found,) = flips(later, earlier, ["a", "b"], ["w", "x", "y", "z"])
-    assert (found.count, found.of) == (2, 3)
-    assert [prompt["id"] for prompt in found.first] == ["x", "w"]
-    assert found.first[0]["one"] == pytest.approx(-0.8)
 
 
 def test_two_one_sided_tests_are_scipys() -> None:
