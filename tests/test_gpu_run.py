@@ -41,8 +41,7 @@ def test_parts_are_joined_and_unpacked_once(tmp_path: Path, monkeypatch: pytest.
     whole = (tmp_path / "whole.zip").read_bytes()
     for number, start in enumerate(range(0, len(whole), 500)):
         (tmp_path / f"gpu_packages-{unpack.PYTHON}.zip.{number:02}").write_bytes(whole[start : start + 500])
-    unpack.unpack("gpu_packages")
-    unpack.unpack("gpu_packages")
+    assert [unpack.unpack("gpu_packages"), unpack.unpack("gpu_packages")] == [True, False]
     assert (unpack.folder("gpu_packages") / "package" / "__init__.py").is_file()
 
 

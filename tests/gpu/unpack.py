@@ -25,7 +25,8 @@ def main() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT, *places]))}
     making = None
     for name in ARCHIVES:
-        unpack(name)
+        if not unpack(name):
+            continue
         subprocess.Popen([sys.executable, "-m", "compileall", "-q", "-j", "4", folder(name)], stdout=subprocess.DEVNULL)
         if name == "gpu_smollm2":
             making = subprocess.Popen([sys.executable, "-m", "tests.gpu.phases.make"], cwd=ROOT, env=environment)
@@ -39,11 +40,11 @@ def folder(name: str) -> Path:
     return BUILD / f"{name}-{PYTHON}"  # conftest.py looks for that of the packages
 
 
-def unpack(name: str) -> None:
-    """Joins an archive's parts and unpacks it, if that was not done before."""
+def unpack(name: str) -> bool:
+    """Joins an archive's parts and unpacks it. Returns whether there was anything to do."""
     place, parts = folder(name), sorted(BUILD.glob(f"{name}-{PYTHON}.zip.*"))
     if place.is_dir():
-        return
+        return False
     if not parts:
         sys.exit(f"there is no {place}.zip.00: carry all parts that `python tests/gpu/pack.py` wrote.")
     began = time.monotonic()
@@ -55,6 +56,7 @@ def unpack(name: str) -> None:
         archive.extractall(unfinished)
     unfinished.rename(place)
     print(f"{name}: unpacked in {time.monotonic() - began:.1f} s", flush=True)
+    return True
 
 
 if __name__ == "__main__":

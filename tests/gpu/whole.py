@@ -55,7 +55,8 @@ def main() -> None:
         limit, command = PHASES[name]
         limit *= 1 if given.size == "real" else TOYS_TIME
         known = json.loads(given.json.read_text()) if given.json.exists() else {}
-        if known.get("ended well", {}).get(name):
+        made = name == "models" and (models / "policy").is_dir()  # which is made last
+        if made or known.get("ended well", {}).get(name):
             continue
         if (left := end - time.monotonic()) < 20:
             print(f"== {name}: left out, the time is over", flush=True)
