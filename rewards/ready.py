@@ -8,14 +8,17 @@ judge's and the metric's class), `columns` ({reference: caption}: which of the d
 reads). A dataset without `reference` has it read from `solution`, where TRL's own rewards look.
 """
 
+import json
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.by_name import load_judge
+from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.metrics import METRICS, build_reward
 
 KEYS = ("judge", "judge_options", "options", "columns")
@@ -32,7 +35,7 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
     given: dict[str, Any] = (read_yaml_file(Path(file)) or {}) if file else {}
     check_known(f"key in {file}:", given, KEYS)
     judge = os.environ.get("SPANREWARD_JUDGE") or given.get("judge", "match")
-    reward = build_reward(name, load_judge(judge, **given.get("judge_options", {})), given.get("options", {}))
+    reward = build_reward(name, _judge(judge, json.dumps(given.get("judge_options", {}))), given.get("options", {}))
     columns: dict[str, str] = given.get("columns", {})
 
     def call(prompts: Sequence[Any], completions: Sequence[Any], **named: Any) -> list[float | None]:
@@ -42,3 +45,9 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
 
     call.__name__ = reward.__name__
     return call
+
+
+@cache
+def _judge(name: str, options: str) -> Judge:
+    """Returns the judge, the same for all metrics of a process. options: as JSON."""
+    return load_judge(name, **json.loads(options))

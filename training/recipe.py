@@ -289,6 +289,8 @@ def checked(part: type[P], data: dict[str, Any]) -> P:
 def check_recipe(data: dict[str, Any]) -> Recipe:
     """Returns a Recipe from plain data. Raises RecipeError with one sentence for the first fault."""
     recipe = checked(Recipe, data)
+    if recipe.rewards and not any(reward.weight for reward in recipe.rewards):
+        raise RecipeError("every reward has the weight 0, so nothing is learnt: give one of them another weight.")
     config = trainer_config(recipe.algorithm)
     valid = [field.name for field in fields(config) if field.init]
     for key in ("output_dir", "seed", "reward_weights"):

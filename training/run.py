@@ -30,6 +30,7 @@ from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback
 from spanreward.training.callbacks.stop_on_signal import StopOnSignal
 from spanreward.training.data.load import load_data
+from spanreward.training.grpo.preflight import pad_left
 from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
@@ -64,10 +65,11 @@ def run(
     checkpoint = checkpoint_to_resume(recipe, PROCESSES) if resume else None
     if not resume:
         check_new(recipe)
-    rewards = build_rewards(recipe.rewards)
+    parts = [] if recipe.algorithm == "sft" else recipe.rewards  # SFT's are for a comparison
+    rewards = build_rewards(parts)
     read_by = readers(rewards)
     with closing(judges_of(rewards)):
-        start_judges(recipe.rewards, rewards)
+        start_judges(parts, rewards)
         trainer = (build or build_trainer)(recipe, rewards)
         check_launch(trainer.accelerator)
         if stop is not None:
@@ -101,7 +103,7 @@ def train(
         begin(recipe, PROCESSES, checkpoint, read_by)
     trainer.accelerator.wait_for_everyone()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    return "" if health is None else health.stopped
+    return health.stopped or trainer.pulse.stopped if health and isinstance(trainer, SpanGRPOTrainer) else ""
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
@@ -125,6 +127,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             "merge it into its base (docs/recipes.md), and give the merged folder."
         )
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
+    if not learned:
+        pad_left(processor)
     dataset, validation = load_data(recipe.data, learned), recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning("no row of %s has a picture: %s learns from text alone.", recipe.data.source, recipe.policy.model)

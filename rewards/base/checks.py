@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Literal
 
 Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
@@ -32,5 +33,16 @@ def check_choice(option: str, value: object, valid: Sequence[str | None]) -> Non
 
 
 def members(judge: str) -> list[str]:
-    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER"."""
-    return re.split(r"\+(?=[a-z]+(?:[:+]|$))", judge)  # the + of "c++/judge" stays
+    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER".
+
+    A + belongs to a folder where the folder with it exists, and where what follows names no judge, as in "c++/judge".
+    """
+    names: list[str] = []
+    for name in re.split(r"\+(?=[a-z]+(?:[:+]|$))", judge):
+        longer = f"{names[-1]}+{name}" if names and ":" in names[-1] else ""
+        folder = Path(longer.partition(":")[2]).expanduser()
+        if longer and ((":" not in name and name not in ("match", "cascade")) or folder.is_dir()):
+            names[-1] = longer
+        else:
+            names.append(name)
+    return names

@@ -9,25 +9,36 @@ The key is read from SPANREWARD_API_KEY at each call. A compressed answer is ref
 """
 
 import asyncio
+import ipaddress
 import os
 import re
+import socket
+import ssl
+import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, Self, TypeVar
 
 import httpx2 as httpx
 
 T = TypeVar("T")
 KEY = "SPANREWARD_API_KEY"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SHOWN = 300  # characters of a server's words
 SHORTEST_SECRET = 4  # characters; a shorter key protects nothing, and would be found in every sentence
-SECRETS = re.compile(r"(?i)(://)[^\s/]*(?=@)|(\bbearer\s+|\b(?:api[-_ ]?key|password|secret)\W{1,4})[^\s\"',;&]+")
+SECRETS = re.compile(  # a word such as `key` is followed by one where = or : is between, or with a digit
+    r"(?i)(://)[^\s/]*(?=@)|(\bbearer\s+|\b(?:api[-_ ]?key|password|secret)"
+    r"(?:\W{0,3}[=:]\W{0,3}|\W{1,4}(?=\S{0,60}[0-9])))[^\s\"',;&]+"
+)
 
 
 class BadAnswer(Exception):
     """An answer that was not read to its end, because it is compressed or too large."""
+
+
+class Untrusted(BadAnswer):
+    """There is no answer, as the server's certificate is not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,26 @@ class Server:
             raise ValueError(
                 f"{whose} {url!r} does not begin with http:// or https://: give one such as http://127.0.0.1:8000"
             )
-        return cls(url.rstrip("/"), parsed.host)
+        server = cls(url.rstrip("/"), parsed.host)
+        try:
+            server.client(httpx.Timeout(1.0))
+        except OSError as error:
+            raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR has no certificates: {error}") from error
+        return server
+
+    @property
+    def here(self) -> bool:
+        """Whether the host is this machine, by any of its addresses."""
+        name = self.host.lower().rstrip(".").partition("%")[0]
+        if name == "localhost" or name.endswith(".localhost"):
+            return True
+        try:
+            address = ipaddress.ip_address(name if ":" in name else socket.inet_aton(name))
+        except (OSError, ValueError):
+            return False
+        if isinstance(address, ipaddress.IPv6Address):
+            address = address.ipv4_mapped or address
+        return address.is_loopback or address.is_unspecified
 
     def client(self, timeout: httpx.Timeout, connections: int = 1) -> httpx.AsyncClient:
         """A client for so many connections, which open when they are needed."""
@@ -65,7 +95,8 @@ class Server:
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
             timeout=timeout,
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            trust_env=self.host not in LOOPBACK,  # requests to this machine go past any proxy
+            verify=httpx.create_ssl_context() if self.url.lower().startswith("https:") else True,  # SSL_CERT_FILE
+            trust_env=not self.here,  # requests to this machine go past any proxy
         )
 
 
@@ -89,26 +120,51 @@ def api_key() -> str:
 async def exchange(
     client: httpx.AsyncClient, method: str, path: str, body: Any, largest: int
 ) -> tuple[httpx.Response, bytes]:
-    """Returns a response and its content. Raises BadAnswer if it is compressed or has more than `largest` bytes."""
-    async with client.stream(method, path, json=body) as response:
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise BadAnswer("its answer is compressed, though it was asked not to")
-        content = bytearray()
-        async for part in response.aiter_raw():
-            content += part
-            if len(content) > largest:
-                raise BadAnswer(f"its answer has more than {largest:,} bytes")
+    """Returns a response and its content.
+
+    Raises BadAnswer if it is compressed or has more than `largest` bytes, Untrusted, and httpx.RequestError.
+    """
+    try:
+        async with client.stream(method, path, json=body) as response:
+            if response.headers.get("Content-Encoding", "identity") != "identity":
+                raise BadAnswer("its answer is compressed, though it was asked not to")
+            content = bytearray()
+            async for part in response.aiter_raw():
+                content += part
+                if len(content) > largest:
+                    raise BadAnswer(f"its answer has more than {largest:,} bytes")
+    except httpx.ConnectError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+            cause = cause.__cause__ or cause.__context__
+        if cause is None:
+            raise
+        raise Untrusted(
+            f"its certificate is not trusted ({legible(cause.verify_message)}): let SSL_CERT_FILE name a PEM file with "
+            "its issuer's certificate, or ask it by a name that the certificate has"
+        ) from error
     return response, bytes(content)
 
 
-def legible(said: str | bytes) -> str:
-    """Returns a server's words as one line of at most SHOWN printable characters, with secrets replaced by `***`."""
+def seconds_to_wait(response: httpx.Response) -> float:
+    """What Retry-After asks for, in seconds or as a date; 0 if it says neither."""
+    said = response.headers.get("Retry-After", "")
+    if re.fullmatch(r"[0-9]+(\.[0-9]*)?", said):
+        return float(said)
+    try:
+        return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def legible(said: str | bytes, longest: int = SHOWN) -> str:
+    """Returns a server's words as one line of at most `longest` printable characters, and `***` for secrets."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else said
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     key = os.environ.get(KEY, "").strip()
     if len(key) >= SHORTEST_SECRET:
         line = line.replace(key, "***")
-    return SECRETS.sub(r"\1\2***", line)[:SHOWN]
+    return SECRETS.sub(r"\1\2***", line)[:longest]
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

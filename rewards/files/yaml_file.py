@@ -36,8 +36,14 @@ def read_yaml(text: str, where: str) -> Any:
 
 
 def size_of(node: yaml.Node, known: dict[int, int]) -> int:
-    """Returns how many values a node has with its aliases expanded. Raises ValueError for a node inside itself."""
+    """Returns how many values a node has with its aliases expanded. Raises ValueError for a node inside itself, and for
+    a key that stands twice, whose last value would count.
+    """
     if id(node) not in known:
+        keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+        names = [key.value for key in keys if isinstance(key, yaml.ScalarNode)]
+        if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
+            raise ValueError(f"the key {twice!r} stands twice in what begins in line {node.start_mark.line + 1}")
         known[id(node)] = 0  # being counted
         parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
         known[id(node)] = 1 + sum(size_of(part, known) for part in parts if isinstance(part, yaml.Node))

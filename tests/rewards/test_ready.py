@@ -7,7 +7,9 @@ import pytest
 
 import spanreward
 from experiments.mistakes.mistakes import prepare
+from spanreward.rewards.judges import Judge, MatchJudge
 from spanreward.rewards.metrics import METRICS
+from spanreward.rewards.ready import _judge
 
 TEXTS = ["A red circle.", "A blue circle."]
 REFERENCES = ["A red circle."] * 2
@@ -35,6 +37,22 @@ def test_the_environment_says_judge_options_and_columns(tmp_path: Path, monkeypa
     monkeypatch.setenv("SPANREWARD_JUDGE", "vlm:MODEL")
     with pytest.raises(ValueError, match="unknown judge 'vlm:MODEL'"):
         _ = spanreward.posh
+
+
+def test_metrics_share_their_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def counted(name: str, **options: object) -> Judge:
+        made.append(name)
+        return MatchJudge()
+
+    monkeypatch.setattr("spanreward.rewards.ready.load_judge", counted)
+    _judge.cache_clear()
+    monkeypatch.setenv("SPANREWARD_JUDGE", "encoder:FOLDER")
+    for name in ("posh", "lave"):
+        getattr(spanreward, name)
+    assert made == ["encoder:FOLDER"]
+    _judge.cache_clear()
 
 
 def test_two_steps_of_trl_grpo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

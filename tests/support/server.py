@@ -120,7 +120,7 @@ class Server:
         text = text_of(body)
         wanted = re.findall("give (.)", text)[-1:]
         usage = {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 7}}
-        if body["max_tokens"] > 1:
+        if body.get("max_tokens", body.get("max_completion_tokens")) > 1:
             said = f"text of {wanted}"
             choice: dict[str, Any] = {"message": {"content": said}} if "messages" in body else {"text": said}
             return {"choices": [choice], "usage": usage}

@@ -70,6 +70,7 @@ def number_of(sample: Sample) -> int:
 
 def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool = False, **settings: Any) -> Any:
     model, processor = load_policy(TINY, seed=1)
+    processor.tokenizer.padding_side = "left"  # as TRL loads it
     names = ("peft_config", "callbacks", "tools", "environment_factory", "rollout_func")
     options = {name: settings.pop(name) for name in names if name in settings}
     arguments = {**COMMON, "output_dir": str(path), **settings}

@@ -107,6 +107,15 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(
     assert not (tmp_path / "out").exists()
 
 
+def test_sft_starts_no_judge(tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recipe's rewards are for its comparison then."""
+    engines |= {"good": Engine(RuntimeError("no room"))}
+    monkeypatch.setattr(module, "load_policy", refuse)
+    with pytest.raises(AssertionError, match="must not be loaded yet"):  # so far it gets
+        run(recipe(tmp_path / "out", "good").model_copy(update={"algorithm": "sft", "trainer": {"use_cpu": True}}))
+    assert engines["good"].done == []
+
+
 def test_no_rank_loads_its_policy_before_all_judges_have_started(
     tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,19 +26,20 @@ log = logging.getLogger(__name__)
 class Watching(TrainerCallback):
     """Calls `observe` after every batch of training that all recorders have judged.
 
-    recorders: the trainer's reward functions. fresh: whether the current step had a batch.
+    recorders: the trainer's reward functions, or the only one. fresh: whether the current step had a batch.
     Raises ValueError for rewards that are not Recorders.
     """
 
-    def __init__(self, recorders: Sequence[Recorder]) -> None:
-        others = [type(recorder).__name__ for recorder in recorders if not isinstance(recorder, Recorder)]
-        if others or not recorders:
+    def __init__(self, recorders: Sequence[Recorder] | Recorder) -> None:
+        listed = recorders if isinstance(recorders, (list, tuple)) else [recorders]
+        others = [type(recorder).__name__ for recorder in listed if not isinstance(recorder, Recorder)]
+        if others or not listed:
             raise ValueError(
                 f"{type(self).__name__} watches Recorders, got {others or 'none'}: make reward = "
                 "Recorder(PoshReward(judge)), and give this one object to the trainer, in reward_funcs, and to the "
                 "callback."
             )
-        self.recorders = list(recorders)
+        self.recorders = list(listed)
         self.fresh = False
         self._training = self._warned = False
         self._judged = 0

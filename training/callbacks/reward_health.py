@@ -54,8 +54,7 @@ TOO_HIGH = {  # problem, by the name of its limit: the number whose mean is abov
     "degenerate": (
         "degenerate_fraction",
         "{:.0%} of the completions are padded with words or signs that say nothing: look at them (spans/*.html shows "
-        "them first), use the metric's default mode, which penalises them, and soft_overlong_cache, or a lower "
-        "learning rate.",
+        "them first), and set soft_overlong_cache or a lower learning rate.",
     ),
 }
 LEAST = 30  # audited questions of a cascade in a window: one disagreement among few is no alarm
@@ -120,7 +119,8 @@ class RewardHealthCallback(Watching):
     Args:
         recorders: the rewards to watch.
         limits: the values above which a number is a problem.
-        stop_on: names in PROBLEMS. Each of these ends the training at the end of the step, on all ranks.
+        stop_on: names in PROBLEMS, or one. Each of these ends the training at the end of the step, on all ranks, with a
+            checkpoint.
 
     Attributes:
         stopped: the warning that ended the training, or "".
@@ -131,15 +131,16 @@ class RewardHealthCallback(Watching):
 
     def __init__(
         self,
-        recorders: Sequence[Recorder],
+        recorders: Sequence[Recorder] | Recorder,
         limits: Limits | None = None,
-        stop_on: Collection[str] = ("failed", "unscored"),
+        stop_on: Collection[str] | str = ("failed", "unscored"),
     ) -> None:
         super().__init__(recorders)
+        stop_on = [stop_on] if isinstance(stop_on, str) else stop_on
         check_known("problem in stop_on", stop_on, PROBLEMS)
         self.limits = limits or Limits()
         self.stop_on = frozenset(stop_on)
-        self._judges = judges_of(recorder.reward for recorder in recorders)
+        self._judges = judges_of(recorder.reward for recorder in self.recorders)
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.stopped = ""
@@ -166,6 +167,8 @@ class RewardHealthCallback(Watching):
         failed = next((row.failed for row in rows if row.failed), "")
         unscored = next((row.unscored for row in rows if row.unscored), "")
         self._found |= problems(self._history, self.limits, {"failed": failed, "unscored": unscored})
+        if "degenerate" in self._found:
+            self._found["degenerate"] += paid(rows, [recorder.__name__ for recorder in self.recorders])
         if sentence := fall(self._audits, self.limits.window, self.limits.agreement):
             self._found["audit"] = sentence
 
@@ -178,7 +181,7 @@ class RewardHealthCallback(Watching):
             self._warned_of.add(problem)
             if problem in self.stop_on and not self.stopped:
                 self.stopped = sentence
-                control.should_training_stop = True
+                control.should_training_stop = control.should_save = True
                 if state.is_world_process_zero:
                     log.error("training stops at step %d: %s", state.global_step, sentence)
 
@@ -226,6 +229,22 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     if not math.isnan(contrast := mean([row.contrast for row in rows])):
         numbers["contrast"] = contrast
     return numbers
+
+
+def paid(rows: Sequence[CompletionRow], names: Sequence[str]) -> str:
+    """Returns a sentence on the reward that pays degenerate completions best, beside the others; "" for one reward, or
+    where they earn less than others by every reward.
+    """
+    leads = {}
+    for number, name in enumerate(names):
+        padded = [s for row in rows if row.degenerate and (s := row.scores[number]) is not None]
+        others = [s for row in rows if not row.degenerate and (s := row.scores[number]) is not None]
+        if padded and others:
+            leads[name] = fmean(padded) - fmean(others)
+    best = max(leads, key=leads.__getitem__, default="")
+    if not best or leads[best] <= 0:
+        return ""
+    return f" The reward {best} pays them {leads[best]:.2f} more than the others: change that one."
 
 
 def flat(group: Sequence[CompletionRow]) -> bool:

@@ -7,17 +7,12 @@ DAPO (Yu et al. 2025, arXiv 2503.14476) is TRL's `loss_type="dapo"` (its default
 """
 
 import logging
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from datasets import Dataset, IterableDataset
 from pydantic import Field
-from transformers import PreTrainedTokenizerBase
 from trl import GRPOConfig
 
-from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.reward.reward import Reward
 from spanreward.training.trainer_settings import AMOUNT, COUNT, SHARE, fault
 
 log = logging.getLogger(__name__)
@@ -54,8 +49,11 @@ class SpanGRPOConfig(GRPOConfig):
     soft_overlong_cache: COUNT | None = None
     reasoning_end: Annotated[str, Field(min_length=1)] | None = None
     contrast_coef: SHARE = 0.0
+    claimed = False  # True on what SpanGRPOTrainer has taken; no setting
 
     def __post_init__(self) -> None:
+        if self.metric_for_best_model is None and (self.load_best_model_at_end or self.save_strategy == "best"):
+            self.metric_for_best_model, self.greater_is_better = "eval_reward", True
         super().__post_init__()
         for name in SpanGRPOConfig.__annotations__:
             if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
@@ -78,6 +76,15 @@ class SpanGRPOConfig(GRPOConfig):
         """Forward and backward passes over one batch of completions."""
         assert self.steps_per_generation is not None  # TRL's __post_init__ sets it
         return self.steps_per_generation * self.num_iterations
+
+    def get_process_log_level(self) -> int:
+        """As in TRL, whose trainers ask for it when they are made. Warns in a trainer that knows no spans."""
+        if self.span_coef > 0 and not self.claimed:
+            log.warning(
+                "span_coef=%g has no effect here: only SpanGRPOTrainer gives spans to tokens, in GRPOTrainer's place.",
+                self.span_coef,
+            )
+        return super().get_process_log_level()
 
     def _check_token_advantages(self) -> None:
         """Raises ValueError where TRL moves all tokens of a completion alike, whatever their advantages."""
@@ -108,97 +115,3 @@ def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
         type(args).__name__,
     )
     return config
-
-
-def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any], given: Mapping[str, Any]) -> None:
-    """Raises ValueError for arguments that a SpanGRPOTrainer cannot train with, before anything is loaded.
-
-    rewards: those of the reward functions that are ours. functions: all of them. given: GRPOTrainer's other arguments.
-    """
-    for function in functions:
-        if function in METRICS or isinstance(function, type):
-            raise ValueError(f"reward_funcs has {function!r}: give a reward that is made, as PoshReward('match').")
-    names = [reward.__name__ for reward in rewards]
-    rollout_func = given.get("rollout_func")
-    if args.reward_weights is not None and len(args.reward_weights) != len(functions):
-        raise ValueError(
-            f"reward_weights has {len(args.reward_weights)} numbers for {len(functions)} reward functions: give one "
-            "each, and none for soft_overlong_cache, whose weight is 1."
-        )
-    if len(set(names)) < len(names):
-        raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
-    if args.span_coef and not rewards:
-        raise ValueError(
-            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or set span_coef=0."
-        )
-    if args.dynamic_sampling and not rewards:
-        raise ValueError("dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is none.")
-    for name in ("tools", "environment_factory"):
-        if given.get(name) and names:
-            raise ValueError(
-                f"{name} makes completions of several messages, which {names[0]} cannot judge as one text: leave it "
-                "out, or use TRL's GRPOTrainer with a reward function of your own."
-            )
-    for name, value in {"span_coef": args.span_coef, "dynamic_sampling": args.dynamic_sampling}.items():
-        if rollout_func is not None and value:
-            raise ValueError(
-                f"{name}={value} needs completions that the trainer sampled itself, in one turn: leave rollout_func "
-                f"out, or set {name}={type(value)(0)}."
-            )
-    dataset = given.get("train_dataset")  # TRL itself refuses what is no dataset
-    if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
-        raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
-    if isinstance(dataset, Dataset) and len(dataset) < args.prompts_per_batch:
-        raise ValueError(
-            f"the training dataset has {len(dataset)} rows, and one batch takes {args.prompts_per_batch} prompts "
-            f"(generation_batch_size {args.generation_batch_size} / num_generations {args.num_generations})."
-        )
-    if rollout_func is None:  # a rollout function may add columns
-        for part in ("train_dataset", "eval_dataset"):
-            _check_columns(rewards, part, given.get(part))
-    _check_saves(args)
-
-
-def _check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
-    """Raises ValueError for a column that a reward needs and the dataset lacks. A streamed dataset whose columns are
-    not known passes.
-    """
-    if isinstance(dataset, Mapping):
-        for name, one in dataset.items():
-            _check_columns(rewards, f"{part}[{name!r}]", one)
-        return
-    present = [] if dataset is None else dataset.column_names or []
-    for reward in rewards:
-        missing = reward.missing_column(present)
-        if present and missing:
-            raise reward.lacks(missing, part, sorted(present))
-
-
-def check_policy(processing_class: Any, dataset: Any) -> None:
-    """Raises ValueError for a training dataset without prompts, and for one that a policy's processor cannot read."""
-    columns = (dataset.column_names or []) if isinstance(dataset, (Dataset, IterableDataset)) else []
-    if columns and "prompt" not in columns:
-        raise ValueError(f"train_dataset needs the column 'prompt', which the policy completes, and has {columns}.")
-    pictures = next((name for name in ("image", "images") if name in columns), None)
-    if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
-        raise ValueError(
-            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, which reads no pictures: "
-            f"give a vision-language model and its AutoProcessor, or remove {pictures!r}."
-        )
-    messages = isinstance(dataset, Dataset) and isinstance(dataset.select_columns("prompt")[0]["prompt"], list)
-    if messages and not processing_class.chat_template:
-        raise ValueError(
-            "the prompts are messages, and the policy's processing_class has no chat_template to write them with: "
-            "take an instruct model, set processing_class.chat_template, or make each prompt a text."
-        )
-
-
-def _check_saves(args: SpanGRPOConfig) -> None:
-    """Warns when checkpoints fall between two passes over a batch of completions, which no checkpoint holds."""
-    every = args.save_steps * args.gradient_accumulation_steps  # save_steps below 1 is a fraction of the whole run
-    if args.save_strategy == "steps" and args.save_steps >= 1 and every % args.passes_per_batch:
-        log.warning(
-            "save_steps=%s ends within the %d passes over a batch of completions (steps_per_generation %d x "
-            "num_iterations %d): a run resumed there samples anew and is not the uninterrupted one.",
-            *(args.save_steps, args.passes_per_batch, args.steps_per_generation, args.num_iterations),
-        )

@@ -38,11 +38,14 @@ from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.adapter_push import keep_base
-from spanreward.training.grpo.config import SpanGRPOConfig, check_parts, check_policy, read_config
+from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.contract import check_contract
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.phases import Phases
+from spanreward.training.grpo.picture_tokens import picture_tokens, suppress, take_out
+from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
+from spanreward.training.grpo.pulse import Pulse
 from spanreward.training.grpo.reasoning import Parts, split_reasoning
 from spanreward.training.grpo.recorder import Overlap, Received, Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.resuming import ResumingTrainer
@@ -65,8 +68,8 @@ class Batch:
 
     drafting: they are only sampled and judged; other results of TRL are thrown away. drafted: completions that were
     sampled and judged before and that TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
-    reasoning. failed: for each completion whether a judge failed on it. offsets: see `_offsets`. unusable: bool, (rows
-    of all ranks,), which of them have a reward that is infinite or huge.
+    reasoning. failed: for each completion whether a judge failed on it. offsets: see `_offsets`. pictured: rows with
+    a picture's token. unusable: bool, (rows of all ranks,), which of them have a reward that is infinite or huge.
     """
 
     rows: list[dict[str, Any]]
@@ -77,6 +80,7 @@ class Batch:
     parts: list[Parts] | None = None
     failed: list[bool] = field(default_factory=list)
     offsets: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    pictured: list[int] = field(default_factory=list)
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
 
 
@@ -112,11 +116,20 @@ class SpanGRPOTrainer(ResumingTrainer):
             functions.append(get_soft_overlong_punishment(args.max_completion_length, args.soft_overlong_cache))
             args = copy.copy(args)
             args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
+        args.claimed = True
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
         if self.rollout_func is None:  # which may write its prompts in another way
             check_policy(self.processing_class, self.train_dataset)
+            for part in ("train_dataset", "eval_dataset"):
+                check_rows(rewards, self.processing_class, part, getattr(self, part))
+        if pad_left(self.processing_class):
+            log.warning('the processor pads on the right, and is set to the left: load it with padding_side="left".')
+        self._picture_tokens = picture_tokens(self.model.config)
+        suppress(self, self._picture_tokens)
         keep_base(self)
+        self.pulse = Pulse(self)
+        self.add_callback(self.pulse)
         self.phases = Phases(self)
         if self.recorders:  # without them the log is TRL's
             self.add_callback(self.phases)
@@ -140,6 +153,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         if self.args.span_coef > 0:
             self._add_span_credit(output)
         self._drop_unusable(output["advantages"])
+        if self.model.training:
+            self.pulse.see(output)
         received: dict[int, Received] = {
             row: [(*place, value) for place, value in zip(places, output["advantages"][row].tolist(), strict=False)]
             for row, places in self._batch.offsets.items()
@@ -185,6 +200,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:
             batch.ids = [rollout.ids for rollout in batch.drafted]
             batch.logprobs = [r.logprobs for r in batch.drafted if r.logprobs is not None] or None
+        if not batch.drafting:
+            batch.pictured = take_out(batch.ids, self._picture_tokens, self._tokenizer.pad_token_id)
         return batch.ids, batch.logprobs
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
@@ -280,12 +297,14 @@ class SpanGRPOTrainer(ResumingTrainer):
     # 5. The spans' credit, and what must not reach the loss.
 
     def _drop_unusable(self, advantages: torch.Tensor) -> None:
-        """Sets the advantages, (B,) or (B, T), to 0 in rows with one that is not finite or a reward above LARGEST.
+        """Sets the advantages, (B,) or (B, T), to 0 in rows with one that is not finite, a reward above LARGEST, or a
+        picture's token.
 
         Logs the fraction of such rows. Raises JudgeFailure, on all ranks or none, above max_failed_fraction.
         """
         lost = ~advantages.isfinite().reshape(len(advantages), -1).all(dim=1)
         lost |= self._batch.unusable[self.accelerator.process_index * len(lost) :][: len(lost)]
+        lost[self._batch.pictured] = True
         advantages[lost] = 0.0
         fraction = self.accelerator.gather(lost.float()).mean().item()
         if self.recorders:
@@ -293,7 +312,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         if fraction > self.args.max_failed_fraction:
             raise JudgeFailure(
                 f"{fraction:.0%} of this step's completions have a reward or an advantage that is not finite or above "
-                f"{LARGEST:g} (max_failed_fraction is {self.args.max_failed_fraction:.0%}): mend the reward function."
+                f"{LARGEST:g}, or hold a picture's token (max_failed_fraction is {self.args.max_failed_fraction:.0%}): "
+                "mend the reward function."
             )
 
     def _add_span_credit(self, output: dict[str, Any]) -> None:
@@ -362,10 +382,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._mode_metrics()["spans/rows_without_credit"].append(fraction)
         if fraction == 1.0 and not self._warned:
             self._warned = True
+            why = f"each was cut at {self.max_completion_length} tokens, failed to be judged, or has too few spans"
+            if self._mode_metrics()["spans/unaligned_fraction"][-1] == 1.0:
+                why = "no text lines up with its tokens, as where a response_template takes the reasoning out of it"
             log.warning(
-                "span_coef is %g, and no completion of this step gets span credit: each was cut at "
-                "max_completion_length (%s), failed to be judged, or has too few spans. Advantages are the scalar's.",
-                *(self.args.span_coef, self.max_completion_length),
+                "span_coef is %g, and no completion of this step gets span credit: %s. Advantages are the scalar's.",
+                *(self.args.span_coef, why),
             )
 
     # Around the step.

@@ -4,114 +4,53 @@
     asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
     answers, retries = run(asked)
 
-A server that is away, silent or busy (no connection, 408, 425, 429, 502, 503, 504) is asked again until the deadline. A
-question that it fails on (any other 5xx, an answer that is cut short or not JSON) is asked ATTEMPTS times in all: the
-question may be the cause. Before each further attempt the question waits for a growing random pause and the server's
-Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer at a time. Any other status is final:
-401, 403 and 404 for all questions of the call. At most ANSWER + TOKEN * max_tokens bytes of an answer are read. Odd
-counts of tokens do not spoil a good answer.
+answer.py says which answers are refusals and which come from a busy server. A server that is away, silent or busy is
+asked again until the deadline. A question that it fails on (an error of its own, an answer that is cut short or not
+JSON) is asked ATTEMPTS times in all: the question may be the cause. Before each further attempt the question waits for
+a growing random pause and the server's Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer
+at a time. A refusal is final: for all questions of the call where it is about the key, the account, the certificate or,
+from a server that has answered nothing yet, about access. But a refusal that says how to ask (manner.py) is followed by
+one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes are read.
 """
 
 import asyncio
+import logging
 import random
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import httpx2 as httpx
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import KEY, BadAnswer, Server, exchange, legible
+from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.remote.answer import Busy, Refused, Served, ServerAnswer, read, read_models
+from spanreward.rewards.judges.remote.manner import Manner, better, fitted
 
+log = logging.getLogger(__name__)
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
 ATTEMPTS = 6  # for errors that the question itself probably causes
 SHORTEST, LONGEST = 0.5, 10.0  # seconds, of the longest first and the longest later pause
 CONNECT = 5.0  # seconds, to connect to the server, and for its list of models
-BUSY = (408, 425, 429, 502, 503, 504)
-NO_ACCESS = (401, 403, 404)
-UNKNOWN_FIELDS = (400, 422)
 MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
 ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
 TOKEN = 64  # bytes of the text for each token that was asked for
 LIST = 1 << 22  # bytes of a list of models
-
-
-class TopLogprob(BaseModel):
-    token: str
-    logprob: float | None
-
-
-class Position(BaseModel):
-    top_logprobs: list[TopLogprob] | None = None
-
-
-class Logprobs(BaseModel):
-    """Per position of the answer: top_logprobs in completions, content in chats."""
-
-    top_logprobs: list[dict[str, float | None] | None] | None = None
-    content: list[Position] | None = None
-
-    def first(self) -> list[tuple[str, float | None]]:
-        """The first position's tokens and natural log-probabilities."""
-        if self.top_logprobs:
-            return list((self.top_logprobs[0] or {}).items())
-        return [
-            (top.token, top.logprob) for position in (self.content or [])[:1] for top in position.top_logprobs or []
-        ]
-
-
-class Message(BaseModel):
-    content: str | None = None
-
-
-class Choice(BaseModel):
-    """text from completions, message from chats."""
-
-    text: str | None = None
-    message: Message | None = None
-    logprobs: Logprobs | None = None
-
-
-Count = Annotated[int, Field(ge=0, lt=1 << 40)]
-
-
-class PromptDetails(BaseModel):
-    cached_tokens: Count | None = None
-
-
-class TokenCounts(BaseModel):
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
-    prompt_tokens_details: PromptDetails | None = None
-
-
-class ServerAnswer(BaseModel):
-    """The fields of a completion's or a chat's answer that judges read."""
-
-    choices: list[Choice] = Field(min_length=1)
-    usage: TokenCounts | Any = None  # of another form: the rest of the answer may still be good
-
-    def text(self) -> str | None:
-        choice = self.choices[0]
-        return choice.message.content if choice.message is not None else choice.text
-
-
-class Served(BaseModel):
-    """A model in the server's list. root: where vLLM's weights are from. max_model_len: the most tokens of a prompt and
-    its answer, None if the server does not say.
-    """
-
-    id: str
-    root: Annotated[str, AfterValidator(legible)] | None = None
-    max_model_len: int | None = None
-
-
-class ServedList(BaseModel):
-    data: list[Served]
+ENDPOINT = re.compile("/(?:chat/)?completions/*$")
+VERSION = re.compile(r"/v[0-9]\w*$")
+NO_KEY = f"put the key it wants into {http.KEY}"
+NO_MODEL = "its list of models says what it serves ({models}), and a server of chats only is asked as chat:URL#MODEL"
+ADVICE = {  # what a refusal speaks of where the advice is of use
+    401: (re.compile(""), NO_KEY),
+    403: (re.compile(r"(?i)key|auth|token|credential|permi|access|forbid|denied"), NO_KEY),
+    404: (re.compile(r"(?i)model|deploy|path|route|url|resource|exist|not found"), NO_MODEL),
+}
+ABOUT_REQUEST = re.compile(r"(?i)parameter|argument|logprob|support")  # no advice helps
+FEW = 4  # words that say next to nothing
 
 
 Answer = ServerAnswer | Failure
@@ -130,9 +69,9 @@ class Trouble(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A call with many questions. extras: fields that not every server knows; one that refuses them is asked without.
-    refusal: why the server answers none of the questions. retries: attempts beyond a question's first. trouble: the
-    last one.
+    """A call with many questions. extras: fields that not every server knows. refusal: why the server answers none of
+    the questions. retries: attempts beyond a question's first. trouble: the last one. learning: held by the question
+    that finds out how the server wants to be asked.
     """
 
     path: str
@@ -141,29 +80,48 @@ class Call:
     refusal: Failure | None = None
     retries: int = 0
     trouble: str = ""
+    learning: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Endpoint:
     """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
 
     def __init__(self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0) -> None:
-        server = Server.at(url, "the judge's url")
+        server = http.Server.at(ENDPOINT.sub("", url), "the judge's url")
+        version = VERSION.search(server.url)
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
-        self._takes_extras = True
+        later = ("",) if httpx.URL(server.url).path.strip("/") else ()  # than /v1
+        self._bases = ("/v1", *later) if version is None else ("/v1",) if version[0] == "/v1" else ("",)
+        self._manner = Manner(self._bases[0])
+        self._taken: frozenset[str] = frozenset()  # fields of the requests that were answered
 
-    async def look_up(self, model: str) -> Served | None:
-        """Returns the model's entry in the server's list; None if there is none, or no list within CONNECT seconds."""
+    async def look_up(self, model: str) -> Served | Failure:
+        """Returns the model's entry in the server's list. A server that keeps no list may still serve the model: its
+        entry is made up, with the url for the origin of the weights.
+
+        A Failure: the list lacks the model, or the server is away, busy or untrusted, or needs more than CONNECT s.
+        """
+        models = f"{self.url}{self._bases[0]}/models"
         try:
             async with asyncio.timeout(CONNECT), self._client() as client:
-                response, content = await exchange(client, "GET", "/v1/models", None, LIST)
-                models = ServedList.model_validate_json(content if response.is_success else b"")
-        except (TimeoutError, httpx.HTTPError, BadAnswer, ValidationError):
-            return None
-        return next((served for served in models.data if served.id == model), None)
+                for base in self._bases:
+                    response, content = await http.exchange(client, "GET", f"{base}/models", None, LIST)
+                    if isinstance(busy := read(response.status_code, content), Busy) and not response.is_success:
+                        return Failure(Status.ERROR, f"{models} does not answer: start the server ({busy.why})")
+                    if listed := read_models(content) if response.is_success else {}:
+                        name = f"name it as the server does, such as {next(iter(listed))!r}"
+                        missing = f"{models} does not list the judge's model {model!r}: {http.legible(name)}"
+                        return listed.get(model, Failure(Status.ERROR, missing))
+        except http.Untrusted as error:
+            return Failure(Status.ERROR, f"{self.url}: {error}")
+        except (TimeoutError, httpx.HTTPError, http.BadAnswer) as error:
+            said = http.legible(f"does not answer: start the server ({type(error).__name__} {error})")
+            return Failure(Status.ERROR, f"{models} {said}")
+        return Served(model, self.url)
 
     async def ask(self, path: str, bodies: Sequence[Body], extras: Body, seconds: float) -> tuple[list[Answer], int]:
         """Returns one answer per body, in order, and the number of attempts beyond the first ones.
@@ -203,38 +161,74 @@ class Endpoint:
         return call.refusal
 
     async def _post(self, call: Call, body: Body) -> Answer:
-        """Makes one attempt. Raises Trouble for an error that another attempt may not meet."""
-        extras = call.extras if self._takes_extras else {}
-        path, largest = f"/v1/{call.path}", ANSWER + TOKEN * body["max_tokens"]
+        """Makes one attempt, and more as long as the server says how to ask. Raises Trouble for an error that another
+        attempt may not meet.
+        """
+        while True:
+            manner = self._manner
+            found = await self._attempt(call, body, manner)
+            if isinstance(found, ServerAnswer):
+                return found
+            if self._better(call, body, manner, found) is None:
+                return self._refusal(call, body, found)
+            async with call.learning:
+                if manner is self._manner:  # no other question has learnt meanwhile
+                    return await self._learn(call, body, manner, found)
+
+    async def _learn(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Answer:
+        """Asks as the refusals say. The manner that is answered is kept for this server."""
+        while other := self._better(call, body, manner, refused):
+            manner, found = other, await self._attempt(call, body, other)
+            if isinstance(found, ServerAnswer):
+                self._manner = manner
+                log.warning("%s is asked in another manner from now on: %s", self.url, manner)
+                return found
+            refused = found
+        return self._refusal(call, body, refused)
+
+    def _better(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Manner | None:
+        request = fitted({**body, **call.extras}, manner)
+        doubtful = [name for name in call.extras if name in request and name not in self._taken]
+        return better(manner, request, refused, doubtful, manner.base if self._taken else self._bases[-1])
+
+    async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused:
+        request = fitted({**body, **call.extras}, manner)
+        path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
         try:
-            response, content = await exchange(call.client, "POST", path, {**body, **extras}, largest)
-            if response.status_code in UNKNOWN_FIELDS and extras:
-                response, content = await exchange(call.client, "POST", path, body, largest)
-                if response.is_success:
-                    self._takes_extras = False
+            response, content = await http.exchange(call.client, "POST", path, request, largest)
+        except http.Untrusted as error:
+            return Refused(0, str(error))
         except httpx.RequestError as error:
-            raise Trouble(legible(f"{type(error).__name__} {error}"), patient=True) from error
-        except BadAnswer as error:
+            raise Trouble(http.legible(f"{type(error).__name__} {error}"), patient=True) from error
+        except http.BadAnswer as error:
             raise Trouble(str(error), patient=False) from error
-        status = response.status_code
-        if status in NO_ACCESS:
-            advice = f"put the key it wants into {KEY}"
-            if status == 404:
-                advice = (
-                    f"{self.url}/v1/models says what it serves, and a server of chats only is asked as chat:URL#MODEL"
-                )
-            refused = f"{self.url}/v1/{call.path} does not answer for the model {body['model']!r} ({status}): {advice}"
-            call.refusal = Failure(Status.ERROR, refused)
-            return call.refusal
-        if status in BUSY or status >= 500:
-            after = response.headers.get("Retry-After", "")  # seconds; a date counts as none
-            raise Trouble(f"it answers {status}", status in BUSY, float(after) if after.isdecimal() else 0.0)
-        if not response.is_success:
-            return Failure(Status.ERROR, f"{self.url} refuses the question with {status}: {legible(content)}")
-        try:
-            return ServerAnswer.model_validate_json(content)
-        except ValidationError as error:
-            raise Trouble("its answer is cut short or not of the OpenAI form", patient=False) from error
+        found = read(response.status_code, content)
+        if isinstance(found, Busy):
+            raise Trouble(found.why, found.patient, http.seconds_to_wait(response))
+        if isinstance(found, ServerAnswer):
+            self._taken |= request.keys()
+        elif response.has_redirect_location:
+            target = http.legible(re.split("[?#]", response.headers["Location"])[0])
+            return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
+        return found
+
+    def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
+        """Says it in the server's words, with advice where they are about what the advice mends."""
+        status, words, base = refused.status, refused.words[: http.SHOWN], self._manner.base
+        says = f": {words}" * bool(words)
+        if status in ADVICE:
+            topic, advice = ADVICE[status]
+            vague = len(words.split()) <= FEW or topic.search(words)
+            if status == 401 or (vague and not ABOUT_REQUEST.search(words)):
+                says += f": {advice.format(models=f'{self.url}{base}/models')}"
+        if status in (*ADVICE, 402):
+            said = f"{self.url}{base}/{call.path} does not answer for the model {body['model']!r} ({status}){says}"
+        else:
+            said = f"{self.url} refuses the question with {status}{says}" if status else f"{self.url}{says}"
+        failure = Failure(Status.ERROR, said)
+        if status in (0, 401, 402) or (status in ADVICE and not self._taken):
+            call.refusal = failure
+        return failure
 
     def _client(self) -> httpx.AsyncClient:
         return self.server.client(httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency)

@@ -18,7 +18,8 @@ from spanreward.rewards.files.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
 from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
-from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint, Served, ServerAnswer, TokenCounts
+from spanreward.rewards.judges.remote.answer import Served, ServerAnswer, TokenCounts
+from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
 
 Encode = Callable[[Question], tuple[str, int]]
 CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
@@ -63,7 +64,7 @@ class RemoteJudge(Judge):
         self.min_mass = min_mass
         self.deadline = deadline
         self._end = 0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
-        self._served: Served | None = None
+        self._served: Served | Failure | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "encoder"}
@@ -81,7 +82,11 @@ class RemoteJudge(Judge):
     @property
     def served(self) -> Served | None:
         """The model's entry in the server's list; None, and looked up again the next time, without an answer."""
-        if self._served is None:
+        found = self._look_up()
+        return found if isinstance(found, Served) else None
+
+    def _look_up(self) -> Served | Failure:
+        if not isinstance(self._served, Served):
             self._served = run(self.endpoint.look_up(self.model))
         return self._served
 
@@ -106,11 +111,9 @@ class RemoteJudge(Judge):
 
     def start(self) -> None:
         """Asks a trial question. Raises RuntimeError if the server is away, lacks the model, or gives no rating."""
-        if self.served is None:
-            raise RuntimeError(
-                f"{self.endpoint.url}: /v1/models does not list the judge's model {self.model!r}, or does not answer: "
-                "start the server, or name the model as it does."
-            )
+        found = self._look_up()
+        if isinstance(found, Failure):
+            raise RuntimeError(f"{found.message}.")
         (answer,) = self.rate([CALIBRATION])
         if isinstance(answer, Failure):
             raise RuntimeError(f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}.")
@@ -138,13 +141,16 @@ class RemoteJudge(Judge):
         first = logprobs.first() if logprobs is not None else []
         if not first:
             return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
-        tokens = Counter(token for token, _ in first)
         words = [self._word(token) for token, _ in first]
-        repeated = [word for word, (token, _) in zip(words, first, strict=True) if tokens[token] > 1]
-        twice = [word for word in repeated if any(entry in word for entry in scale)]
-        if twice:
-            return Failure(Status.UNPARSED, f"the judge gave the token {twice[0]!r} twice, which is no distribution")
-        values = {place: math.nan if value is None else value for place, (_, value) in enumerate(first)}
+        given = Counter(first)
+        repeated = [
+            word
+            for word, one in zip(words, first, strict=True)
+            if given[one] > 1 and one[1] >= math.log(MIN_MASS) and any(entry in word for entry in scale)
+        ]
+        if repeated:  # one token; two that are only spelled alike would hardly be as likely
+            return Failure(Status.UNPARSED, f"the judge gave the token {repeated[0]!r} twice, which is no distribution")
+        values = {place: value for place, (_, value) in enumerate(first)}
         if top:
             return rating_from_top(values, words, scale, cut)
         places = {entry: [place for place, word in enumerate(words) if word.lstrip(" ") == entry] for entry in scale}

@@ -42,6 +42,7 @@ def test_arguments_in_trls_order_and_its_own_config(tmp_path: Path) -> None:
 
 def test_trls_own_config_has_no_spans_and_that_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     model, processor = load_policy(TINY, seed=1)
+    processor.tokenizer.padding_side = "left"
     parts = {"train_dataset": scenes(), "processing_class": processor}
     with caplog.at_level(logging.WARNING, "spanreward.training.grpo.config"):
         SpanGRPOTrainer(model, PoshReward(MatchJudge()), SpanGRPOConfig(str(tmp_path), **COMMON), **parts)

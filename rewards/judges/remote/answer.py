@@ -1,0 +1,212 @@
+"""One reading of what an OpenAI-compatible server answers: by completions and chats, for start, rate and write.
+
+    read(200, b'{"choices": [{"text": "4"}]}')                           # a ServerAnswer
+    read(200, b'{"error": {"message": "no credits", "code": 402}}')      # Refused(402, "no credits")
+    read(503, b"<html>Bad Gateway</html>")                               # Busy("it answers 503: Bad Gateway", True)
+
+Any status and any bytes give one of the three, and nothing is raised. A code in the body of a 200 counts as the status.
+408, 409, 425, 429 and 5xx are Busy, and so is an error without a code whose words say that it passes. A spent quota and
+all else are Refused: another attempt would be answered alike. An answer that says nothing is Busy for some attempts.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import from_json
+
+from spanreward.rewards.files.http_client import legible
+
+PATIENT = (408, 425, 429, 502, 503, 504, 529)  # of the server's state, not of the question
+SPENT = re.compile(
+    r"(?i)insufficient.?(?:quota|credit|balance|fund)|exceeded.current.quota|payment.required"
+    r"|billing.(?:hard|limit|not)|(?:\bno|out of|enough) credits"
+)
+PASSES = re.compile(
+    r"(?i)busy|overload|capacity|unavailable|rate.?limit|too.many|timed?.?out|again (?:later|in)|loading"
+    r"|resource.?exhausted|(?P<fault>internal|server.?error)"
+)
+READ = 2000  # characters of a refusal, of which fewer are shown
+INNER = ("error", "errors", "detail", "details", "message", "metadata", "raw", "choices", "base_resp")
+WORDS = ("msg", "message", "detail", "error", "errorMessage", "error_description", "title", "raw", "status_msg")
+CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
+TAG = re.compile("<[^<>]*>")
+DEEPEST = 8
+
+
+class TopLogprob(BaseModel):
+    token: str | None
+    logprob: float | None
+
+
+class Position(BaseModel):
+    top_logprobs: list[TopLogprob] | None = None
+
+
+class Logprobs(BaseModel):
+    """Per position of the answer: top_logprobs in completions, content in chats."""
+
+    top_logprobs: list[dict[str, float | None] | None] | None = None
+    content: list[Position] | None = None
+
+    def first(self) -> list[tuple[str, float]]:
+        """The first position's tokens and natural log-probabilities. null is minus infinity."""
+        found: list[tuple[str | None, float | None]]
+        if self.top_logprobs:
+            found = [*(self.top_logprobs[0] or {}).items()]
+        else:
+            found = [(one.token, one.logprob) for place in (self.content or [])[:1] for one in place.top_logprobs or []]
+        return [(token or "", -math.inf if value is None else value) for token, value in found]
+
+
+class Message(BaseModel):
+    content: Any = None
+
+
+class Choice(BaseModel):
+    """text from completions, message from chats. error: of a provider behind the server."""
+
+    text: str | None = None
+    message: Message | None = None
+    logprobs: Logprobs | None = None
+    error: Any = None
+
+
+Count = Annotated[int, Field(ge=0, lt=1 << 40)]
+
+
+class PromptDetails(BaseModel):
+    cached_tokens: Count | None = None
+
+
+class TokenCounts(BaseModel):
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    prompt_tokens_details: PromptDetails | None = None
+
+
+class ServerAnswer(BaseModel):
+    """The fields of a completion's or a chat's answer that judges read."""
+
+    choices: list[Choice] = Field(min_length=1)
+    usage: TokenCounts | Any = None  # of another form: the rest of the answer may still be good
+    error: Any = None
+
+    def text(self) -> str | None:
+        """The text; of a content in parts, their texts together."""
+        choice = self.choices[0]
+        said = choice.message.content if choice.message is not None else choice.text
+        if isinstance(said, list):
+            parts = [part["text"] for part in said if isinstance(part, dict) and isinstance(part.get("text"), str)]
+            return "".join(parts) if parts else None
+        return said if isinstance(said, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The server would answer alike again. status: HTTP's or the body's. words: the server's, fit to be shown."""
+
+    status: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Another attempt may be answered. patient: the server's state is to blame, and not the question."""
+
+    why: str
+    patient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model in the server's list. root: where vLLM's weights are from. max_model_len: the most tokens of a prompt and
+    its answer, None if the server does not say.
+    """
+
+    id: str
+    root: str | None = None
+    max_model_len: int | None = None
+
+
+def read(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
+    """Reads an answer as this file's beginning says."""
+    good, answer = 200 <= status < 300, None
+    if good:
+        with suppress(ValidationError):
+            answer = ServerAnswer.model_validate_json(content)
+        if answer is not None and not (answer.error or answer.choices[0].error):
+            return answer
+    layers = list(_layers(_parsed(content)))
+    said = _words(layers) or ("" if good else TAG.sub(" ", content.decode(errors="replace")))
+    words = legible(said, READ)
+    codes = [one[key] for one in layers for key in CODES if key in one]
+    code = next(filter(None, map(_status, codes)), 0) if good else status
+    if not (words or code):
+        return answer or Busy("its answer is cut short or not of the OpenAI form", patient=False)
+    about = f"{codes} {words}"
+    passes = None if code else PASSES.search(about)
+    if SPENT.search(about):
+        return Refused(402, words)
+    if code in PATIENT or code == 409 or code >= 500 or passes:
+        patient = passes.lastgroup is None if passes else code in PATIENT
+        return Busy(legible(f"it answers {code or status}: {words}".removesuffix(": ")), patient)
+    return Refused(code or status, words)
+
+
+def read_models(content: bytes) -> dict[str, Served]:
+    """Returns a list's models by name. It is bare, or `data`, or `models`, of names or of entries; {} for no list."""
+    said = _parsed(content)
+    if isinstance(said, dict):
+        said = next((said[key] for key in ("data", "models") if isinstance(said.get(key), list)), None)
+    entries = [{"id": one} if isinstance(one, str) else one for one in said] if isinstance(said, list) else []
+    models: dict[str, Served] = {}
+    for entry in (one for one in entries if isinstance(one, dict)):
+        name = next((entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), "")
+        root, longest = entry.get("root"), entry.get("max_model_len")
+        length = longest if isinstance(longest, int) and longest > 0 else None
+        models.setdefault(name, Served(name, legible(root) if isinstance(root, str) else None, length))
+    return {name: served for name, served in models.items() if name}
+
+
+def _parsed(said: str | bytes) -> Any:
+    """Returns the JSON, None for what is none."""
+    try:
+        return from_json(said)
+    except ValueError:
+        return None
+
+
+def _layers(said: Any, depth: int = DEEPEST) -> Iterator[dict[str, Any]]:
+    """Yields the objects that may speak of an error, the innermost first. Some servers write JSON into a string."""
+    if isinstance(said, str) and said.lstrip()[:1] in ("{", "["):
+        said = _parsed(said)
+    if depth and isinstance(said, list):
+        for one in said[:4]:
+            yield from _layers(one, depth - 1)
+    if depth and isinstance(said, dict):
+        for key in INNER:
+            yield from _layers(said.get(key), depth - 1)
+        yield said
+
+
+def _words(layers: list[dict[str, Any]]) -> str:
+    """What the objects say, each sentence once, after the field that it is about."""
+    found: dict[str, None] = {}
+    for one in layers:
+        place = one.get("loc") or one.get("param")
+        about = str(place[-1] if isinstance(place, list) else place or "")
+        for said in map(one.get, WORDS):
+            if isinstance(said, str) and said.strip() and not isinstance(_parsed(said), dict | list):
+                found[said if about in said else f"{about}: {said}"] = None
+    return "; ".join(found)
+
+
+def _status(value: Any) -> int:
+    """An HTTP status of an error, as a number or in digits; 0 for anything else."""
+    number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{3}", value) else value
+    return number if isinstance(number, int) and 400 <= number < 600 else 0

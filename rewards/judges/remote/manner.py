@@ -1,0 +1,74 @@
+"""How one server wants to be asked, learnt from its refusals.
+
+    manner = Manner("/v1")
+    better(manner, request, Refused(400, "'temperature' is not supported"), [], "/v1")      # without temperature
+    fitted(request, manner)
+
+A refusal with 400, 404 or 422 that names a field which an answer can do without leaves it out. One that names
+top_logprobs or logprobs beside a smaller number asks for so many; one that wants max_completion_tokens renames
+max_tokens. One with 400 or 422 that names none of them leaves out the doubtful fields, which this server never took. A
+404 or 405 that does not speak of the model tries the path's other beginning, if there is one.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from spanreward.rewards.judges.remote.answer import Refused
+
+NEEDED = ("model", "prompt", "messages")
+LIMITED = ("top_logprobs", "logprobs", "max_tokens")
+RENAMED = "max_completion_tokens"
+UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|unexpected|allowed")
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """base: between the server's url and an endpoint's path. fields: a request's fields that change: None leaves one
+    out, a text is its other name, a number the most that the server takes.
+    """
+
+    base: str
+    fields: Mapping[str, str | int | None] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        changes = [f"{name} {'left out' if to is None else f'becomes {to}'}" for name, to in self.fields.items()]
+        return ", ".join([*changes, f"the path begins with {self.base or '/'}"])
+
+
+def fitted(request: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
+    """Returns the request as the server wants it."""
+    fields = dict(request)
+    for name in manner.fields.keys() & request.keys():
+        value, change = fields.pop(name), manner.fields[name]
+        if change is not None:
+            fields |= {change: value} if isinstance(change, str) else {name: min(value, change)}
+    return fields
+
+
+def better(
+    manner: Manner, request: Mapping[str, Any], refused: Refused, doubtful: Collection[str], base: str
+) -> Manner | None:
+    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none. base: another."""
+    if refused.status not in (400, 404, 405, 422):
+        return None
+    names = {*LIMITED, *request} - {*NEEDED, *manner.fields.values()}
+    named = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", refused.words)
+    name = named[0] if named else ""
+    changes: dict[str, str | int | None] = {}
+    if name in LIMITED[:2]:
+        name = next((one for one in LIMITED[:2] if one in request), "")
+        numbers = map(int, re.findall(r"\b[0-9]{1,3}\b", refused.words))
+        fewer = [number for number in numbers if 0 < number < request.get(name, 0)]
+        changes = {name: max(fewer)} if fewer else {}
+    elif name == "max_tokens":
+        if name in request and RENAMED in refused.words and UNKNOWN.search(refused.words):
+            changes = {name: RENAMED}
+    elif name:
+        changes = {name: None}
+    elif refused.status in (400, 422):
+        changes = dict.fromkeys(doubtful)
+    elif base != manner.base and not re.search(rf"\b{re.escape(request['model'])}\b", refused.words):
+        return replace(manner, base=base)
+    return replace(manner, fields={**manner.fields, **changes}) if changes else None

@@ -1,0 +1,428 @@
+"""One reading of a server's answer: values, refusals and busy servers, how to ask learnt, and where no key may go."""
+
+import json
+import logging
+import math
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from experiments.field_servers import outcome, server_cases
+from spanreward.rewards.base.checks import members
+from spanreward.rewards.files import http_client
+from spanreward.rewards.files.http_client import Server as ServerUrl
+from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward.rewards.judges.remote import endpoint
+from spanreward.rewards.judges.remote.answer import Busy, Refused, ServerAnswer, read, read_models
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.judges.remote.server_judge import ServerJudge
+from tests.support.server import Server
+
+FIELD = Path("/work/shared/field")
+SECRET = "sk-very-secret-9"
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.01)
+    monkeypatch.delenv(http_client.KEY, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.stop()
+
+
+def give(entry: object) -> Question:
+    return Question([{"role": "user", "content": f"give {entry}"}])
+
+
+def refusing(status: int, said: Any, refuses: Callable[[dict], bool] = lambda body: True) -> Callable[[dict, int], Any]:
+    content = said if isinstance(said, bytes) else json.dumps(said).encode()
+    return lambda body, number: (status, {}, content) if refuses(body) else None
+
+
+def answered(server: Server, **settings: Any) -> Rating | Failure:
+    return ChatJudge(server.url, "m", deadline=20.0, **settings).rate([give(4)])[0]
+
+
+REFUSED: list[tuple[int, Any, str]] = [
+    (200, {"error": {"message": "The account is empty", "code": 402}}, "The account is empty"),
+    (200, {"error": "no such key"}, "no such key"),
+    (200, {"detail": "Not authenticated"}, "Not authenticated"),
+    (200, {"error": {"code": "401", "message": "bad token"}}, "bad token"),
+    (200, {"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, "login fail"),
+    (400, b"the prompt is too long", "too long"),
+    (400, {"error": {"message": "outer", "metadata": {"raw": '{"error": {"message": "inner"}}'}}}, "inner; outer"),
+    (400, [{"error": {"code": 400, "message": "first of a list"}}], "first of a list"),
+    (413, b"<html><style>a{}</style><h1>Too   Large</h1></html>", "Too Large"),
+    (422, {"object": "error", "message": {"detail": [{"loc": ["body", "n"], "msg": "odd"}]}}, "n: odd"),
+    (429, {"error": {"message": "Look at your plan", "type": "insufficient_quota"}}, "Look at your plan"),
+    (429, {"error": {"message": "Insufficient balance, recharge", "code": "1113"}}, "recharge"),
+]
+BUSY: list[tuple[int, Any, bool]] = [
+    (200, {"error": {"message": "upstream went away", "code": 502}}, True),
+    (200, {"choices": [{"error": {"code": 503, "message": "lost"}, "message": {"content": ""}}]}, True),
+    (200, {"error": {"type": "overloaded_error", "message": "later please"}}, True),
+    (200, {"error": {"status": "RESOURCE_EXHAUSTED", "message": "a minute's worth"}}, True),
+    (200, {"error": "internal error"}, False),
+    (409, {"message": "the model is being replaced"}, False),
+    (429, [{"error": {"code": 429, "message": "You exceeded your current quota, see billing details"}}], True),
+    (500, b"oops", False),
+    (503, {"error": {"code": 503, "message": "Loading model"}}, True),
+    (529, b"", True),
+]
+
+
+@pytest.mark.parametrize(("status", "said", "words"), REFUSED)
+def test_a_refusal_is_shown_in_its_own_words_and_not_asked_again(
+    server: Server, status: int, said: Any, words: str
+) -> None:
+    server.behave = refusing(status, said)
+    answer = answered(server)
+    assert isinstance(answer, Failure)
+    assert words in answer.message
+    assert http_client.KEY not in answer.message or words == "bad token"
+    assert len(server.bodies) == 1 if status not in (400, 422) else len(server.bodies) <= 2  # once without extra fields
+
+
+@pytest.mark.parametrize(("status", "said", "patient"), BUSY)
+def test_a_busy_server_is_asked_again(server: Server, status: int, said: Any, patient: bool) -> None:
+    content = said if isinstance(said, bytes) else json.dumps(said).encode()
+    assert isinstance(found := read(status, content), Busy)
+    assert found.patient is patient
+    server.behave = lambda body, number: (status, {}, content) if number < 2 else None
+    assert isinstance(answered(server), Rating)
+    assert len(server.bodies) == 3
+
+
+def test_an_error_that_is_none_spoils_no_answer() -> None:
+    for error in (None, "", {}, {"code": 0, "message": ""}):
+        assert isinstance(read(200, json.dumps({"choices": [{"text": "4"}], "error": error}).encode()), ServerAnswer)
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "advised"),
+    [
+        (403, "You may not request logprobs from this model", False),
+        (403, "The text was flagged by a filter for violence", False),
+        (403, "Forbidden", True),
+        (403, "This token has no access to the model any more", True),
+        (404, "No provider here can handle the parameters that you asked for", False),
+        (404, "The model 'm' was not found on this machine", True),
+        (404, "", True),
+        (401, "Who are you and what do you want from this server?", True),
+        (402, "Please pay for what you use from this server first", False),
+    ],
+)
+def test_advice_only_where_it_helps(server: Server, status: int, words: str, advised: bool) -> None:
+    server.behave = refusing(status, {"error": {"message": words}})
+    answer = answered(server)
+    assert isinstance(answer, Failure)
+    assert words in answer.message
+    assert (http_client.KEY in answer.message or "/v1/models" in answer.message) is advised
+
+
+def test_one_flagged_text_does_not_cost_the_others(server: Server) -> None:
+    judge = ChatJudge(server.url, "m", concurrency=1)
+    judge.start()
+    said = json.dumps({"error": {"message": "flagged by a filter"}}).encode()
+    server.behave = lambda body, number: (403, {}, said) if "give 1" in str(body) else None
+    assert [type(one) for one in judge.rate([give(1), give(2), give(3)])] == [Failure, Rating, Rating]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 700), st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
+def test_any_bytes_are_read(status: int, content: bytes) -> None:
+    assert isinstance(read(status, content), ServerAnswer | Refused | Busy)
+    read_models(content)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["error", "message", "code", "detail", "choices", "logprobs", "content", "data", "id", "loc"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from([200, 204, 302, 400, 404, 429, 500]), JSON)
+def test_any_json_is_read(status: int, said: Any) -> None:
+    content = json.dumps(said).encode("utf-8", "replace")
+    assert isinstance(read(status, content), ServerAnswer | Refused | Busy)
+    read_models(content)
+
+
+LEARNT: list[tuple[int, str, Callable[[dict], bool], Callable[[dict], bool]]] = [
+    (400, "top_logprobs must be between 0 and 5", lambda b: b["top_logprobs"] > 5, lambda b: b["top_logprobs"] == 5),
+    (400, "Cannot request more than 8 logprobs.", lambda b: b["top_logprobs"] > 8, lambda b: b["top_logprobs"] == 8),
+    (
+        *(422, "20 is greater than the maximum of 7 - 'top_logprobs'"),
+        *(lambda b: b["top_logprobs"] > 7, lambda b: b["top_logprobs"] == 7),
+    ),
+    (
+        *(400, "'max_tokens' is unsupported with this model. Use 'max_completion_tokens' instead."),
+        *(lambda b: "max_tokens" in b, lambda b: b["max_completion_tokens"] == 1),
+    ),
+    (400, "'temperature' does not support 0.0", lambda b: "temperature" in b, lambda b: "temperature" not in b),
+    (
+        *(404, "No endpoint here takes chat_template_kwargs"),
+        *(lambda b: "chat_template_kwargs" in b, lambda b: "temperature" in b),
+    ),
+    (422, "Extra inputs are not permitted", lambda b: "chat_template_kwargs" in b, lambda b: "temperature" in b),
+]
+
+
+@pytest.mark.parametrize(("status", "words", "refuses", "mended"), LEARNT)
+def test_how_to_ask_is_learnt_once(
+    server: Server, status: int, words: str, refuses: Any, mended: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.behave = refusing(status, {"error": {"message": words}}, refuses)
+    judge = ChatJudge(server.url, "m", concurrency=8)
+    with caplog.at_level(logging.WARNING):
+        answers = judge.rate([Question([{"role": "user", "content": f"{n}: give 4"}]) for n in range(40)])
+        answers += judge.rate([give(5)])
+    assert all(isinstance(one, Rating) for one in answers), answers[0]
+    assert mended(server.bodies[-1])
+    assert len(server.bodies) <= 41 + 8 + 1  # at most what was under way is refused
+    assert caplog.text.count("in another manner") == 1
+    assert judge.usage.retries == 0
+
+
+def test_several_things_are_learnt_one_after_another_by_one_question(server: Server) -> None:
+    def behave(body: dict, number: int) -> Any:
+        for name, words in [("temperature", "fixed"), ("max_tokens", "unknown, see max_completion_tokens")]:
+            if name in body:
+                return (400, {}, json.dumps({"error": {"message": f"{name}: {words}", "param": name}}).encode())
+        return (400, {}, b"logprobs at most 5") if body["top_logprobs"] > 5 else None
+
+    server.behave = behave
+    judge = ChatJudge(server.url, "m", concurrency=8)
+    answers = judge.rate([Question([{"role": "user", "content": f"{n}: give 4"}]) for n in range(24)])
+    assert all(isinstance(one, Rating) for one in answers)
+    assert len(server.bodies) <= 24 + 8 + 3
+
+
+def test_what_did_not_help_is_not_kept(server: Server, folder: Path) -> None:
+    words = b"'max_tokens' or 'max_completion_tokens' is too large: the context is 40 tokens; temperature is fine"
+    server.behave = lambda body, number: (400, {}, words) if number < 9 else None
+    judge = ServerJudge(server.url, "m", folder)
+    assert isinstance(judge.rate([give(4)])[0], Failure)
+    server.behave = lambda body, number: None
+    assert isinstance(judge.rate([give(5)])[0], Rating)
+    assert server.bodies[-1]["max_tokens"] == 1
+    assert "temperature" in server.bodies[-1]
+
+
+def tops(*pairs: tuple[str, float | None]) -> Callable[[dict, int], Any]:
+    listed = [{"token": token, "logprob": value, "bytes": None} for token, value in pairs]
+    content = [{"token": "4", "logprob": -9999.0, "bytes": [52], "top_logprobs": listed}]
+    return lambda body, number: lambda answer: answer["choices"][0].update(logprobs={"content": content})
+
+
+def test_ids_with_one_spelling_are_added_up_and_null_is_nothing(server: Server) -> None:
+    server.behave = tops(("4", math.log(0.5)), ("5", math.log(0.3)), ("4", math.log(0.2)), ("3", None), ("2", -9999.0))
+    answer = answered(server)
+    assert isinstance(answer, Rating)
+    assert answer.probabilities == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 0.7, "5": 0.3})
+    server.behave = tops(("4", math.log(0.9)), ("4", math.log(0.8)))
+    assert isinstance(found := answered(server), Failure)
+    assert "no distribution" in found.message
+    server.behave = tops(("4", None), ("5", None))
+    assert isinstance(found := answered(server), Failure)
+    assert "0.0%" in found.message
+
+
+def test_five_tokens_without_the_scale_are_no_rating(server: Server) -> None:
+    """What five tokens do not show counts as 0; with less than min_mass on the scale there is no rating."""
+    rest = [(token, math.log(0.24)) for token in ("The", "It", "I", "A")]
+    server.behave = tops(*rest, ("4", math.log(0.04)))
+    assert isinstance(answered(server), Failure)
+    server.behave = tops(*rest[:3], ("4", math.log(0.2)), ("5", math.log(0.05)))
+    assert isinstance(found := answered(server), Rating)
+    assert found.mass == pytest.approx(0.25)
+
+
+MODELS: list[Any] = [
+    [{"id": "m"}],
+    {"models": [{"name": "m", "model": "m"}]},
+    {"data": [{"name": "other"}, None, 3, {"id": 7}, {"id": "m", "max_model_len": "many"}]},
+    ["other", "m"],
+]
+
+
+@pytest.mark.parametrize("listed", MODELS)
+def test_lists_of_models(listed: Any) -> None:
+    assert read_models(json.dumps(listed).encode())["m"].max_model_len is None
+
+
+class Paths(Server):
+    """Answers under `root` only, and has no list of models: so says its status."""
+
+    def __init__(self, root: str, models: int = 404) -> None:
+        super().__init__()
+        handler = self.http.RequestHandlerClass
+        post, outer = handler.do_POST, self  # type: ignore[attr-defined]
+        self.headers: list[dict[str, str]] = []
+
+        def do_POST(request: Any) -> None:
+            outer.headers.append(dict(request.headers))
+            if request.path.startswith(f"{root}/chat/"):
+                return post(request)
+            request.rfile.read(int(request.headers["Content-Length"]))
+            return request.reply(404, b'{"detail": "Not Found"}')
+
+        handler.do_POST = do_POST  # type: ignore[attr-defined]
+        handler.do_GET = lambda request: request.reply(models, b"{}")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("root", "url"),
+    [
+        ("/openai/deployments/x", "/openai/deployments/x"),
+        ("/api/v3", "/api/v3/"),
+        ("/v1beta/openai", "/v1beta/openai/"),
+        ("/x/v1", "/x"),
+        ("/x/v1", "/x/v1/"),
+        ("/v1", ""),
+        ("/v1", "/v1/chat/completions"),
+    ],
+)
+@pytest.mark.parametrize("models", [404, 405, 401, 200])
+def test_a_server_without_a_list_under_any_path_starts_where_rating_works(root: str, url: str, models: int) -> None:
+    server = Paths(root, models)
+    judge = ChatJudge(server.url + url, "m", deadline=20.0)
+    judge.start()
+    assert isinstance(judge.rate([give(4)])[0], Rating)
+    assert judge.name == judge.name
+    server.stop()
+
+
+def test_retry_after_as_a_date(server: Server) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
+    server.behave = lambda body, number: (429, {"Retry-After": date}) if number == 0 else None
+    assert isinstance(answered(server), Rating)
+    assert server.times[1] - server.times[0] > 1
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost", "LOCALHOST.", "127.1", "a.localhost"]
+)
+def test_no_loopback_goes_through_a_proxy(server: Server, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    proxy = Server()
+    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv(http_client.KEY, SECRET)
+    assert ServerUrl.at(f"http://{host}:{server.port}", "it").here
+    ChatJudge(f"http://{host}:{server.port}", "m", deadline=0.5).rate([give(4)])
+    assert proxy.bodies == []
+    proxy.stop()
+
+
+def test_other_loopbacks_and_others() -> None:
+    for host in ("[::1]", "[::]", "[::ffff:127.0.0.1]", "127.255.255.254", "2130706433"):
+        assert ServerUrl.at(f"http://{host}:8000", "it").here, host
+    for host in ("10.0.0.1", "example.org", "localhost.example.org", "[fe80::1]", "128.0.0.1"):
+        assert not ServerUrl.at(f"http://{host}:8000", "it").here, host
+
+
+def test_a_redirect_names_its_target_and_gets_no_key(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(http_client.KEY, SECRET)
+    target = Server()
+    where = f"http://me:{SECRET}@127.0.0.1:{target.port}/v1/chat?api_key={SECRET}"
+    server.behave = lambda body, number: (307, {"Location": where})
+    answer = answered(server)
+    assert isinstance(answer, Failure)
+    assert f"127.0.0.1:{target.port}/v1/chat" in answer.message
+    assert SECRET not in answer.message
+    assert (target.bodies, len(server.bodies)) == ([], 1)
+    target.stop()
+
+
+@pytest.fixture
+def secure(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
+    """A server behind TLS, and its self-signed certificate."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(
+        [*made, "-days", "2", "-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True,
+        capture_output=True,
+    )
+    server = Server()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.http.socket = context.wrap_socket(server.http.socket, server_side=True)
+    server.url = server.url.replace("http:", "https:")
+    yield server, certificate
+    server.stop()
+
+
+def test_a_certificate_is_trusted_by_ssl_cert_file_or_refused_at_once(
+    secure: tuple[Server, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server, certificate = secure
+    start = time.monotonic()
+    answer = ChatJudge(server.url, "m", deadline=60.0).rate([give(4)])[0]
+    assert isinstance(answer, Failure)
+    assert "certificate is not trusted (self" in answer.message
+    assert "SSL_CERT_FILE" in answer.message
+    with pytest.raises(RuntimeError, match="SSL_CERT_FILE"):
+        ChatJudge(server.url, "m").start()
+    assert time.monotonic() - start < 20
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    ChatJudge(server.url, "m").start()
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    with pytest.raises(ValueError, match="SSL_CERT_FILE or SSL_CERT_DIR has no certificates"):
+        ChatJudge(server.url, "m")
+
+
+def test_a_plus_in_a_folder_is_no_jury(tmp_path: Path) -> None:
+    (tmp_path / "a+match").mkdir()
+    for judge in ("encoder:/data/a+b", "server:http://h/v1#org/a+b", f"encoder:{tmp_path}/a+match"):
+        assert members(judge) == [judge]
+    assert members("match+encoder:/data/a+b+match") == ["match", "encoder:/data/a+b", "match"]
+    assert members("match+mtch:x") == ["match", "mtch:x"]
+
+
+@pytest.mark.skipif(not FIELD.exists(), reason="the inputs of issue 49 are beside a checkout of ours only")
+def test_the_cases_from_the_field() -> None:
+    found = {name: now for name, _, now in server_cases(FIELD)}
+    assert len(found) == 11
+    assert [name for name, now in found.items() if "(1 requests)" not in now and "(2 requests)" not in now] == [
+        "bare list of models",
+        "an entry without id",
+    ]
+    assert "no credits left (1 requests)" in found["error with status 200"]
+    assert http_client.KEY not in found["logprobs forbidden"]
+    assert "/v1/models" not in found["parameters unsupported"]
+    for name in ("busy with status 200", "five logprobs at most", "max_completion_tokens", "temperature fixed"):
+        assert found[name] == "mean 4.11, mass 0.98 (2 requests)"
+    assert found["one spelling, two ids"].startswith("mean 4.16, mass 0.95")
+    assert found["null logprob"].startswith("mean 4.30")
+    for name in ("bare list of models", "an entry without id"):
+        assert found[name].startswith("starts: Served(id='plain'")
+
+
+def test_a_field_case_anywhere() -> None:
+    case = {"status": 400, "body": {"error": "top_logprobs: less than or equal to 5"}}
+    assert outcome(case) == "mean 4.11, mass 0.98 (2 requests)"

@@ -1,0 +1,44 @@
+"""The health callback names the reward that pays for what it complains of, and takes one reward and one problem."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spanreward import RewardHealthCallback
+from spanreward.training.callbacks.reward_health import CompletionRow, paid
+from spanreward.training.grpo.recorder import Recorder
+from tests.support.tiny_trainer import Scored, make_trainer, scenes
+
+ROW = CompletionRow(
+    scores=(0.9, 0.2), failed=None, unscored=None, length=10, reference_length=0, repetition=0.0, degenerate=True
+)
+SOUND = replace(ROW, scores=(0.4, 0.6), degenerate=False)
+
+
+def test_the_reward_that_pays_for_padding_is_named() -> None:
+    assert (
+        paid([ROW, SOUND], ["length", "posh"])
+        == " The reward length pays them 0.50 more than the others: change that one."
+    )
+    assert paid([replace(ROW, scores=(0.1, 0.2)), SOUND], ["length", "posh"]) == ""
+    assert paid([replace(ROW, scores=(None, 0.2)), SOUND], ["length", "posh"]) == ""
+    assert paid([ROW], ["length", "posh"]) == ""  # nothing to compare with
+
+
+def test_one_reward_and_one_problem_are_lists_of_one(tmp_path: Path) -> None:
+    recorder = Recorder(Scored(lambda _: 0.5))
+    assert RewardHealthCallback(recorder, stop_on="runaway").stop_on == {"runaway"}
+    with pytest.raises(ValueError, match=r"watches Recorders, got \['Scored'\]: make reward = Recorder"):
+        RewardHealthCallback(Scored(lambda _: 0.5))  # type: ignore[arg-type]
+
+
+def test_an_alarm_saves_the_policy(tmp_path: Path) -> None:
+    settings = {"save_strategy": "steps", "save_steps": 100, "max_steps": 5}
+    trainer = make_trainer(tmp_path, scenes(), [Scored(lambda _: 0.5)], **settings)
+    health = RewardHealthCallback(trainer.recorders, stop_on="zero_variance")
+    health.limits = replace(health.limits, window=2)
+    trainer.add_callback(health)
+    trainer.train()
+    assert "all completions have the same reward" in health.stopped
+    assert (tmp_path / f"checkpoint-{trainer.state.global_step}").is_dir()

@@ -1,0 +1,147 @@
+"""What does not fit together is said before the first step."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import Dataset
+from PIL import Image
+from trl import GRPOTrainer
+
+from experiments.scenes.parts import TINY
+from spanreward import LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
+from spanreward.rewards.base.verdict import Sample
+from spanreward.training.grpo.picture_tokens import picture_tokens, take_out
+from spanreward.training.grpo.preflight import check_rows, pad_left
+from spanreward.training.policy import load_policy
+from tests.support.tiny_policies import SAVE
+from tests.support.tiny_trainer import COMMON, Scored, make_trainer, scenes
+
+USER = {"role": "user", "content": "What is it?"}
+
+
+def rows(prompts: list[Any], **columns: list[Any]) -> Dataset:
+    return Dataset.from_dict({"prompt": prompts, **columns})
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ([USER, {"role": "assistant", "content": "The picture shows"}], "row 2: the prompt ends in an assistant"),
+        ([{"role": "user", "content": " "}], "row 2: the prompt is empty"),
+        ([{"role": "user", "content": "<image>\nWhat is it?"}], "row 2: the prompt holds '<image>'"),
+    ],
+)
+def test_prompts_that_cannot_be_completed(prompt: list[Any], said: str) -> None:
+    _, processor = load_policy(TINY)
+    data = rows([[USER], prompt], image=[None, None])
+    with pytest.raises(ValueError, match=said):
+        check_rows([], processor, "train_dataset", data)
+
+
+def test_a_row_that_a_reward_cannot_read_is_named_by_its_number() -> None:
+    data = rows([[USER]] * 3, question=["a", "b", "c"], answers=["x", "y", "z"], bbox=[None, None, [1.0, 2.0]])
+    with pytest.raises(ValueError, match=r"row 3, which lave cannot read: .*'bbox' must hold four numbers"):
+        check_rows([LaveReward("match")], load_policy(TINY)[1], "train_dataset", data)
+    with pytest.raises(ValueError, match=r"eval_dataset\['hard'\] row 3"):
+        check_rows([LaveReward("match")], load_policy(TINY)[1], "eval_dataset", {"hard": data})
+
+
+def test_pictures_are_not_decoded_and_ten_thousand_rows_take_little(tmp_path: Path) -> None:
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    count = 10_000
+    data = rows([[USER]] * count, reference=["A red circle on grass."] * count, image=[str(tmp_path)] * count)
+    began = time.monotonic()
+    check_rows([PoshReward("match")], load_policy(TINY)[1], "train_dataset", data)
+    assert time.monotonic() - began < 20  # 2 s on a free machine: experiments/benchmark has the figure
+
+
+def test_a_processor_that_pads_on_the_right_is_set_to_the_left() -> None:
+    _, processor = load_policy(TINY)
+    processor.tokenizer.padding_side = "right"
+    assert pad_left(processor)
+    assert processor.tokenizer.padding_side == "left"
+    assert not pad_left(processor)
+
+
+@pytest.mark.parametrize("family", ["Qwen/Qwen2.5-VL", "Qwen/Qwen3-VL"])
+def test_pictures_and_questions_of_unequal_length_train(tmp_path: Path, family: str) -> None:
+    """Their hub files name no padding side. Pictures of four sizes ended in a shape error."""
+    SAVE[family](tmp_path / "policy")
+    sizes = [(56, 56), (112, 56), (56, 140), (168, 112)]
+    questions = ["What is it?", "What is it, and where is it, if anywhere?", "Why?", "What colour is the thing here?"]
+    prompts = [[{"role": "user", "content": question}] for question in questions]
+    data = rows(prompts, image=[Image.new("RGB", size, "red") for size in sizes])
+    model, processor = load_policy(str(tmp_path / "policy"))
+    processor.tokenizer.padding_side = "right"  # as the hub's
+    args = SpanGRPOConfig(str(tmp_path / "out"), **{**COMMON, "max_steps": 1, "num_generations": 2})
+    reward = Scored(lambda sample: len(sample.completion) % 5 / 5)
+    trainer = SpanGRPOTrainer(model, [reward], args, data, processing_class=processor)
+    trainer.train()
+    assert trainer.state.global_step == 1
+
+
+def test_a_sampled_picture_token_costs_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = make_trainer(tmp_path, scenes(), [Scored(lambda sample: len(sample.completion) % 5 / 5)])
+    image = trainer.model.config.image_token_id
+    assert trainer.generation_kwargs["suppress_tokens"] == [image]
+    tokenizer = trainer.processing_class.tokenizer
+    ids = [[*tokenizer(f"A {'red ' * n}star")["input_ids"], tokenizer.eos_token_id] for n in range(8)]
+    ids[3].insert(1, image)
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", lambda *_, **__: ([[*row] for row in ids], None))
+    trainer.model.train()
+    output = trainer._generate_and_score_completions([trainer.train_dataset[i // 4] for i in range(8)])
+    assert output["advantages"].tolist()[3] == 0
+    assert not (output["completion_ids"] == image).any()
+    assert trainer._metrics["train"]["advantages/unusable_fraction"] == [1 / 8]
+    trainer.train()
+    assert trainer.state.global_step == 2
+
+
+def test_picture_tokens_of_a_text_model_are_none(tmp_path: Path) -> None:
+    SAVE["smollm2"](tmp_path)
+    model, _ = load_policy(str(tmp_path))
+    assert picture_tokens(model.config) == set()
+    assert take_out([[1, 2]], set(), 0) == []
+
+
+def test_spans_in_a_stock_trainer_warn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model, processor = load_policy(TINY)
+    reward = Scored(lambda _: 0.5)
+    args = SpanGRPOConfig(str(tmp_path), **COMMON, span_coef=0.5)
+    with caplog.at_level(logging.WARNING):
+        GRPOTrainer(model, [reward], args, scenes(), processing_class=processor)
+        assert "span_coef=0.5 has no effect here: only SpanGRPOTrainer" in caplog.text
+        caplog.clear()
+        make_trainer(tmp_path, scenes(), [PoshReward("match")], span_coef=0.5)
+        assert "has no effect" not in caplog.text
+
+
+def judge(sample: Sample) -> float:
+    return 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"reward_weights": [0.0]}, "every reward has the weight 0"),
+        ({"metric_for_best_model": "eval_loss"}, "GRPO's loss is near 0 whatever was learnt"),
+        ({"metric_for_best_model": "eval_rewrd"}, "did you mean 'reward'"),
+    ],
+)
+def test_settings_with_which_nothing_good_comes(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make_trainer(tmp_path, scenes(), [Scored(judge)], **settings)
+
+
+def test_the_best_checkpoint_is_chosen_by_the_reward(tmp_path: Path) -> None:
+    best = {"load_best_model_at_end": True, "eval_strategy": "steps", "save_strategy": "steps", "eval_steps": 1}
+    args = SpanGRPOConfig(str(tmp_path), **{**COMMON, **best, "save_steps": 1})
+    assert (args.metric_for_best_model, args.greater_is_better) == ("eval_reward", True)
+
+
+def test_readme_s_processor_has_a_side() -> None:
+    text = (Path(__file__).parents[3] / "README.md").read_text()
+    assert "AutoProcessor" not in text or 'padding_side="left"' in text

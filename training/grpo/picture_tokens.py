@@ -1,0 +1,37 @@
+"""Tokens that stand for pictures: a policy that writes one would end its run, since a model counts them.
+
+tokens = picture_tokens(model.config)
+suppress(trainer, tokens)                           # they are not sampled
+rows = take_out(ids, tokens, pad_token_id)          # one that comes anyway costs its row, not the run
+"""
+
+from typing import Any
+
+from transformers import PretrainedConfig
+
+NAMES = ("image_token_id", "image_token_index", "video_token_id")
+NEVER = -100.0  # the lowest that vLLM adds to a logit
+
+
+def picture_tokens(config: PretrainedConfig) -> set[int]:
+    """Returns the tokens that stand for pictures and films in a model's input."""
+    found = {config.to_dict().get(name) for name in NAMES}
+    return {token for token in found if token is not None}
+
+
+def suppress(trainer: Any, tokens: set[int]) -> None:
+    """Keeps the tokens from being sampled, by transformers or vLLM. TRL does so for transformers and image_token_id."""
+    if trainer.use_vllm:
+        kwargs = trainer.vllm_generation.generation_kwargs
+        kwargs["logit_bias"] = {**dict.fromkeys(tokens, NEVER), **(kwargs.get("logit_bias") or {})}
+    elif tokens:
+        every = sorted(tokens.union(trainer.generation_kwargs.get("suppress_tokens") or ()))
+        trainer.generation_kwargs["suppress_tokens"] = trainer.generation_config.suppress_tokens = every
+
+
+def take_out(ids: list[list[int]], tokens: set[int], pad: int) -> list[int]:
+    """Replaces each picture's token in completions, and returns the completions that had one."""
+    rows = [row for row, sampled in enumerate(ids) if not tokens.isdisjoint(sampled)]
+    for row in rows:
+        ids[row] = [pad if token in tokens else token for token in ids[row]]
+    return rows

@@ -1,0 +1,207 @@
+"""Preflight: do the model's processor, the data, the rewards and the settings fit together? Before the first step.
+
+    check_parts(args, rewards, functions, given)            # before anything is loaded
+    check_policy(processor, dataset)                        # with the policy's processor
+    check_rows(rewards, processor, "train_dataset", dataset)        # all rows, without their pictures
+
+Each raises ValueError, in one sentence that names what does not fit and what to do. What TRL itself refuses is left to
+it.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from datasets import Dataset, IterableDataset
+from transformers import PreTrainedTokenizerBase, ProcessorMixin
+
+from spanreward.rewards.base.checks import check_known
+from spanreward.rewards.metrics import METRICS
+from spanreward.rewards.reward.reward import Reward
+from spanreward.training.grpo.config import SpanGRPOConfig
+
+log = logging.getLogger(__name__)
+
+ROWS = 1000  # that are read together
+PICTURES = ("image", "images")
+LOGGED = ("reward", "reward_std", "rewards", "frac_reward_zero_std", "completions", "entropy", "kl", "judge", "spans")
+
+
+def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any], given: Mapping[str, Any]) -> None:
+    """Raises ValueError for arguments that a SpanGRPOTrainer cannot train with, before anything is loaded.
+
+    rewards: those of the reward functions that are ours. functions: all of them. given: GRPOTrainer's other arguments.
+    """
+    for function in functions:
+        if function in METRICS or isinstance(function, type):
+            raise ValueError(f"reward_funcs has {function!r}: give a reward that is made, as PoshReward('match').")
+    names = [reward.__name__ for reward in rewards]
+    rollout_func = given.get("rollout_func")
+    if args.reward_weights is not None and len(args.reward_weights) != len(functions):
+        raise ValueError(
+            f"reward_weights has {len(args.reward_weights)} numbers for {len(functions)} reward functions: give one "
+            "each, and none for soft_overlong_cache, whose weight is 1."
+        )
+    if args.reward_weights is not None and not any(args.reward_weights):
+        raise ValueError("every reward has the weight 0, so nothing is learnt: give one of them another weight.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
+    if args.span_coef and not rewards:
+        raise ValueError(
+            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or set span_coef=0."
+        )
+    if args.dynamic_sampling and not rewards:
+        raise ValueError("dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is none.")
+    for name in ("tools", "environment_factory"):
+        if given.get(name) and names:
+            raise ValueError(
+                f"{name} makes completions of several messages, which {names[0]} cannot judge as one text: leave it "
+                "out, or use TRL's GRPOTrainer with a reward function of your own."
+            )
+    for name, value in {"span_coef": args.span_coef, "dynamic_sampling": args.dynamic_sampling}.items():
+        if rollout_func is not None and value:
+            raise ValueError(
+                f"{name}={value} needs completions that the trainer sampled itself, in one turn: leave rollout_func "
+                f"out, or set {name}={type(value)(0)}."
+            )
+    dataset = given.get("train_dataset")  # TRL itself refuses what is no dataset
+    if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
+        raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
+    if isinstance(dataset, Dataset) and len(dataset) < args.prompts_per_batch:
+        raise ValueError(
+            f"the training dataset has {len(dataset)} rows, and one batch takes {args.prompts_per_batch} prompts "
+            f"(generation_batch_size {args.generation_batch_size} / num_generations {args.num_generations})."
+        )
+    if rollout_func is None:  # a rollout function may add columns
+        for part in ("train_dataset", "eval_dataset"):
+            _check_columns(rewards, part, given.get(part))
+    _check_saves(args)
+    _check_best(args, rewards, len(functions))
+
+
+def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int) -> None:
+    """Raises ValueError where the best checkpoint would be chosen by a number that says nothing, or is not logged."""
+    chosen = (args.metric_for_best_model or "").removeprefix("eval_")
+    if chosen == "loss":
+        raise ValueError(
+            "metric_for_best_model is 'loss', and GRPO's loss is near 0 whatever was learnt, since the advantages of a "
+            "group add up to 0: set metric_for_best_model='eval_reward' and greater_is_better=True."
+        )
+    first = chosen.partition("/")[0]
+    if chosen and len(rewards) == functions:  # other functions may log what they like
+        check_known("metric_for_best_model", [first], [*LOGGED, *(reward.__name__ for reward in rewards)])
+
+
+def _check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
+    """Raises ValueError for a column that a reward needs and the dataset lacks. A streamed dataset whose columns are
+    not known passes.
+    """
+    if isinstance(dataset, Mapping):
+        for name, one in dataset.items():
+            _check_columns(rewards, f"{part}[{name!r}]", one)
+        return
+    present = [] if dataset is None else dataset.column_names or []
+    for reward in rewards:
+        missing = reward.missing_column(present)
+        if present and missing:
+            raise reward.lacks(missing, part, sorted(present))
+
+
+def check_policy(processing_class: Any, dataset: Any) -> None:
+    """Raises ValueError for a training dataset without prompts, and for one that a policy's processor cannot read."""
+    columns = (dataset.column_names or []) if isinstance(dataset, (Dataset, IterableDataset)) else []
+    if columns and "prompt" not in columns:
+        raise ValueError(f"train_dataset needs the column 'prompt', which the policy completes, and has {columns}.")
+    pictures = next((name for name in PICTURES if name in columns), None)
+    if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
+        raise ValueError(
+            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, which reads no pictures: "
+            f"give a vision-language model and its AutoProcessor, or remove {pictures!r}."
+        )
+    messages = isinstance(dataset, Dataset) and isinstance(dataset.select_columns("prompt")[0]["prompt"], list)
+    if messages and not processing_class.chat_template:
+        raise ValueError(
+            "the prompts are messages, and the policy's processing_class has no chat_template to write them with: "
+            "take an instruct model, set processing_class.chat_template, or make each prompt a text."
+        )
+
+
+def _check_saves(args: SpanGRPOConfig) -> None:
+    """Warns when checkpoints fall between two passes over a batch of completions, which no checkpoint holds."""
+    every = args.save_steps * args.gradient_accumulation_steps  # save_steps below 1 is a fraction of the whole run
+    if args.save_strategy == "steps" and args.save_steps >= 1 and every % args.passes_per_batch:
+        log.warning(
+            "save_steps=%s ends within the %d passes over a batch of completions (steps_per_generation %d x "
+            "num_iterations %d): a run resumed there samples anew and is not the uninterrupted one.",
+            *(args.save_steps, args.passes_per_batch, args.steps_per_generation, args.num_iterations),
+        )
+
+
+def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: Any) -> None:
+    """Raises ValueError for the first row whose prompt TRL cannot complete, or that a reward cannot read.
+
+    Pictures are not decoded. A streamed dataset is not read ahead: its rows are checked as they come.
+    """
+    if isinstance(dataset, Mapping):
+        for name, one in dataset.items():
+            check_rows(rewards, processor, f"{part}[{name!r}]", one)
+    if not isinstance(dataset, Dataset):
+        return
+    names = [name for name in dataset.column_names if name not in PICTURES]
+    pictured = len(names) < len(dataset.column_names)
+    placeholder = vars(processor).get("image_token") if pictured else None
+    done = 0
+    for batch in dataset.with_format(None).select_columns(names).iter(ROWS):
+        prompts = batch.pop("prompt")
+        for number, prompt in enumerate(prompts, start=done + 1):
+            if fault := fault_of(prompt, placeholder):
+                raise ValueError(f"{part} row {number}: {fault}")
+        for reward in rewards:
+            try:
+                reward.read_samples(prompts, [""] * len(prompts), **batch)
+            except ValueError:
+                for number in range(len(prompts)):  # which of them?
+                    row = {name: [values[number]] for name, values in batch.items()}
+                    try:
+                        reward.read_samples([prompts[number]], [""], **row)
+                    except ValueError as error:
+                        where = f"{part} row {done + number + 1}, which {reward.__name__} cannot read"
+                        raise ValueError(f"{where}: {error}") from None
+        done += len(prompts)
+
+
+def fault_of(prompt: Any, placeholder: str | None) -> str:
+    """Returns why a policy cannot complete the prompt, and what to do; "" if it can. placeholder: what the processor
+    writes into a prompt for each picture.
+    """
+    if isinstance(prompt, str):
+        texts = [prompt]
+    elif prompt and prompt[-1].get("role") == "assistant":
+        return (
+            "the prompt ends in an assistant's turn, which the chat template closes before it opens another: end the "
+            "prompt with the user's turn, and put the beginning of the answer into it."
+        )
+    else:
+        contents = [message.get("content") for message in prompt]
+        blocks = [block.get("text") for content in contents if isinstance(content, list) for block in content]
+        texts = [text for text in (*contents, *blocks) if isinstance(text, str)]
+    if placeholder and any(placeholder in text for text in texts):
+        return (
+            f"the prompt holds {placeholder!r}, which the processor writes itself for each picture of the row, and so "
+            "would count it as one more: remove it from the prompt."
+        )
+    return "" if any(text.strip() for text in texts) else "the prompt is empty."
+
+
+def pad_left(processor: Any) -> bool:
+    """Sets the processor's padding to the left, as TRL does where it loads the processor itself. Returns whether it was
+    another.
+
+    TRL's prompts are padded on the left, and what a processor adds to their tokens (such as their types) must be too.
+    The files of Qwen2.5-VL and Qwen3-VL do not say a side, and the default is the right.
+    """
+    tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
+    right = isinstance(tokenizer, PreTrainedTokenizerBase) and tokenizer.padding_side != "left"
+    if right:
+        tokenizer.padding_side = "left"
+    return right
