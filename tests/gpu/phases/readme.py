@@ -21,7 +21,10 @@ TOYS = (
         "max_completion_length=256, bf16=True, gradient_checkpointing=True",
         "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, bf16=False",
     ),
-    ("AutoProcessor.from_pretrained(model, max_pixels=1003520)", "load_processor(model)"),  # there is no torchvision
+    (  # without torchvision there is no AutoProcessor of this model
+        'AutoProcessor.from_pretrained(model, padding_side="left", max_pixels=1003520)',
+        "processor_of(model)",
+    ),
 )
 SHORT = 'max_steps=3, logging_steps=1, save_strategy="no", report_to="none"'
 
@@ -40,7 +43,7 @@ def main() -> None:
     timeline.watch(GRPOTrainer, "_calculate_rewards", "judging, with waking and sleeping")
     timeline.watch(GRPOTrainer, "training_step", "a pass, with what a batch's first one waits for")
     rows = pictures(given.models / "rows", 24)
-    names: dict[str, Any] = {"__name__": "__main__", "rows_of": rows_of, "load_processor": load_processor}
+    names: dict[str, Any] = {"__name__": "__main__", "rows_of": rows_of, "processor_of": processor_of}
     exec(script(given.models, rows, given.size), names)
     timeline.figure("logged at the last step", names["trainer"].state.log_history[-2])  # the last one is a summary
     names["judge"].close()
@@ -59,6 +62,12 @@ def script(models: Path, rows: Path, size: str) -> str:
         assert real in code, f"README has no {real} any more"
         code = code.replace(real, here)
     return code
+
+
+def processor_of(model: str) -> Any:
+    processor: Any = load_processor(model)
+    processor.tokenizer.padding_side = "left"
+    return processor
 
 
 def rows_of(path: str) -> Any:
