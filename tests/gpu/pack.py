@@ -10,7 +10,7 @@ or, of the packages alone:
 A part has at most 60 MB, since a bare machine may take no more at once. vLLM goes behind the other packages in
 PYTHONPATH, with VLLM_USE_FLASHINFER_SAMPLER=0. It is packed for a Hopper GPU and dense models: without FlashAttention
 2, kernels for mixtures of experts, and packages that such models never import. It needs glibc 2.31, torchvision, and
-aiohttp, einops, numba, opencv, prometheus-client, protobuf, psutil, py-cpuinfo, requests, sentencepiece, tiktoken
+aiohttp, einops, numba, opencv, prometheus-client, protobuf, psutil, py-cpuinfo, requests, sentencepiece, tiktoken,
 uvloop and watchfiles there; with these, torch 2.11 and transformers 5.17 all of it was imported on a CPU.
 
 For x86-64 Linux with glibc 2.28 or later, and Python 3.12. The versions are those of constraints.txt. What THERE
