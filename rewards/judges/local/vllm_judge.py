@@ -182,7 +182,8 @@ class VllmJudge(LocalJudge):
                 self.close()
                 raise
             if then_sleep:
-                self._sleep()
+                with self.usage.clock("sleep_seconds"):
+                    self._sleep()
 
     def close(self) -> None:
         """Ends the engine's processes, which frees their memory."""
