@@ -15,6 +15,7 @@ COMMANDS = {  # each command: its module, and what it is for
     "captions": ("captions", "text-only rows for a language model from people's captions"),
     "credit": ("commands.credit", "whether span credit teaches faster than the scalar"),
     "curves": ("commands.curves", "draw what several trainings logged, by step"),
+    "field": ("field.command", "what comes of the cases that people reported in public, before and now"),
     "labels": ("commands.labels", "a metric against people's judgments of your own, as papers' tables have it"),
     "mistakes": ("mistakes.command", "what people get wrong, what they are told, and after how many seconds"),
     "repeat": ("commands.repeat", "train one recipe over seeds and numerical environments"),

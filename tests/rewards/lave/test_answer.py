@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from experiments.field_answers import answer_cases
+from experiments.field.answers import answer_cases
 from spanreward.rewards import LaveReward, MatchJudge, Sample
 from spanreward.rewards.lave.answer import find_answer, trimmed
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy

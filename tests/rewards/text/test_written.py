@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from experiments.field import text_cases
+from experiments.field.texts import text_cases
 from experiments.hacking.hostile_texts import CONTROL
 from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Sample, Status

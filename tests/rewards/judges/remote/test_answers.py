@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from experiments.field_servers import outcome, server_cases
+from experiments.field.servers import outcome, server_cases
 from spanreward.rewards.files import http_client
 from spanreward.rewards.files.http_client import Server as ServerUrl
 from spanreward.rewards.judges import Failure, Question, Rating

@@ -35,7 +35,7 @@ def outcome(case: dict[str, Any]) -> str:
             try:
                 judge.start()
             except RuntimeError as error:
-                return str(error)
+                return str(error).replace(url, "URL")
             return f"starts: {judge.served}"
         (answer,) = judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5."}])])
     said = answer.message if isinstance(answer, Failure) else f"mean {answer.mean:.2f}, mass {answer.mass:.2f}"

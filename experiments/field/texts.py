@@ -1,23 +1,22 @@
-"""Texts that people reported, in many spellings: what each is worth before and after texts were read once.
+"""Texts that people reported, in many spellings: what each is worth to PoSh by `match`.
 
-    python -m experiments.field ../shared/field         # a Markdown table, one line a case
+for case in text_cases(PoshReward(MatchJudge()), Path("../shared/field")):
+    print(case.name, case.score)
 
 `texts.jsonl` has a case a line: case, completion, reference, right (what should come out), today (what came out before,
 null where it was not tried).
 """
 
-import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.reward.reading import plain_sample
 from spanreward.rewards.reward.reward import Reward
 
-FOLDER = Path(__file__).parents[1] / "../shared/field"
+FOLDER = Path(__file__).parents[2] / "../shared/field"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +39,3 @@ def text_cases(reward: Reward, folder: Path = FOLDER) -> Iterator[Case]:
     for row, verdict, wanted in zip(rows, reward.judge_samples(samples), plain, strict=True):
         kinds = frozenset(span.kind for span in verdict.spans)
         yield Case(row["case"], verdict.score or 0.0, wanted.score or 0.0, row.get("today"), kinds)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="the folder with texts.jsonl")
-    print("| text | before | now |\n|---|---|---|")
-    for case in text_cases(PoshReward(MatchJudge()), parser.parse_args().folder):
-        before = "" if case.before is None else f"{case.before:.2f}"
-        print(f"| {case.name} | {before} | {case.score:.2f} |")
-
-
-if __name__ == "__main__":
-    main()
