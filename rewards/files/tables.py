@@ -69,6 +69,8 @@ def _rows(source: str) -> Iterator[Row]:
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))
+    if not Path(source).is_file():
+        raise FileNotFoundError(f"there is no input file {source}.")
     content = Path(source).read_bytes()
     if content.startswith(b"\x1f\x8b"):
         try:

@@ -65,8 +65,8 @@ def check_files(
     check_json(arguments.json, like, arguments.overwrite)
 
 
-def add_rows_options(parser: argparse.ArgumentParser, also: str = "") -> None:
-    parser.add_argument("--columns", action="append", default=[], metavar="OURS=THEIRS", help=also + COLUMNS)
+def add_rows_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--columns", action="append", default=[], metavar="OURS=THEIRS", help=COLUMNS)
     parser.add_argument("--limit", type=int, metavar="N", help="the first N rows only")
 
 
