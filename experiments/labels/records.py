@@ -14,7 +14,7 @@ from typing import Any
 from experiments.labels.column_map import Columns, JudgedMap
 from spanreward.rewards.base.values import box, entries, one_text, people, texts
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import is_there, read_table
+from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.marks import CharacterSpans, marks
 
 
@@ -118,8 +118,6 @@ def read_rows(path: Path | str, columns: JudgedMap) -> list[Row]:
 
 def read_objects(path: Path | str) -> list[tuple[str, dict[str, Any]]]:
     """Returns a file's rows, each with its file and line."""
-    if not is_there(path):
-        raise FileNotFoundError(f"there is no file {path}: give a JSONL file, one judgment a line.")
     found = list(read_table(path))
     if not found:
         raise ValueError(f"{path} holds no judgment: write one JSON object a line.")

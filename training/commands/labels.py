@@ -54,7 +54,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     with open_metric(arguments.metric, arguments) as (reward, settings):
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, None, inputs, metric=settings, reliability=None)
-        samples = [marked.sample for marked in texts]
+        samples = [sample for sample, _ in texts]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
     rows = labelled(texts, verdicts)

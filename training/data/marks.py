@@ -2,13 +2,12 @@
 
 {"id": 1, "completion": "A red dog.", "reference": "A brown dog.", "mistakes": ["red"]}
 
-marked = read_marked("labels.jsonl", {"mistakes": "wrong"})      # our names, and the file's
-marked[0].sample.completion, marked[0].mistakes                  # "A red dog.", ((2, 5),)
+rows = read_marked("labels.jsonl", {"mistakes": "wrong"})      # our names, and the file's
+sample, mistakes = rows[0]                                     # mistakes: ((2, 5),)
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,21 +22,17 @@ CharacterSpans = tuple[tuple[int, int], ...]
 MARKED = ("completion", "mistakes")
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A text with what a metric reads beside it, and the characters [start, end) of it that are wrong."""
-
-    sample: Sample
-    mistakes: CharacterSpans
-
-
-def read_marked(source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[Marked]:
-    """Returns the texts of the first `limit` rows; columns and errors are those of `read_each`."""
-    return read_each(source, MARKED, marked, columns, limit)
+def read_marked(
+    source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> list[tuple[Sample, CharacterSpans]]:
+    """Returns each text with what a metric reads beside it, and the characters [start, end) of it that are wrong. See
+    `read_each`.
+    """
+    return read_each(source, MARKED, lambda sample: (sample, mistakes_in(sample)), columns, limit)
 
 
-def marked(sample: Sample) -> Marked:
-    return Marked(sample, marks(sample.columns["mistakes"], "mistakes", sample.completion))
+def mistakes_in(sample: Sample) -> CharacterSpans:
+    return marks(sample.columns["mistakes"], "mistakes", sample.completion)
 
 
 def read_each(

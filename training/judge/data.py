@@ -17,7 +17,7 @@ from pydantic import Field
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.tables import read_table
-from spanreward.training.data.marks import MARKED, marked, read_each
+from spanreward.training.data.marks import MARKED, mistakes_in, read_each
 from spanreward.training.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
@@ -54,7 +54,7 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
     for path, columns in recipe.captions.items():
         for name, texts in read_each(path, ("reference",), captioned, columns):
             captions[name] |= dict.fromkeys(text.strip() for text in texts)
-    given = [example for path in recipe.teacher for example in read_teacher(Path(path))]
+    given = [example for path in recipe.teacher for example in read_teacher(path)]
     for path, columns in recipe.labels.items():
         given += read_each(path, MARKED, labelled, columns)
     place = {name: place_of(name, recipe.seed) for name in (*captions, *(example.picture for example in given))}
@@ -86,7 +86,7 @@ def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> 
 def labelled(sample: Sample) -> Example:
     """Returns the example of a text in which people have marked what is wrong."""
     text = sample.completion
-    marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in marked(sample).mistakes))
+    marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in mistakes_in(sample)))
     return Example(text, " ".join(sample.references), marks, picture_of(sample))
 
 
@@ -114,10 +114,8 @@ def place_of(name: str, seed: int) -> float:
     return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:6]) / 2**48
 
 
-def read_teacher(path: Path) -> list[Example]:
-    """Returns an example per pair of texts in a file of `spanreward judge label`. Raises RecipeError."""
-    if not path.is_file():
-        raise RecipeError(f"there is no file {path} of a teacher's answers: write it with `spanreward judge label`.")
+def read_teacher(path: str) -> list[Example]:
+    """Returns an example per pair of texts in a file of `spanreward judge label`. Raises RecipeError, OSError."""
     marks: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
     for where, row in read_table(path):
         try:

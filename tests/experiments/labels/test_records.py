@@ -56,7 +56,7 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, row: Any, columns: 
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing\.jsonl: give a JSONL file"):
+    with pytest.raises(FileNotFoundError, match=r"there is no input file .*nothing\.jsonl"):
         read_judgments(tmp_path / "nothing.jsonl", a_map(TEXT))
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(ValueError, match="holds no judgment"):

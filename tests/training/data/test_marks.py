@@ -13,20 +13,20 @@ ROW = {"id": 7, "completion": "A red cat.", "reference": ["A blue cat.", "A cat.
 
 
 def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
-    (found,) = read_marked(a_file(tmp_path, {**ROW, "place": "north"}))
-    assert found.mistakes == ((2, 5), (6, 9))
-    assert (found.sample.completion, found.sample.references) == ("A red cat.", ("A blue cat.", "A cat."))
-    assert (found.sample.id, found.sample.columns["place"]) == ("7", "north")
+    ((sample, mistakes),) = read_marked(a_file(tmp_path, {**ROW, "place": "north"}))
+    assert mistakes == ((2, 5), (6, 9))
+    assert (sample.completion, sample.references) == ("A red cat.", ("A blue cat.", "A cat."))
+    assert (sample.id, sample.columns["place"]) == ("7", "north")
 
 
 def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
     text = "A redder red cat, a red dog's bed."
     row = {"completion": text, "reference": "A cat.", "mistakes": [["red", 2], "cat,", "red dog", "bed"]}
-    (found,) = read_marked(a_file(tmp_path, row))
-    assert [text[start:end] for start, end in found.mistakes] == ["red", "cat,", "red dog", "bed"]
-    assert found.mistakes[0] == (20, 23)
+    ((_, mistakes),) = read_marked(a_file(tmp_path, row))
+    assert [text[start:end] for start, end in mistakes] == ["red", "cat,", "red dog", "bed"]
+    assert mistakes[0] == (20, 23)
     written = {**row, "mistakes": json.dumps(row["mistakes"])}  # as CSV has it
-    assert read_marked(a_file(tmp_path, written))[0].mistakes == found.mistakes
+    assert read_marked(a_file(tmp_path, written))[0][1] == mistakes
     for wrong, reason in (
         ("red", r"stands once in its text, or \['red', 1\] for the first of 2 times, got 'red'"),
         (["red", 3], "or whole words of it, got"),

@@ -161,7 +161,7 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
         ("captions={none.jsonl: {references: captions}}", "unknown column 'references': did you mean 'reference'?"),
         ("captions={{toy}/captions.jsonl: {}}", "line 1 has no column 'reference', only"),
         ("captions={{toy}/captions.jsonl: {image: id, reference: images}}", "line 1 has no 'images', only"),
-        ("teacher=[none.jsonl]", "there is no file none.jsonl of a teacher's answers"),
+        ("teacher=[none.jsonl]", "there is no input file none.jsonl"),
         ("captions={}", "of 0 pictures some must be left to train on"),
         ("base=./none", "the judge's model ./none is no folder"),
     ],

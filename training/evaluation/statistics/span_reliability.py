@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
-from spanreward.rewards.base.verdict import Span, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.comparison.figures import estimate
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.training.data.marks import Marked
+from spanreward.training.data.marks import CharacterSpans
 from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit
 
 Array = NDArray[np.float64]
@@ -49,14 +49,14 @@ def pearson(scores: Array, labels: Array) -> float:
     return float("nan") if constant else float(pearsonr(scores, labels).statistic)
 
 
-def labelled(texts: Sequence[Marked], verdicts: Sequence[Verdict]) -> list[Labelled]:
+def labelled(texts: Sequence[tuple[Sample, CharacterSpans]], verdicts: Sequence[Verdict]) -> list[Labelled]:
     """Returns people's labels with the metric's spans; texts that it has no score for are left out. Raises ValueError
     where it has no score for any.
     """
     rows = []
-    for number, (marked, verdict) in enumerate(zip(texts, verdicts, strict=True)):
+    for number, ((sample, wrong), verdict) in enumerate(zip(texts, verdicts, strict=True)):
         if verdict.score is not None:
-            rows.append(Labelled(marked.sample.completion, verdict.spans, marked.mistakes, number))
+            rows.append(Labelled(sample.completion, verdict.spans, wrong, number))
     if not rows:
         raise ValueError(f"none of {len(texts)} completions has a verdict; the first: {verdicts[0].note}")
     return rows
