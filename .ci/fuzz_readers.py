@@ -27,13 +27,13 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
     import spanreward.rewards.lave.prompts as lave
     import spanreward.rewards.pairwise.questions as pairwise
     import spanreward.rewards.posh.prompts as posh
+    from spanreward.rewards.files.tables import read_table, table_rows
     from spanreward.rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
     from spanreward.rewards.judges.shared.store import Store
     from spanreward.rewards.language.scene_graph import Entity, SceneGraph
     from spanreward.rewards.lave.reward import read_rating
     from spanreward.rewards.pairwise.ranking import read_ranking
     from spanreward.rewards.scoring import read_row
-    from spanreward.training.data.jsonl import read_records
     from spanreward.training.data.rows import read_rows
     from spanreward.training.recipe import JsonlPart, RecipeError, check_recipe
     from spanreward.training.recipe_file import read_mapping
@@ -91,11 +91,12 @@ def ratings(data: bytes) -> None:
 
 def jsonl(data: bytes) -> None:
     for line in data.split(b"\n"):
-        read_row(1, line)
         path = FOLDER / "rows.jsonl"
         path.write_bytes(line)
-        with suppress(RecipeError):
-            read_rows(read_records(path), ROWS, lambda value, where: value)
+        with suppress(ValueError):
+            for row in table_rows(path):
+                read_row(*row)
+            read_rows(read_table(path), ROWS, lambda value, where: value)
 
 
 def graphs(data: bytes) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.files.outputs import REMEDY, check_apart, resumed_lines, write_whole
-from spanreward.rewards.files.tables import is_there, table_rows
+from spanreward.rewards.files.tables import table_rows
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
@@ -143,11 +143,9 @@ def _text(lines: Iterable[Line]) -> str:
 
 def read_rows(source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
     """Returns the rows of any file or dataset that `table_rows` reads. Raises ScoringError where there is no row."""
-    if not is_there(source):
-        raise ScoringError(f"there is no input file {source}.")
     try:
         rows = [read_row(*row) for row in table_rows(source, columns, limit)]
-    except ValueError as error:
+    except (ValueError, FileNotFoundError) as error:
         raise ScoringError(str(error)) from None
     if not rows:
         raise ScoringError(f"{source} holds no rows: write one JSON object a line.")

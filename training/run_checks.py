@@ -17,6 +17,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.table import Column, Table
 
+from spanreward.rewards.files.outputs import write_json
 from spanreward.training.recipe import Recipe
 
 KEYS = {  # check: the logged key that it looks at
@@ -48,7 +49,7 @@ def check_run(folder: str | Path, recipe: Recipe) -> list[CheckResult]:
         if asked is not None and asked is not False:
             values = [line[KEYS[name]] for line in lines if KEYS[name] in line]
             results.append(at_most(name, values, asked) if name.startswith("max_") else moves(name, values))
-    (Path(folder) / "check.json").write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
+    write_json(Path(folder) / "check.json", [asdict(result) for result in results])
     return results
 
 

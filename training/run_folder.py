@@ -30,7 +30,7 @@ from safetensors import SafetensorError, safe_open
 from torch.serialization import get_unsafe_globals_in_checkpoint
 from transformers.trainer_pt_utils import safe_globals
 
-from spanreward.rewards.files.outputs import write_whole
+from spanreward.rewards.files.outputs import object_in, write_json, write_whole
 from spanreward.training.recipe import RecipeError, RunPart, checked
 from spanreward.training.recipe_file import read_mapping
 
@@ -158,7 +158,7 @@ def begin(
             if reader != read_by.get(name):
                 log.warning("the texts of %s were read by %s and now are by %s.", name, reader, read_by.get(name))
         made["resumed"].append({"checkpoint": checkpoint.name, **now})
-    write_whole(output / "versions.json", json.dumps(made, indent=2) + "\n")
+    write_json(output / "versions.json", made)
 
 
 def continue_lines(path: Path, step: int) -> None:
@@ -171,11 +171,9 @@ def continue_lines(path: Path, step: int) -> None:
 
 def step_of(line: str) -> float:
     """Returns a line's step; infinity for a cut line and for the summary of a run."""
-    with suppress(ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        numbers = json.loads(line)
-        if "train_runtime" not in numbers:
-            return float(numbers["step"])
-    return math.inf
+    numbers = object_in(line.encode())
+    step = None if "train_runtime" in numbers else numbers.get("step")
+    return step if isinstance(step, (int, float)) else math.inf
 
 
 def read_versions(output: Path) -> dict[str, Any]:

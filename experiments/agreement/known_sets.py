@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 
 from experiments.labels.judgments import Judgment
+from experiments.labels.records import read_objects
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.labels.records import read_objects
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.row import read_sample
-from spanreward.training.data.jsonl import read_records
 from spanreward.training.evaluation.answers.prompts import Prompts, prompts_of, prompts_of_file
 from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.page.results import SCHEMA
@@ -47,7 +47,7 @@ def read_answered(folder: Path, sides: tuple[str, str]) -> list[Answered]:
         raise FileNotFoundError(f"there is no {path}: give the output folder of `spanreward compare`.")
     kinds = {"model": str, "seed": int, "id": str, "completion": str, "scores": dict}
     found: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
-    for where, record in read_records(path):
+    for where, record in read_table(path):
         if not all(isinstance(record.get(key), kind) for key, kind in kinds.items()):
             raise ValueError(f"{where} needs {', '.join(kinds)}, as `spanreward compare` writes them.")
         model, name, seed = record["model"], record["id"], record["seed"]

@@ -10,19 +10,27 @@ without the data. Where such a name is wrong, the error names the line and its c
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from spanreward.rewards.labels.column_map import ColumnMap, Columns
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.files.yaml_file import read_yaml_file
 
 FOLDER = Path(__file__).with_name("column_maps")
 UNSEEN = "format from the paper or repository, data not seen here"
 
 
-class JudgedColumns(Columns):
-    """The names of a file's columns: those of texts, and these.
+class Columns(BaseModel):
+    """The names of a file's columns.
 
     Attributes:
         group: judgments with the same value, a picture or a question, are drawn together by a bootstrap.
+        id: of the row.
+        completion: the only text.
+        completions: several texts: their columns, or one column that lists them.
+        references: texts or lists of texts, in one column or several.
+        context: a text, or a list of them, that describes the picture.
+        question, answers, task, bbox: as in Sample.
+        mistakes: what is wrong in the completion: [start, end) in characters, or words of it.
         slice: what tables show apart, such as the task; several are joined.
         systems: what wrote the completions: their columns, or one column that lists them.
         image: the path of a picture.
@@ -32,6 +40,19 @@ class JudgedColumns(Columns):
         omissions: what the completion leaves out of the first reference: [start, end) in characters, or words of it.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: str
+    id: str | None = None
+    completion: str | None = None
+    completions: str | tuple[str, ...] = ()
+    references: str | tuple[str, ...] = ()
+    context: str | None = None
+    question: str | None = None
+    answers: str | None = None
+    task: str | None = None
+    bbox: str | None = None
+    mistakes: str | None = None
     slice: tuple[str, ...] = ()
     systems: str | tuple[str, ...] = ()
     image: str | None = None
@@ -42,7 +63,13 @@ class JudgedColumns(Columns):
 
     @model_validator(mode="after")
     def judged_texts(self) -> Self:
-        """Raises ValueError unless ratings and omissions are of one completion, preferences and votes of several."""
+        """Raises ValueError unless there is either one text or several, mistakes, ratings and omissions are of one, and
+        preferences and votes of several.
+        """
+        if bool(self.completion) == bool(self.completions):
+            raise ValueError("give either completion or completions")
+        if self.mistakes and not self.completion:
+            raise ValueError("mistakes are of a completion")
         of_one, of_several = self.ratings or self.omissions, self.preferences or self.best
         if (of_one and not self.completion) or (of_several and not self.completions):
             raise ValueError("ratings and omissions are of a completion, preferences and best of completions")
@@ -51,17 +78,29 @@ class JudgedColumns(Columns):
         return self
 
 
-class JudgedMap(ColumnMap):
+class JudgedMap(BaseModel):
     """A file's layout.
 
     Attributes:
+        name: of the data, for people.
+        source: where the data and its column names come from.
+        seen: whether the map was written with the data at hand.
+        note: what a reader of a figure should know.
+        each: the column whose entries are the rows; their keys override the line's.
         levels: the number that a preference's label stands for; without levels a preference is a number. A label that
             names one of the systems prefers its text.
         drop_systems: pairs with a text of one of these systems are left out.
         first_is_better: people prefer the first completion, because the data are made so.
     """
 
-    columns: JudgedColumns
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    source: str
+    seen: bool
+    note: str = ""
+    each: str | None = None
+    columns: Columns
     levels: dict[str, float] = Field({})
     drop_systems: tuple[str, ...] = ()
     first_is_better: bool = False
@@ -74,4 +113,12 @@ class JudgedMap(ColumnMap):
 
 def load_map(name: str) -> JudgedMap:
     """Returns a packaged map by its name, or that of a YAML file. Raises ValueError for no file and for no map."""
-    return JudgedMap.load(name, FOLDER)
+    path = Path(name) if Path(name).suffix in (".yaml", ".yml") else FOLDER / f"{name}.yaml"
+    if not path.is_file():
+        raise ValueError(unknown("column map", name, [known.stem for known in FOLDER.glob("*.yaml")]))
+    try:
+        return JudgedMap.model_validate(read_yaml_file(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ValueError(f"{path} is no column map: {where}: {first['msg']}.") from None

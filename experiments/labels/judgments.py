@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from experiments.labels.column_map import JudgedMap
-from spanreward.rewards.labels.records import CharacterSpans, Record, Row, read_record, read_rows
+from experiments.labels.records import Record, Row, read_record, read_rows
+from spanreward.training.data.marks import CharacterSpans
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from experiments.labels.span_statistics import best_macro_f1, word_flags, word_s
 from experiments.labels.statistics import pair_accuracy
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.comparison.ratings import Pair
-from spanreward.rewards.labels.records import CharacterSpans
+from spanreward.training.data.marks import CharacterSpans
 
 # By criterion, the parts of a verdict that are about it: the first that the verdict has counts, else its score.
 PARTS = {

@@ -27,13 +27,9 @@ def lines_of(content: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def read_object(line: bytes, where: str) -> dict[str, Any]:
-    """Returns a line's JSON object. Raises ValueError, which begins with `where`."""
-    return an_object(read_value(line, where), where)
-
-
-def an_object(row: Any, where: str) -> dict[str, Any]:
-    """Returns the value. Raises ValueError, which begins with `where`, unless it is an object."""
+def read_object(found: Any, where: str) -> dict[str, Any]:
+    """Returns the JSON object of a line, or the value. Raises ValueError, which begins with `where`, for no object."""
+    row = read_value(found, where) if isinstance(found, bytes) else found
     if not isinstance(row, dict):
         raise ValueError(f"{where} must hold a JSON object, got {row!r:.80}.")
     return row

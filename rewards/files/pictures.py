@@ -45,13 +45,14 @@ def opened(picture: Any) -> Image.Image:
         raise PictureError(f"the picture {source!r} is a URL, and nothing is downloaded: give a file or a PIL image")
     if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
         raise PictureError(f"a picture is a PIL image or the path of a file, got {type(source).__name__}")
-    shown = source if isinstance(source, (str, Path)) else "of this row"
+    shown = repr(str(source)) if isinstance(source, (str, Path)) else "the picture of this row"
     try:
         return loaded(source if isinstance(source, Image.Image) else open_file(source))
     except FileNotFoundError:
-        raise PictureError(f"there is no picture {shown}: give a path from the working folder") from None
+        where = "paths go from the working folder, in a file of rows from its own"
+        raise PictureError(f"there is no picture {source}: {where}") from None
     except PictureError as error:
-        raise PictureError(f"the picture {shown} cannot be decoded: {error}") from None
+        raise PictureError(f"{shown} cannot be read as a picture ({error})") from None
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.files.hub import HUB, load_split, undecoded
-from spanreward.rewards.files.json_lines import BOM, an_object, encodable, lines_of, read_object
+from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_object
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
@@ -32,11 +32,6 @@ Row = tuple[int, str, dict[str, Any] | str]  # its number, its place, and the ro
 def is_table(source: str | Path) -> bool:
     """Whether this is the name of a file of rows, wherever it may be."""
     return str(source).lower().removesuffix(".gz").endswith(ENDINGS)
-
-
-def is_there(source: str | Path) -> bool:
-    """Whether there is such a file; a dataset shows when it is read."""
-    return str(source).startswith(HUB) or Path(source).is_file()
 
 
 def read_table(
@@ -69,6 +64,8 @@ def _rows(source: str) -> Iterator[Row]:
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))
+    if not Path(source).is_file():
+        raise FileNotFoundError(f"there is no input file {source}.")
     content = Path(source).read_bytes()
     if content.startswith(b"\x1f\x8b"):
         try:
@@ -137,7 +134,7 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
 def _object(found: Any, where: str) -> dict[str, Any] | str:
     """Returns an object of a line or of a file's value, or a sentence on why there is none."""
     try:
-        return read_object(found, where) if isinstance(found, bytes) else an_object(found, where)
+        return read_object(found, where)
     except ValueError as error:
         return str(error)
 

@@ -127,9 +127,10 @@ def run(arguments: argparse.Namespace) -> "Comparison":
 
 def setup_of(arguments: argparse.Namespace) -> "Setup":
     """Returns what the options ask for. Raises ValueError, and OSError for files that cannot be read."""
+    from spanreward.rewards.files.tables import is_table
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
-    from spanreward.training.evaluation.answers.sides import is_answers, read_seeds, read_sides
+    from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
     from spanreward.training.run import build_rewards, readers
 
@@ -151,7 +152,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     read_by = readers(rewards)
-    files = all(is_answers(run) for runs in sides.values() for run in runs)
+    files = all(is_table(run) for runs in sides.values() for run in runs)
     return Setup(
         sides=sides,
         seeds=seeds,

@@ -42,28 +42,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sample", help="a labelled sample")
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
     parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
-    add_rows_options(parser, "or MAP.yaml, a column map; ")
+    add_rows_options(parser)
     add_metric_options(parser, overwrite="the file of --json")
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from spanreward.rewards.labels.column_map import ColumnMap
-    from spanreward.rewards.labels.records import read_records
+    from spanreward.training.data.marks import read_marked
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
-    maps = [given for given in arguments.columns if "=" not in given] or ["labelled_spans"]
-    names = renamed([given for given in arguments.columns if "=" in given])
-    records = read_records(arguments.sample, ColumnMap.load(maps[-1]).renamed(names), arguments.limit)
+    texts = read_marked(arguments.sample, renamed(arguments.columns), arguments.limit)
     with open_metric(arguments.metric, arguments) as (reward, settings):
-        inputs = (arguments.sample, *arguments.columns, arguments.metric)
+        inputs = (arguments.sample, arguments.metric)
         check_files(arguments, None, inputs, metric=settings, reliability=None)
-        samples = [record.samples[0] for record in records]
+        samples = [sample for sample, _ in texts]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
-    rows = labelled(records, verdicts)
+    rows = labelled(texts, verdicts)
     title = f"{len(rows)} labelled completions, {arguments.metric} with {settings['judge']}"
-    if len(rows) < len(records):
-        title += f"; {len(records) - len(rows)} without a verdict left out"
+    if len(rows) < len(texts):
+        title += f"; {len(texts) - len(rows)} without a verdict left out"
     found, tables = reliability_of(rows, title)
     return defined({"metric": settings, "completions": len(rows), **found}), tables
 

@@ -65,8 +65,8 @@ def check_files(
     check_json(arguments.json, like, arguments.overwrite)
 
 
-def add_rows_options(parser: argparse.ArgumentParser, also: str = "") -> None:
-    parser.add_argument("--columns", action="append", default=[], metavar="OURS=THEIRS", help=also + COLUMNS)
+def add_rows_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--columns", action="append", default=[], metavar="OURS=THEIRS", help=COLUMNS)
     parser.add_argument("--limit", type=int, metavar="N", help="the first N rows only")
 
 
@@ -87,18 +87,15 @@ def judge_of(arguments: argparse.Namespace) -> Any:
 
 
 @contextmanager
-def open_metric(
-    name: str, arguments: argparse.Namespace, defaults: dict[str, Any] | None = None
-) -> Iterator[tuple["Reward", dict[str, Any]]]:
+def open_metric(name: str, arguments: argparse.Namespace) -> Iterator[tuple["Reward", dict[str, Any]]]:
     """Yields the metric of this name with the judge of --judge, if one is given, and closes the judge at the end. Also
-    yields what decides its verdicts: its name, judge, options, prompts and what parses its texts.
-
-    defaults: options that the command line may replace. Raises ValueError for unknown names, options and values.
+    yields what decides its verdicts: its name, judge, options, prompts and what parses its texts. Raises ValueError for
+    unknown names, options and values.
     """
     from spanreward.rewards.judges import closing
     from spanreward.rewards.metrics import build_reward
 
-    options = {**(defaults or {}), **dict(read_option(text) for text in arguments.options)}
+    options = dict(read_option(text) for text in arguments.options)
     judge = judge_of(arguments) if arguments.judge else None
     reward = build_reward(name, judge, options)
     asked = "" if judge is None else judge.name

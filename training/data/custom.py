@@ -18,34 +18,27 @@ from typing import Any
 
 from spanreward.rewards.files.custom_file import custom_function
 from spanreward.training.data.jsonl import usable_picture
-from spanreward.training.data.rows import READERS, read_rows
+from spanreward.training.data.rows import read_rows
 from spanreward.training.recipe import FilePart, RecipeError
 
 
 def custom_rows(data: FilePart) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the row, for one that cannot be used."""
-    records: list[Mapping[str, Any]] = []
-
-    def named() -> Iterator[tuple[str, Mapping[str, Any]]]:
-        for record in custom_records(data):
-            records.append(record)
-            yield f"{data.source} row {len(records)}", record
-
-    rows = read_rows(named(), data, lambda value, where: usable_picture(value, Path(), where))
-    read = {"id", "prompt", "image", "images", *READERS, *data.columns.values()}
-    more = dict.fromkeys(name for record in records for name in record if name not in read)
-    return [{**row, **{name: records[int(row["id"]) - 1].get(name) for name in more}} for row in rows]
+    return read_rows(custom_records(data), data, lambda value, where: usable_picture(value, Path(), where), others=True)
 
 
-def custom_records(data: FilePart) -> Iterator[Mapping[str, Any]]:
-    """Yields what the function gives. Raises RecipeError for a function, option or row that cannot be used."""
+def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields what the function gives, each with the words that name it. Raises RecipeError for a function, option or
+    row that cannot be used.
+    """
     try:
         function = custom_function(data.source)
         inspect.signature(function).bind(**data.options)
         for number, record in enumerate(function(**data.options), start=1):
+            where = f"{data.source} row {number}"
             if not isinstance(record, Mapping):
-                raise RecipeError(f"{data.source} row {number} must be a mapping from keys to values, got {record!r}.")
-            yield record
+                raise RecipeError(f"{where} must be a mapping from keys to values, got {record!r}.")
+            yield where, record
     except RecipeError:
         raise
     except (ValueError, TypeError) as error:

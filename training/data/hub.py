@@ -28,7 +28,7 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     """Returns at most `data.count` rows, and the split's pictures (column image), which stay on disk.
 
     With `streaming` the rows hold their images, undecoded, and the second is None, as it is without pictures. Raises
-    RecipeError for a dataset that cannot be loaded, a column that is missing or holds no pictures, and rows that cannot
+    ValueError for a dataset that cannot be loaded, a column that is missing or holds no pictures, and rows that cannot
     be used.
     """
     split = load_split(data)
@@ -54,11 +54,8 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
 
 
 def load_split(data: HubPart) -> Dataset | IterableDataset:
-    """Returns the split. Raises RecipeError, with the library's reason, for one that cannot be loaded."""
-    try:
-        return hub.load_split(data.id, data.split, data.subset, data.revision, data.streaming)
-    except ValueError as error:
-        raise RecipeError(str(error)) from error
+    """Returns the split. Raises ValueError, with the library's reason, for one that cannot be loaded."""
+    return hub.load_split(data.id, data.split, data.subset, data.revision, data.streaming)
 
 
 def split_names(data: HubPart) -> list[str]:

@@ -13,13 +13,11 @@ counted in one warning, since somebody else may have written the file. rows.py s
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
-from spanreward.rewards.files.pictures import PictureError, loaded, open_file, opened
+from spanreward.rewards.files.pictures import PictureError, opened
 from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.rows import read_rows
 from spanreward.training.recipe import JsonlPart, RecipeError
@@ -28,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows. Raises RecipeError, naming the line, for one that cannot be used."""
+    """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be used."""
     path = data.file
     elsewhere: list[str] = []
 
@@ -38,7 +36,7 @@ def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
             elsewhere.append(found)
         return found
 
-    rows = read_rows(read_records(path), data, picture)
+    rows = read_rows(read_table(path), data, picture)
     if elsewhere:
         log.warning(
             "%d pictures of %s lie outside its folder, such as %s: look who wrote the file, where it is not yours.",
@@ -52,14 +50,6 @@ def within(path: Path, folder: Path) -> bool:
     return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
 
 
-def read_records(source: Path | str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each row with the words that name its place. Raises RecipeError for one that cannot be read."""
-    try:
-        yield from read_table(source)
-    except ValueError as error:
-        raise RecipeError(str(error)) from None
-
-
 def usable_picture(value: Any, folder: Path, where: str) -> Any:
     """Returns a picture's path, from `folder`, or its {"bytes", "path"}, or the PIL image, maybe out of a list of one.
     Raises RecipeError for one that cannot be read, and for several.
@@ -71,13 +61,8 @@ def usable_picture(value: Any, folder: Path, where: str) -> Any:
     if isinstance(value, Mapping) and not value.get("bytes"):
         value = value.get("path")
     found = folder / value if isinstance(value, str | Path) else value
-    if not isinstance(found, Path | Mapping | Image.Image):
-        raise RecipeError(f"{where}: a picture must be a PIL image, a path or bytes, got {value!r:.200}.")
     try:
-        loaded(open_file(found)) if isinstance(found, Path) else opened(found)  # to its end: a JPEG's beginning may do
-    except FileNotFoundError:
-        raise RecipeError(f"{where}: there is no picture {found}; paths are relative to the file's folder.") from None
+        opened(found)  # to its end, as a damaged JPEG may begin well
     except PictureError as error:
-        shown = repr(str(found)) if isinstance(found, Path) else "its picture"
-        raise RecipeError(f"{where}: {shown} cannot be read as a picture ({error}): mend or remove it.") from None
+        raise RecipeError(f"{where}: {error}.") from None
     return str(found) if isinstance(found, Path) else found

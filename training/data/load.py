@@ -26,7 +26,10 @@ from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, M
 
 def load_data(data: DataPart, completions: bool = False) -> Dataset:
     """Returns the dataset of a recipe's data block. Raises RecipeError, naming the row, for one that cannot be used."""
-    loaded = [load_part(part, completions) for part in data.parts]
+    try:
+        loaded = [load_part(part, completions) for part in data.parts]
+    except ValueError as error:
+        raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
         loaded = [numbered(dataset, number) for number, dataset in enumerate(loaded)]
         if len({"image" in dataset.column_names for dataset in loaded}) > 1:

@@ -43,16 +43,20 @@ RIGHT = ("reference", "answers", "context")  # what an answer can be compared wi
 
 
 def read_rows(
-    records: Iterable[tuple[str, Mapping[str, Any]]], data: RowsPart, picture: Callable[[Any, str], Any]
+    records: Iterable[tuple[str, Mapping[str, Any]]],
+    data: RowsPart,
+    picture: Callable[[Any, str], Any],
+    others: bool = False,
 ) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot be used.
 
     records: (name for error messages, record). picture: turns the record's picture into the row's image, or raises. A
-    row's id is its record's number from 1, as text.
+    row's id is its record's number from 1, as text. others: a row has its record's other keys too.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
     pictures: set[bool] = set()  # whether there is one
+    read = {"id", "image", "images", *READERS, *data.columns.values()}
     for number, (where, record) in enumerate(records, start=1):
         values = read_values(record, data.columns, where)
         image_key = picture_key(data.columns, record)
@@ -75,13 +79,14 @@ def read_rows(
             )
         image = picture(record[image_key], where) if pictured else None
         asked = asked_in(values, data.prompt, pictured, where)
-        rows.append({"id": str(number), "image": image, "prompt": asked, **values})
+        more = {name: value for name, value in record.items() if others and name not in read}
+        rows.append({"id": str(number), "image": image, "prompt": asked, **values, **more})
         if len(rows) == data.count:
             break
     if left_out:
         log.warning("left out %d rows without reference, answers and context, kept %d", left_out, len(rows))
-    present = [column for column in (rows[0] if rows else ()) if any(row[column] is not None for row in rows)]
-    return [{column: row[column] for column in present} for row in rows]
+    present = dict.fromkeys(column for row in rows for column, value in row.items() if value is not None)
+    return [{column: row.get(column) for column in present} for row in rows]
 
 
 def prompt_for(question: str | None, prompt: str | None) -> str:

@@ -8,16 +8,16 @@ A picture has the name of its file, so it is one picture in all sets that have i
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.tables import read_table
-from spanreward.rewards.labels.column_map import ColumnMap
-from spanreward.rewards.labels.records import Record, read_records
+from spanreward.training.data.marks import MARKED, mistakes_in, read_each
 from spanreward.training.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
@@ -29,8 +29,8 @@ class JudgeRecipe(RunPart):
 
     seed: int = Field(0, ge=0)
     base: str = "minilm"
-    captions: dict[str, str] = Field({})
-    labels: dict[str, str] = Field({})
+    captions: dict[str, dict[str, str]] = Field({})  # by file: our names of its columns, and its own
+    labels: dict[str, dict[str, str]] = Field({})
     teacher: list[str] = Field([])
     kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field({"right": 1.0, "replaced": 2.0}, min_length=1)
     examples: int = Field(7000, gt=0)
@@ -51,14 +51,12 @@ def load_judge_recipe(path: str | Path, overrides: Sequence[str] = ()) -> JudgeR
 def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
     """Returns the examples to train on, those held out, and the pictures. Raises RecipeError, ValueError, OSError."""
     captions: dict[str, dict[str, None]] = defaultdict(dict)
-    for record in records_of(recipe.captions):
-        texts = record.samples[0].references or [sample.completion for sample in record.samples]
-        captions[picture_name(record.group)] |= dict.fromkeys(text.strip() for text in texts)
-    given = [example for path in recipe.teacher for example in read_teacher(Path(path))]
-    for record in records_of(recipe.labels):
-        text, target = record.samples[0].completion, " ".join(record.samples[0].references)
-        marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in record.mistakes or ()))
-        given.append(Example(text, target, marks, picture_name(record.group)))
+    for path, columns in recipe.captions.items():
+        for name, texts in read_each(path, ("reference",), captioned, columns):
+            captions[name] |= dict.fromkeys(text.strip() for text in texts)
+    given = [example for path in recipe.teacher for example in read_teacher(path)]
+    for path, columns in recipe.labels.items():
+        given += read_each(path, MARKED, labelled, columns)
     place = {name: place_of(name, recipe.seed) for name in (*captions, *(example.picture for example in given))}
     last = 1 - recipe.held_out * (1 - recipe.unseen)  # the places are spread evenly over [0, 1)
     sides = []
@@ -85,8 +83,24 @@ def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> 
     return [example for _, example in zip(range(count), filter(None, made), strict=False)]
 
 
-def records_of(files: Mapping[str, str]) -> list[Record]:
-    return [record for columns, path in files.items() for record in read_records(Path(path), ColumnMap.load(columns))]
+def labelled(sample: Sample) -> Example:
+    """Returns the example of a text in which people have marked what is wrong."""
+    text = sample.completion
+    marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in mistakes_in(sample)))
+    return Example(text, " ".join(sample.references), marks, picture_of(sample))
+
+
+def captioned(sample: Sample) -> tuple[str, tuple[str, ...]]:
+    """Returns a picture's name and its captions."""
+    return picture_of(sample), sample.references
+
+
+def picture_of(sample: Sample) -> str:
+    """Returns the name of the sample's picture, else its id. Raises ValueError where it has neither."""
+    named = next((name for name in (*sample.images, sample.id) if isinstance(name, (str, int))), None)
+    if named is None:
+        raise ValueError("the columns 'image' and 'id' hold no name of a picture")
+    return picture_name(str(named))
 
 
 def picture_name(path: str) -> str:
@@ -100,10 +114,8 @@ def place_of(name: str, seed: int) -> float:
     return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:6]) / 2**48
 
 
-def read_teacher(path: Path) -> list[Example]:
-    """Returns an example per pair of texts in a file of `spanreward judge label`. Raises RecipeError."""
-    if not path.is_file():
-        raise RecipeError(f"there is no file {path} of a teacher's answers: write it with `spanreward judge label`.")
+def read_teacher(path: str) -> list[Example]:
+    """Returns an example per pair of texts in a file of `spanreward judge label`. Raises RecipeError, OSError."""
     marks: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
     for where, row in read_table(path):
         try:

@@ -48,7 +48,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     """
     output, checkpoint = Path(recipe.output), checkpoint_to_resume(recipe, processes=1) if resume else None
     if not resume:
-        check_new(recipe, [recipe.base, *recipe.captions.values(), *recipe.labels.values(), *recipe.teacher])
+        check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
     set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
@@ -153,7 +153,7 @@ def area(logits: Any, labels: Any) -> float:
 def card(figures: dict[str, Any]) -> str:
     """Returns the model card of what spanreward.json holds."""
     recipe = figures["recipe"]
-    files = [*recipe["captions"].values(), *recipe["labels"].values(), *recipe["teacher"]]
+    files = [*recipe["captions"], *recipe["labels"], *recipe["teacher"]]
     values = {
         **recipe,
         **figures,

@@ -30,7 +30,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     check_known("set", arguments.sets, SETS)
     if arguments.count is not None and arguments.count < 1:
         raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
-    with open_metric("lave", arguments, {"rationale": not arguments.no_rationale}) as (reward, _):
+    arguments.options = [f"rationale={str(not arguments.no_rationale).lower()}", *arguments.options]
+    with open_metric("lave", arguments) as (reward, _):
         measured = measure_answers(arguments.folder, reward, arguments.sets or list(SETS), arguments.count)
     rows = [asdict(row) for row in measured]
     asked = "the rating alone" if arguments.no_rationale else "rationale and rating"

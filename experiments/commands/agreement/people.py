@@ -58,7 +58,8 @@ def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     if arguments.sets or (arguments.images is not None and arguments.images < 1):
         raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
     arguments.judge = WORDS if arguments.judge == "match" else arguments.judge
-    with open_metric("harmonic", arguments, {"evidence": "context", "spans": "none"}) as (reward, _):
+    arguments.options = ["evidence=context", "spans=none", *arguments.options]
+    with open_metric("harmonic", arguments) as (reward, _):
         measured = measure_thumb(arguments.folder, reward, arguments.images)
     rows = [defined(asdict(row)) for row in measured]
     return rows, [people_table(rows, f"HarmonicEval, judge {arguments.judge}")]

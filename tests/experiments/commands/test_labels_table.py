@@ -89,7 +89,7 @@ def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
         (["docent-corse", "{rows}"], "unknown table 'docent-corse': did you mean 'docent-coarse'?"),
         (["docent-coarse", "{rows}", "mood=published"], "unknown option of posh 'mood': did you mean 'mode'?"),
         (["docent-coarse", "{rows}", "--count", "0"], "--count must be 1 or more, got 0."),
-        (["docent-coarse", "{rows}.gone"], "there is no file"),
+        (["docent-coarse", "{rows}.gone"], "there is no input file"),
         (["lave", "{rows}"], "line 1 has no column 'prediction', only uuid, model1, model2"),
         (["docent-coarse", "{rows}", "--columns", "nothing.yaml"], "unknown column map 'nothing.yaml'"),
     ],

@@ -221,7 +221,7 @@ def test_files_of_caparena_that_cannot_be_used(tmp_path: Path) -> None:
     for rows, reason in (
         ([{**row, "winner": "c"}], r"entry 1: the column 'winner' must hold one of equal, skip, bad, a, b, got 'c'"),
         (caparena_rows()[18:], "has only judgments of human, which are left out"),
-        ({"rows": []}, "must hold a JSON list"),
+        ({"rows": []}, "line 1 has no column 'source1', only rows"),
         ([row, 3], "entry 2 must hold a JSON object, got 3"),
         ([{**row, "ref": "\ud800"}], "entry 1 is not JSON"),
     ):

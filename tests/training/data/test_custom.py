@@ -97,7 +97,7 @@ def test_a_part_of_a_mix(folder: Path) -> None:
         (own(options={"sise": 5}), "cannot be asked for with {'sise': 5}: got an unexpected keyword argument 'sise'"),
         (own(options={"more": [3]}), "my_data.py:rows row 4 must be a mapping from keys to values, got 3."),
         (own(options={"more": [{"reference": "A."}]}), "my_data.py:rows row 4 has no 'image', only ['reference']"),
-        (own(options={"more": [{"image": 3}]}), "row 4: a picture must be a PIL image, a path or bytes, got 3."),
+        (own(options={"more": [{"image": 3}]}), "row 4: a picture is a PIL image or the path of a file, got int."),
         (own(options={"more": [{"image": "none.png"}]}), "my_data.py:rows row 4: there is no picture none.png"),
         (own(options={"more": [{"image": "blue.png", "reference": 3}]}), "'reference' must hold a text"),
     ],

@@ -202,7 +202,7 @@ def test_a_recipe_reads_pictures_in_parquet(folder: Path) -> None:
     assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.parquet")))["image"][0].size == (40, 30)
     Dataset.from_list([{"image": {"bytes": b"no", "path": None}, "reference": "A."}]).to_parquet(folder / "no.parquet")
     said = refused(JsonlPart(source="jsonl", path=str(folder / "no.parquet")))
-    assert "no.parquet row 1: its picture cannot be read as a picture" in said
+    assert "no.parquet row 1: the picture of this row cannot be read as a picture" in said
 
 
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:

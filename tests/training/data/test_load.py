@@ -161,7 +161,7 @@ def test_a_mutated_picture_is_one_sentence_or_a_picture(folder: Path, seed: int)
 
 def test_missing_picture(folder: Path) -> None:
     message = refused(jsonl(folder, {"image": "gone.png", "reference": "A dog."}))
-    assert f"line 1: there is no picture {folder}/gone.png; paths are relative to the file's folder" in message
+    assert f"line 1: there is no picture {folder}/gone.png: paths go from the working folder, in a file" in message
 
 
 def test_an_address_is_a_missing_picture_and_nothing_is_fetched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,11 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, (t, c) in enumerate((t, c) for c in COLOURS for t in THINGS)
     ]
     (folder / "captions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    lines = [f"output: {folder}/judge", f"base: {folder}/base", f"captions: {{pascal50s: {folder}/captions.jsonl}}"]
+    lines = [
+        f"output: {folder}/judge",
+        f"base: {folder}/base",
+        f"captions: {{{folder}/captions.jsonl: {{reference: references}}}}",
+    ]
     lines += ["kinds: {right: 1, added: 2}", "examples: 400", "unseen: 0.25", "held_out: 0.25"]
     lines += ["steps: 120", "check_every: 40", "batch: 32", "learning_rate: 1.0e-2"]
     (folder / "recipe.yaml").write_text("\n".join(lines))
@@ -153,15 +157,17 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
         ("kinds.odd=1", "recipe key kinds"),
         ("steps=0", "recipe key steps: Input should be greater than 0, got 0."),
         ("held_out=1", "recipe key held_out: Input should be less than 1, got 1."),
-        ("captions.pascal50s=none.jsonl", "there is no file none.jsonl"),
-        ("captions={nosuch: none.jsonl}", "unknown column map 'nosuch'"),
-        ("teacher=[none.jsonl]", "there is no file none.jsonl of a teacher's answers"),
+        ("captions={none.jsonl: {}}", "there is no input file none.jsonl"),
+        ("captions={none.jsonl: {references: captions}}", "unknown column 'references': did you mean 'reference'?"),
+        ("captions={{toy}/captions.jsonl: {}}", "line 1 has no column 'reference', only"),
+        ("captions={{toy}/captions.jsonl: {image: id, reference: images}}", "line 1 has no 'images', only"),
+        ("teacher=[none.jsonl]", "there is no input file none.jsonl"),
         ("captions={}", "of 0 pictures some must be left to train on"),
         ("base=./none", "the judge's model ./none is no folder"),
     ],
 )
 def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
-    done = spanreward("judge", "train", toy / "recipe.yaml", "output=/nowhere", override)
+    done = spanreward("judge", "train", toy / "recipe.yaml", "output=/nowhere", override.replace("{toy}", str(toy)))
     assert done.code == 1
     assert told in done.err
     assert "Traceback" not in done.err
@@ -212,7 +218,7 @@ def test_people_label_too(toy: Path, tmp_path: Path) -> None:
         for n, t in enumerate(THINGS)
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    labels = {"labelled_spans": f"{tmp_path}/rows.jsonl"}
+    labels: dict[str, dict[str, str]] = {f"{tmp_path}/rows.jsonl": {}}
     train, held_out, _ = examples_of(JudgeRecipe(output="x", labels=labels, held_out=0.4))
     example = (train + held_out)[0]
     start, end, right = example.marks[-1]
@@ -227,13 +233,11 @@ def test_the_recipe_that_ships_is_read() -> None:
 
 def test_the_guides_own_captions_make_examples(tmp_path: Path) -> None:
     guide = (ROOT / "docs/train_a_judge.md").read_text("utf-8")
-    columns, row = (re.search(rf"```{kind}\n(.*?)```", guide, re.DOTALL) for kind in ("yaml", "json"))
-    assert columns is not None
+    row = re.search(r"```json\n(.*?)```", guide, re.DOTALL)
     assert row is not None
-    (tmp_path / "captions.yaml").write_text(columns[1])
     rows = [row[1], row[1].replace("a.jpg", "b.jpg").replace("dog", "cat"), row[1].replace("a.jpg", "c.jpg")]
     (tmp_path / "captions.jsonl").write_text("".join(rows))
-    files = {str(tmp_path / "captions.yaml"): str(tmp_path / "captions.jsonl")}
+    files: dict[str, dict[str, str]] = {str(tmp_path / "captions.jsonl"): {}}
     train, aside, pictures = examples_of(JudgeRecipe(output="out", captions=files, examples=20, held_out=0.4))
     assert sorted(pictures["read"]) == ["a", "b", "c"]
     assert {example.picture for example in train}.isdisjoint(example.picture for example in aside)

@@ -8,15 +8,14 @@ clusters                # [0, 0, 1, ...]: the first two rows have one picture
 import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from datasets import Dataset
 from numpy import quantile
 
+from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.custom import custom_records
 from spanreward.training.data.hub import load_split
-from spanreward.training.data.jsonl import read_records
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, RecipeError
 
 Values = tuple[str, ...]  # of one row in one slice: usually one, several where a column holds a list, none
@@ -75,12 +74,11 @@ def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
     """Returns a block's records as they were written, at least up to the row `last`; row `id` is at place id - 1."""
-    if isinstance(part, FilePart):  # whose function may give rows without end
-        return list(islice(custom_records(part), last))
-    if isinstance(part, JsonlPart):
-        return [record for _, record in read_records(Path(part.path))]
-    split = load_split(part)
-    return split if isinstance(split, Dataset) else list(split.take(part.count or 0))
+    if isinstance(part, HubPart):
+        split = load_split(part)
+        return split if isinstance(split, Dataset) else list(split.take(part.count or 0))
+    records = custom_records(part) if isinstance(part, FilePart) else read_table(part.path)
+    return [record for _, record in islice(records, last)]  # a function may give rows without end
 
 
 def values_of(value: Any) -> Values:

@@ -12,7 +12,7 @@ from typing import Any
 
 from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.files.pictures import opened
-from spanreward.rewards.files.tables import is_there, table_rows
+from spanreward.rewards.files.tables import table_rows
 from spanreward.training.data.jsonl import usable_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.data.rows import asked_in, picture_key, read_values
@@ -64,8 +64,6 @@ def prompts_of_file(
     cluster: as for `prompts_of`. renamed: see `table_rows`. Raises RecipeError, naming the line, for a row that cannot
     be used or repeats an id.
     """
-    if not is_there(path):
-        raise RecipeError(f"there is no data file {path}: give the path of a JSONL file with --data.")
     rows: dict[str, dict[str, Any]] = {}
     records, there = [], 0
     for there, (number, place, record) in enumerate(table_rows(path, renamed), start=1):

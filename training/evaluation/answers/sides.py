@@ -15,10 +15,9 @@ from typing import Any
 
 from spanreward.rewards.base.values import completion_text
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import is_table
+from spanreward.rewards.files.tables import is_table, read_table
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.row import read_sample
-from spanreward.training.data.jsonl import read_records
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping
@@ -54,13 +53,13 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
 def check_run(name: str, run: str) -> None:
     """Raises ValueError for what is neither a policy's folder, nor a file of answers, nor a hub model."""
     path = Path(run)
-    if any((path / file).is_file() for file in POLICY_FILES) or (is_answers(run) and path.is_file()):
+    if any((path / file).is_file() for file in POLICY_FILES) or (is_table(run) and path.is_file()):
         return
     if path.exists():
         raise ValueError(
             f"model {name!r}: {run!r} is not a folder with a trained policy (no config.json or adapter_config.json)."
         )
-    if is_answers(run) or not on_hub(run):
+    if is_table(run) or not on_hub(run):
         raise ValueError(
             f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl, .csv, ...), and no model of the hub."
         )
@@ -84,11 +83,6 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
     return list(range(count)) if seeds is None else list(seeds)
 
 
-def is_answers(run: str) -> bool:
-    """Whether a side's run is a file of answers."""
-    return is_table(run)
-
-
 def recipe_of(run: str) -> dict[str, Any]:
     """Returns the run folder's recipe.yaml; {} where there is none, as for a file of answers and a hub model."""
     path = Path(run) / "recipe.yaml"
@@ -108,12 +102,12 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns a completion per row; other rows of the file are ignored. Raises RecipeError, naming the line or the row,
+    """Returns a completion per row; other rows of the file are ignored. Raises ValueError, naming the line or the row,
     for an answer without text, a repeated one, a missing one, and one to another row than the data's of this id.
     """
     texts: dict[str, str] = {}
     asked = {str(row["id"]): read_sample(row, "", row.get("prompt", "")) for row in rows}
-    for where, record in read_records(path):
+    for where, record in read_table(path):
         name, said = record.get("id"), record.get("completion")
         if name is None or not isinstance(said, str | list):
             raise RecipeError(f"{where} needs an id and a completion, a text, and has {sorted(record)}.")

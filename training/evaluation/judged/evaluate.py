@@ -17,12 +17,13 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from spanreward.rewards.files.tables import is_table
 from spanreward.rewards.reward.fingerprint import digest, fingerprint
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.answers.sides import is_answers, read_answers
+from spanreward.training.evaluation.answers.sides import read_answers
 from spanreward.training.evaluation.judged.answer import JudgedAnswer, judged_answer
 
 LAST = ("overlap", "words", "length", "truncated", "degenerate")
@@ -82,10 +83,10 @@ def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
     """Returns every run's answers; their lengths are None for answers from a file."""
     rows = setup.prompts.rows
     runs = dict.fromkeys(run for runs in setup.sides.values() for run in runs)
-    files_first = sorted(runs, key=is_answers, reverse=True)  # one that cannot be used ends it before any sampling
+    files_first = sorted(runs, key=is_table, reverse=True)  # one that cannot be used ends it before any sampling
     return {
         run: (read_answers(run, rows), [None] * len(rows))
-        if is_answers(run)
+        if is_table(run)
         else kept_completions(run, rows, setup.max_tokens, kept, setup.reasoning_end)
         for run in track(files_first, "checkpoints", console=Console(stderr=True))
     }

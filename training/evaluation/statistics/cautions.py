@@ -18,11 +18,11 @@ import numpy as np
 from pydantic import TypeAdapter
 from scipy.stats import binomtest
 
-from spanreward.training.data.jsonl import read_records
+from spanreward.rewards.files.tables import is_table, read_table
 from spanreward.training.data.rows import read_values
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.answers.sides import is_answers, recipe_of
+from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.judged.metrics import Metric, names_of
 from spanreward.training.evaluation.statistics.estimates import Estimate
@@ -79,7 +79,7 @@ def leaks(setup: Setup) -> Iterator[str]:
         for part in TypeAdapter(DataPart).validate_python(data).parts if data else ():
             where = " ".join(filter(None, rows_of(part)))
             if isinstance(part, JsonlPart) and Path(part.path).is_file():
-                records = read_records(Path(part.path))
+                records = read_table(part.path)
                 shared = asked & {content(read_values(record, part.columns, name)) for name, record in records}
                 if shared:
                     yield f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} rows ({where})"
@@ -129,7 +129,7 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
         yield f"{caution}: name held-out metrics under `referees` in the recipe"
     if "unknown" in kinds and not setup.fixed:
         yield "nothing here says what every side was trained on, so a judge may be one that it has learned to please"
-    files = [side for side, runs in setup.sides.items() if any(map(is_answers, runs))]
+    files = [side for side, runs in setup.sides.items() if any(map(is_table, runs))]
     if files and len(files) < len(setup.sides):
         yield (
             f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is not known; the "

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
-from spanreward.rewards.base.verdict import Span, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.comparison.figures import estimate
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.rewards.labels.records import Record
+from spanreward.training.data.marks import CharacterSpans
 from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit
 
 Array = NDArray[np.float64]
@@ -49,18 +49,16 @@ def pearson(scores: Array, labels: Array) -> float:
     return float("nan") if constant else float(pearsonr(scores, labels).statistic)
 
 
-def labelled(records: Sequence[Record], verdicts: Sequence[Verdict]) -> list[Labelled]:
+def labelled(texts: Sequence[tuple[Sample, CharacterSpans]], verdicts: Sequence[Verdict]) -> list[Labelled]:
     """Returns people's labels with the metric's spans; texts that it has no score for are left out. Raises ValueError
-    for a record without `mistakes`, and where the metric has no score for any.
+    where it has no score for any.
     """
     rows = []
-    for number, (record, verdict) in enumerate(zip(records, verdicts, strict=True)):
-        if record.mistakes is None:
-            raise ValueError(f"{record.where} has no mistakes: name their column in the column map, [] for none.")
+    for number, ((sample, wrong), verdict) in enumerate(zip(texts, verdicts, strict=True)):
         if verdict.score is not None:
-            rows.append(Labelled(record.samples[0].completion, verdict.spans, record.mistakes, number))
+            rows.append(Labelled(sample.completion, verdict.spans, wrong, number))
     if not rows:
-        raise ValueError(f"none of {len(records)} completions has a verdict; the first: {verdicts[0].note}")
+        raise ValueError(f"none of {len(texts)} completions has a verdict; the first: {verdicts[0].note}")
     return rows
 
 

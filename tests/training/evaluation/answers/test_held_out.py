@@ -8,9 +8,10 @@ import pytest
 from datasets.exceptions import DatasetNotFoundError
 
 from experiments.scenes.parts import TINY
+from spanreward.rewards.files.tables import is_table
 from spanreward.training.data import hub
 from spanreward.training.evaluation.answers.held_out import held_out_data
-from spanreward.training.evaluation.answers.sides import is_answers, read_answers
+from spanreward.training.evaluation.answers.sides import read_answers
 from spanreward.training.recipe import RecipeError, check_recipe
 
 DOCENT = {"source": "hub", "id": "amitha/docent", "split": "train"}
@@ -97,8 +98,8 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     lines = [{"id": 2, "completion": "Two."}, {"id": "1", "completion": ""}, {"id": "9", "completion": "Other."}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert is_answers(str(path))
-    assert not is_answers("outputs/dapo")
+    assert is_table(str(path))
+    assert not is_table("outputs/dapo")
     assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
     with pytest.raises(RecipeError, match="has no answer to 2 of the 3 rows, the first of them '3': give"):
         read_answers(str(path), [{"id": "3"}, {"id": "1"}, {"id": "4"}])
@@ -116,5 +117,5 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
 def test_answers_that_cannot_be_read(tmp_path: Path, lines: Any, sentence: str) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(RecipeError, match=sentence):
+    with pytest.raises(ValueError, match=sentence):
         read_answers(str(path), [{"id": "1"}])

@@ -64,7 +64,7 @@ def test_rows_that_cannot_be_used(tmp_path: Path, rows: Any, message: str) -> No
 
 
 def test_a_data_file_or_a_column_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"there is no data file .*none\.jsonl: give the path"):
+    with pytest.raises(FileNotFoundError, match=r"there is no input file .*none\.jsonl"):
         prompts_of_file(str(tmp_path / "none.jsonl"), 10)
     path = rows_file(tmp_path / "rows.jsonl", [{"reference": "A dog."}])
     with pytest.raises(RecipeError, match=r"--slice capability: no row of .* has this column"):

@@ -1,23 +1,21 @@
-"""People's captions, or their labels of texts, from any table whose columns a column map names.
+"""Texts and people's marks in them, from any table whose columns a column map names.
 
-    records = read_records(Path("labels.jsonl"), ColumnMap.load("labelled_spans"))
+    records = [read_record(row, columns.columns) for row in read_rows(Path("labels.jsonl"), columns)]
     records[0].samples[0].completion, records[0].mistakes
 
 A missing column or a value of another kind is an error of one sentence that names the file, the line and the column.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from experiments.labels.column_map import Columns, JudgedMap
 from spanreward.rewards.base.values import box, entries, one_text, people, texts
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import is_there, read_table
-from spanreward.rewards.labels.column_map import ColumnMap, Columns
-
-CharacterSpans = tuple[tuple[int, int], ...]
+from spanreward.rewards.files.tables import read_table
+from spanreward.training.data.marks import CharacterSpans, marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +70,8 @@ class Row:
         return tuple(text for column in columns for text in self.references(column))
 
     def spans(self, column: str, text: str) -> CharacterSpans:
-        """Reads [start, end) each, whole words of the text, or [word, n] for where it stands the n-th time. Raises
-        ValueError for what is not in the text, and for a word alone that stands in it more than once.
-        """
-        value = self.get(column)
-        listed = self.checked(lambda one, name: entries(one, name, (str, list)), column)
-        if value is None or listed == [value]:
-            raise self.wrong(column, "a list of [start, end] or of words", value)
-        return tuple(self._span(entry, column, text) for entry in listed)
-
-    def _span(self, entry: Any, column: str, text: str) -> tuple[int, int]:
-        word, which = entry if isinstance(entry, list) and len(entry) == 2 else (entry, None)
-        if type(word) is type(which) is int and 0 <= word < which <= len(text):
-            return word, which
-        places = whole_words(word, text) if isinstance(word, str) else []
-        if which is None and len(places) > 1:
-            wanted = f"a word that stands once in its text, or [{word!r}, 1] for the first of {len(places)} times"
-            raise self.wrong(column, wanted, entry)
-        number = 1 if which is None else which
-        if type(number) is not int or not 0 < number <= len(places):
-            raise self.wrong(column, f"spans of its text of {len(text)} characters, or whole words of it", entry)
-        return places[number - 1]
+        """Returns the characters of the text that the column marks (training/data/marks.py)."""
+        return self.checked(lambda value, name: marks(value, name, text), column)
 
     def checked(self, read: Any, column: str) -> Any:
         """Returns `read(value, column)`; the message of its ValueError gets the line's name."""
@@ -123,15 +102,8 @@ class Record:
     mistakes: CharacterSpans | None = None
 
 
-def read_records(path: Path | str, columns: ColumnMap, limit: int | None = None) -> list[Record]:
-    """Returns the records of the file's first `limit` rows. Raises FileNotFoundError where the file is missing and
-    ValueError, in one sentence, for what cannot be used.
-    """
-    return [read_record(row, columns.columns) for row in read_rows(path, columns, limit)]
-
-
-def read_rows(path: Path | str, columns: ColumnMap, limit: int | None = None) -> list[Row]:
-    lines = [Row(where, values, columns.name) for where, values in read_objects(path, limit)]
+def read_rows(path: Path | str, columns: JudgedMap) -> list[Row]:
+    lines = [Row(where, values, columns.name) for where, values in read_objects(path)]
     if columns.each is None:
         return lines
     rows = []
@@ -144,20 +116,12 @@ def read_rows(path: Path | str, columns: ColumnMap, limit: int | None = None) ->
     return rows
 
 
-def read_objects(path: Path | str, limit: int | None = None) -> list[tuple[str, dict[str, Any]]]:
+def read_objects(path: Path | str) -> list[tuple[str, dict[str, Any]]]:
     """Returns a file's rows, each with its file and line."""
-    if not is_there(path):
-        raise FileNotFoundError(f"there is no file {path}: give a JSONL file, one judgment a line.")
-    found = list(read_table(path, limit=limit))
+    found = list(read_table(path))
     if not found:
         raise ValueError(f"{path} holds no judgment: write one JSON object a line.")
     return found
-
-
-def whole_words(word: str, text: str) -> list[tuple[int, int]]:
-    """Returns where the word, or the words, stand in the text and in no longer word."""
-    before, after = (r"(?<!\w)" if word[:1].isalnum() else ""), (r"(?!\w)" if word[-1:].isalnum() else "")
-    return [found.span() for found in re.finditer(before + re.escape(word) + after, text)] if word else []
 
 
 def read_record(row: Row, names: Columns) -> Record:

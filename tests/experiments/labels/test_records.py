@@ -1,66 +1,35 @@
 """Captions and labels out of files of any layout, and one sentence for each that cannot be used."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spanreward.rewards.labels.column_map import FOLDER, ColumnMap
-from spanreward.rewards.labels.records import read_records
+from experiments.labels.column_map import JudgedMap, load_map
+from experiments.labels.judgments import read_judgments
 from tests.support.files import a_file
 
 TEXT = {"group": "g", "completion": "t", "references": "r"}
 SEVERAL = {"group": "g", "completions": "c"}
 
 
-def a_map(columns: dict[str, Any], **others: Any) -> ColumnMap:
-    return ColumnMap.model_validate({"name": "Mine", "source": "", "seen": True, "columns": columns, **others})
+def a_map(columns: dict[str, Any], **others: Any) -> JudgedMap:
+    return JudgedMap.model_validate({"name": "Mine", "source": "", "seen": True, "columns": columns, **others})
 
 
 def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
     row = {"g": 7, "t": "A red cat.", "r": ["A blue cat.", "A cat."], "wrong": [[2, 5], "cat"]}
-    (record,) = read_records(a_file(tmp_path, row), a_map({**TEXT, "mistakes": "wrong"}))
+    (record,) = read_judgments(a_file(tmp_path, row), a_map({**TEXT, "mistakes": "wrong"}))
     assert (record.group, record.mistakes) == ("7", ((2, 5), (6, 9)))
     assert (record.samples[0].completion, record.samples[0].references) == ("A red cat.", ("A blue cat.", "A cat."))
 
 
-def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
-    text = "A redder red cat, a red dog's bed."
-    columns = a_map({**TEXT, "mistakes": "wrong"})
-    row = {"g": 1, "t": text, "r": "A cat.", "wrong": [["red", 2], "cat,", "red dog", "bed"]}
-    (record,) = read_records(a_file(tmp_path, row), columns)
-    assert [text[start:end] for start, end in record.mistakes] == ["red", "cat,", "red dog", "bed"]
-    assert record.mistakes[0] == (20, 23)
-    written = {**row, "wrong": json.dumps(row["wrong"])}  # as CSV has it
-    assert read_records(a_file(tmp_path, written), columns)[0].mistakes == record.mistakes
-    for wrong, reason in (
-        ("red", r"stands once in its text, or \['red', 1\] for the first of 2 times, got 'red'"),
-        (["red", 3], "or whole words of it, got"),
-        (["red", 0], "or whole words of it, got"),
-        ("do", "or whole words of it, got 'do'"),
-        ("", "or whole words of it, got ''"),
-    ):
-        with pytest.raises(ValueError, match=reason) as error:
-            read_records(a_file(tmp_path, {**row, "wrong": [wrong]}), columns)
-        assert "labels.jsonl line 1: the column 'wrong' must hold" in str(error.value)
-
-
 def test_several_texts_are_a_list_or_columns(tmp_path: Path) -> None:
     path = a_file(tmp_path, {"g": "a", "c": ["A dog.", "A pup."], "one": "A dog.", "two": "A pup."})
-    (listed,) = read_records(path, a_map(SEVERAL))
-    (named,) = read_records(path, a_map({"group": "g", "completions": ["one", "two"]}))
+    (listed,) = read_judgments(path, a_map(SEVERAL))
+    (named,) = read_judgments(path, a_map({"group": "g", "completions": ["one", "two"]}))
     assert listed == named
     assert [sample.completion for sample in listed.samples] == ["A dog.", "A pup."]
-
-
-def test_entries_of_a_list_take_the_line_s_keys(tmp_path: Path) -> None:
-    row = {"g": "a", "r": "A dog.", "q": "What?", "texts": [{"t": "A dog."}, {"t": "", "q": "Who?"}]}
-    found = read_records(a_file(tmp_path, row), a_map({**TEXT, "question": "q"}, each="texts"))
-    assert [(record.samples[0].completion, record.samples[0].question) for record in found] == [
-        ("A dog.", "What?"),
-        ("", "Who?"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -81,37 +50,32 @@ def test_entries_of_a_list_take_the_line_s_keys(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, row: Any, columns: Any, reason: str) -> None:
     with pytest.raises(ValueError, match=reason) as error:
-        read_records(a_file(tmp_path, row), a_map(columns))
+        read_judgments(a_file(tmp_path, row), a_map(columns))
     assert "labels.jsonl line 1" in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing\.jsonl: give a JSONL file"):
-        read_records(tmp_path / "nothing.jsonl", a_map(TEXT))
+    with pytest.raises(FileNotFoundError, match=r"there is no input file .*nothing\.jsonl"):
+        read_judgments(tmp_path / "nothing.jsonl", a_map(TEXT))
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(ValueError, match="holds no judgment"):
-        read_records(tmp_path / "empty.jsonl", a_map(TEXT))
+        read_judgments(tmp_path / "empty.jsonl", a_map(TEXT))
     (tmp_path / "broken.jsonl").write_text("\n{")
     with pytest.raises(ValueError, match=r"broken\.jsonl line 2 is not JSON"):
-        read_records(tmp_path / "broken.jsonl", a_map(TEXT))
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_packaged_map_is_one_and_names_its_source(path: Path) -> None:
-    assert ColumnMap.load(path.stem).source
+        read_judgments(tmp_path / "broken.jsonl", a_map(TEXT))
 
 
 def test_maps_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"unknown column map 'thum': did you mean 'thumb'\?"):
-        ColumnMap.load("thum")
+        load_map("thum")
     wrong = tmp_path / "mine.yaml"
     wrong.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: g, picture: p}\n")
     with pytest.raises(ValueError, match=r"mine\.yaml is no column map: columns\.picture: Extra inputs"):
-        ColumnMap.load(str(wrong))
+        load_map(str(wrong))
     wrong.write_text("name: [")
     with pytest.raises(ValueError, match=r"mine\.yaml is not YAML"):
-        ColumnMap.load(str(wrong))
+        load_map(str(wrong))
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""How well scores and spans agree with what people said of the same texts."""
