@@ -107,7 +107,7 @@ def find_filler(
         "few words over and over": _monotonous(words),
         "words in no order": _disordered(places, misused, misplaced),
         "words that lead nowhere": sorted({*misused, *_said_again(text, places, words)})[1:],
-        "words without content": _without_content(words),
+        "words without content": _beyond((word in FUNCTION_WORDS for word in words), RUN),
         "words that state nothing": [] if stated is None else _unstated(text, places, stated),
         "no words": _unwordly(text, words, known),
         "an unfinished end": _unfinished(text, places, words) if ends else [],
@@ -214,11 +214,6 @@ def _said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
             said.update(words[begin : number + 1])
             begin = number + 1
     return found
-
-
-def _without_content(words: Sequence[str]) -> list[int]:
-    """Returns the words beyond the first RUN of every run of function words."""
-    return _beyond((word in FUNCTION_WORDS for word in words), RUN)
 
 
 def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
