@@ -51,7 +51,7 @@ class ServerAnswer(BaseModel):
     listed: those in chats. inner_error: of a provider behind the server.
     """
 
-    choices: list[Any] = Field(min_length=1)
+    choices: list[dict[str, Any]] = Field(min_length=1)
     said: Any = Field(None, validation_alias=AliasChoices(_first("message", "content"), _first("text")))
     likely: dict[str, float | None] | None = Field(None, validation_alias=_first("logprobs", "top_logprobs", 0))
     listed: list[TopLogprob] | None = Field(None, validation_alias=_first("logprobs", "content", 0, "top_logprobs"))

@@ -4,13 +4,10 @@
     asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
     answers, retries = run(asked)
 
-answer.py says which answers are refusals and which come from a busy server. A server that is away, silent or busy is
-asked again until the deadline. A question that it fails on (an error of its own, an answer that is cut short or not
-JSON) is asked ATTEMPTS times in all: the question may be the cause. Before each further attempt the question waits for
-a growing random pause and the server's Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer
-at a time. A refusal is final: for all questions of the call where it is about the key, the account, the certificate or,
-from a server that has answered nothing yet, about access. But a refusal that says how to ask (manner.py) is followed by
-one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes are read.
+answer.py reads the answers, manner.py learns from refusals how to ask, and docs/judges.md#servers says what is asked
+again and until when. A question that waits keeps its place, so that a troubled server gets fewer at a time. How to ask
+is found out by one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of
+an answer are read.
 """
 
 import asyncio
