@@ -23,7 +23,7 @@ _SIGNS = tuple(
     )
 )
 _DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
-_BRACE = re.compile("[{}]")
+_BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")  # to the closing brace, with two levels within
 _CLOSED = re.compile(rf"</(?:{_ANSWER}|{_OTHER})>|<\|end_of_box\|>", re.IGNORECASE)
 _LINE = re.compile(r"[\s*_`#>]*[^\n\r]*")
 _VALUE = re.compile(
@@ -42,15 +42,8 @@ def announced(text: str) -> tuple[int, int] | None:
 
 def _end(text: str, sign: str, start: int) -> int:
     """Returns the end of what begins at `start`: before the closing tag or brace, or behind the value or the line."""
-    if sign == "brace":
-        depth = 1
-        for brace in _BRACE.finditer(text, start):
-            depth += 1 if brace[0] == "{" else -1
-            if depth == 0:
-                return brace.start()
-        return len(text)
-    closed = _CLOSED.search(text, start)
-    end = closed.start() if closed and sign != "value" else len(text)
-    piece = {"value": _VALUE, "line": _LINE}.get(sign)
+    closed = _CLOSED.search(text, start) if sign in ("tag", "line") else None
+    end = closed.start() if closed else len(text)
+    piece = {"brace": _BRACED, "value": _VALUE, "line": _LINE}.get(sign)
     found = piece.match(text, start, end) if piece else None
     return found.end() if found else end

@@ -29,7 +29,7 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.lave.answer import SHORT, find_answer
+from spanreward.rewards.lave.answer import find_answer
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reward import Reward
@@ -40,12 +40,6 @@ SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
 PEOPLE = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
 JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
-_ANNOUNCED = re.compile(
-    r"<answer>|(?<!\bwrong )(?<!\bincorrect )(?<!\bfalse )(?<!\bnot the )\banswer\**:\**", re.IGNORECASE
-)
-_CLOSED = re.compile(r"</answer>", re.IGNORECASE)
-_LINE = re.compile(r"\s*[^\n\r]*")
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|(?=[\n\r])")
 _END = r"[\s*_'\"`.!)\]]*\Z"
 _RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECASE)
 _SAID = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_END}", re.IGNORECASE)
@@ -86,8 +80,7 @@ class LaveReward(Reward):
             does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
             (section 5.4).
         mode: "default" penalises filler anywhere in the completion (rewards/text/filler.py). "published" does not,
-            counts references as the published code does (`keep_references`), finds the answer by fewer signs
-            (`find_candidate`), and gives a rationale 100 tokens, not 128.
+            counts references as the published code does (`keep_references`), and gives a rationale 100 tokens, not 128.
         name: the reward's name in logs.
     """
 
@@ -159,15 +152,14 @@ class LaveReward(Reward):
         if not question.strip() or not references:
             lacking = "question" if not question.strip() else "answers"
             return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
+        said = sample.completion
         if self.candidate == "whole":
-            start, end = _stripped(sample.completion, 0, len(sample.completion))
-            read = min(end, max(start, judged_length(sample.completion)))
+            start, end = len(said) - len(said.lstrip()), len(said.rstrip())
+            read = min(end, max(start, judged_length(said)))
         else:
-            published = self.mode == "published"
-            said = sample.completion
-            start, end = find_candidate(said) if published else find_answer(said, given)
+            start, end = find_answer(said, given)
             read = min(end, start + JUDGED_CHARACTERS)
-        candidate = sample.completion[start:read]
+        candidate = said[start:read]
         shown = quote(candidate)
         if shown == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
@@ -240,30 +232,6 @@ def is_binary(references: Sequence[str]) -> bool:
     counts = Counter(map(normalise, references))
     most = max(counts.values(), default=0)
     return any(most and counts[answer] == most for answer in ("yes", "no"))
-
-
-def find_candidate(completion: str) -> tuple[int, int]:
-    """Returns the candidate's characters [start, end) in published mode, without white space around them.
-
-    It is the text from the last `Answer:` to the end of the line, or from the last `<answer>` to `</answer>`, or a
-    completion of at most SHORT characters, or the first sentence or line of a longer one.
-    """
-    start, end = _stripped(completion, 0, len(completion))
-    if found := list(_ANNOUNCED.finditer(completion)):
-        start = found[-1].end()
-        closed = _CLOSED.search(completion, start)
-        end = closed.start() if closed else len(completion)
-        line = None if found[-1][0].startswith("<") else _LINE.match(completion, start, end)
-        end = line.end() if line else end
-    elif end - start > SHORT and (sentence := _SENTENCE_END.search(completion, start, end)):
-        end = sentence.end()
-    return _stripped(completion, start, end)
-
-
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = text[start:end]
-    start += len(piece) - len(piece.lstrip())
-    return start, start + len(piece.strip())
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:

@@ -107,9 +107,9 @@ def find_filler(
         "few words over and over": _monotonous(words),
         "words in no order": _disordered(places, misused, misplaced),
         "words that lead nowhere": sorted({*misused, *_said_again(text, places, words)})[1:],
-        "words without content": _without_content(words),
+        "words without content": _beyond((word in FUNCTION_WORDS for word in words), RUN),
         "words that state nothing": [] if stated is None else _unstated(text, places, stated),
-        "no words": _unwordly(text, words, known),
+        "no words": _unwordly(words, known),
         "an unfinished end": _unfinished(text, places, words) if ends else [],
     }
     quote = QUOTATION.search(text)
@@ -216,11 +216,6 @@ def _said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
     return found
 
 
-def _without_content(words: Sequence[str]) -> list[int]:
-    """Returns the words beyond the first RUN of every run of function words."""
-    return _beyond((word in FUNCTION_WORDS for word in words), RUN)
-
-
 def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
     """Returns the words beyond the first UNSTATED of every run of words outside the stated places."""
     inside = bytearray(len(text))
@@ -253,13 +248,9 @@ def _disordered(
     return sorted({number for start, end in between for number in range(start, end)})
 
 
-def _unwordly(text: str, words: Sequence[str], known: str) -> list[int]:
+def _unwordly(words: Sequence[str], known: str) -> list[int]:
     """Returns words that are neither English nor in `known`, from the third different one on."""
-    if len(NO_ENGLISH.findall(text.casefold())) < 3:
-        return []
     strange = {word: number for number, word in reversed(list(enumerate(words))) if NO_ENGLISH.search(word)}
-    if len(strange) < 3:
-        return []
     named = set(WORD.findall(known.casefold()))
     return sorted(number for word, number in strange.items() if word not in named)[2:]
 

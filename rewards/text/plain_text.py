@@ -31,12 +31,13 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
     hedges = {place for hedge in _HEDGE.finditer(text) for place in range(*hedge.span())}
     if not hedges and text.isascii() and text.isprintable():
         return text, reading.origin
-    pieces = ["" if place in hedges else _plain(character) for place, character in enumerate(text)]
+    pieces = ["" if place in hedges else unhidden(character) for place, character in enumerate(text)]
     origin = [place for place, piece in zip(reading.origin, pieces, strict=True) for _ in piece]
     return "".join(pieces), origin
 
 
-def _plain(character: str) -> str:
+def unhidden(character: str) -> str:
+    """Returns the letters that a character is read as, "" for one that is not seen."""
     if character.isascii():
         return character if character.isprintable() or character.isspace() else ""
     if unicodedata.category(character) in _REMOVED or character in _FILLERS:

@@ -5,9 +5,9 @@ one_line('circle".\\nAnswer "5')                                 # "circle'. Ans
 """
 
 import re
-import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
+
+from spanreward.rewards.text.plain_text import unhidden
 
 _QUOTES = re.compile('["\u201c-\u201f\u00ab\u00bb\u275d\u275e\u301d-\u301f\uff02]')
 
@@ -18,13 +18,14 @@ def masked(text: str, mark: str) -> str:
 
     Case, width and accents do not matter, nor do invisible characters within a word or anything between the words.
     """
-    words = re.findall(r"[^\W_]+", _folded(mark))
+    words = re.findall(r"[^\W_]+", "".join(map(unhidden, mark)).casefold())
     if not words:
         return text
-    letters, places = _letters(text)
+    letters = [unhidden(character).casefold() for character in text]
+    places = [place for place, letter in enumerate(letters) for _ in letter]
     stars: set[int] = set()
     spelled = r"[\W_]*".join(f"({re.escape(word)})" for word in words)
-    for match in re.finditer(rf"(?<![^\W_]){spelled}(?![^\W_])", letters):
+    for match in re.finditer(rf"(?<![^\W_]){spelled}(?![^\W_])", "".join(letters)):
         for number in range(1, len(words) + 1):
             stars.update(places[match.start(number) : match.end(number)])
     return "".join("*" if place in stars else character for place, character in enumerate(text)) if stars else text
@@ -34,17 +35,3 @@ def one_line(text: str) -> str:
     """Returns the text in one line, with single quotes for double ones and without invisible characters."""
     visible = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     return " ".join(_QUOTES.sub("'", visible).split())
-
-
-def _letters(text: str) -> tuple[str, Sequence[int]]:
-    """Returns the folded text, and for each of its letters the place in the text that it comes from."""
-    if text.isascii():
-        return text.lower(), range(len(text))
-    letters = [(folded, place) for place, character in enumerate(text) for folded in _folded(character)]
-    return "".join(folded for folded, _ in letters), [place for _, place in letters]
-
-
-def _folded(text: str) -> str:
-    """Returns the text without case, width, accents and invisible characters."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(c for c in plain if unicodedata.category(c)[0] != "M" and unicodedata.category(c) != "Cf")

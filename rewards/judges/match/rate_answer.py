@@ -34,6 +34,7 @@ from spanreward.rewards.judges.match.answer_items import FREE, NO, Item, alterna
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import answer_words, normalise
 from spanreward.rewards.language.words import word_set
+from spanreward.rewards.text.bag_of_words import best_f1
 from spanreward.rewards.text.plain_text import plain_text
 
 YES = word_set("yes yeah yep yup true")
@@ -155,7 +156,7 @@ def _by_words(words: Sequence[str], usual: Sequence[Sequence[str]]) -> tuple[flo
         return 3.0, "it is most of a reference answer"
     if part:
         return 2.0, "it is less than a reference answer"
-    if max(_overlap(words, reference) for reference in usual) >= 0.5:
+    if best_f1(words, usual) >= 0.5:
         return 2.0, "it shares half of its words with a reference answer"
     return 1.0, "it is not like any reference answer"
 
@@ -199,8 +200,3 @@ def _binary(items: Sequence[Item], counts: Counter[str]) -> tuple[float, str]:
         return 1.0, "it denies or doubts what it says"
     share = counts[said] / (counts["yes"] + counts["no"])
     return (3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0), f"{share:.0%} of the people say {said!r}"
-
-
-def _overlap(words: Sequence[str], reference: Sequence[str]) -> float:
-    shared = (Counter(words) & Counter(reference)).total()
-    return 2 * shared / (len(words) + len(reference))

@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_core import from_json
 
 from spanreward.rewards.files.http_client import legible
@@ -36,6 +37,8 @@ WORDS = ("msg", "message", "detail", "error", "errorMessage", "error_description
 CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
 TAG = re.compile("<[^<>]*>")
 DEEPEST = 8
+Count = Annotated[int, BeforeValidator(lambda said: said if isinstance(said, int) and 0 <= said < 1 << 40 else 0)]
+_first = partial(AliasPath, "choices", 0)
 
 
 class TopLogprob(BaseModel):
@@ -43,67 +46,33 @@ class TopLogprob(BaseModel):
     logprob: float | None
 
 
-class Position(BaseModel):
-    top_logprobs: list[TopLogprob] | None = None
+class ServerAnswer(BaseModel):
+    """What judges read of a completion's or a chat's answer. likely: the first position's tokens in completions.
+    listed: those in chats. inner_error: of a provider behind the server.
+    """
 
+    choices: list[dict[str, Any]] = Field(min_length=1)
+    said: Any = Field(None, validation_alias=AliasChoices(_first("message", "content"), _first("text")))
+    likely: dict[str, float | None] | None = Field(None, validation_alias=_first("logprobs", "top_logprobs", 0))
+    listed: list[TopLogprob] | None = Field(None, validation_alias=_first("logprobs", "content", 0, "top_logprobs"))
+    prompt_tokens: Count = Field(0, validation_alias=AliasPath("usage", "prompt_tokens"))
+    generated_tokens: Count = Field(0, validation_alias=AliasPath("usage", "completion_tokens"))
+    cached_tokens: Count = Field(0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens"))
+    error: Any = None
+    inner_error: Any = Field(None, validation_alias=_first("error"))
 
-class Logprobs(BaseModel):
-    """Per position of the answer: top_logprobs in completions, content in chats."""
-
-    top_logprobs: list[dict[str, float | None] | None] | None = None
-    content: list[Position] | None = None
-
+    @property
     def first(self) -> list[tuple[str, float]]:
         """The first position's tokens and natural log-probabilities. null is minus infinity."""
-        found: list[tuple[str | None, float | None]]
-        if self.top_logprobs:
-            found = [*(self.top_logprobs[0] or {}).items()]
-        else:
-            found = [(one.token, one.logprob) for place in (self.content or [])[:1] for one in place.top_logprobs or []]
+        found = self.likely.items() if self.likely else ((one.token, one.logprob) for one in self.listed or [])
         return [(token or "", -math.inf if value is None else value) for token, value in found]
 
-
-class Message(BaseModel):
-    content: Any = None
-
-
-class Choice(BaseModel):
-    """text from completions, message from chats. error: of a provider behind the server."""
-
-    text: str | None = None
-    message: Message | None = None
-    logprobs: Logprobs | None = None
-    error: Any = None
-
-
-Count = Annotated[int, Field(ge=0, lt=1 << 40)]
-
-
-class PromptDetails(BaseModel):
-    cached_tokens: Count | None = None
-
-
-class TokenCounts(BaseModel):
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
-    prompt_tokens_details: PromptDetails | None = None
-
-
-class ServerAnswer(BaseModel):
-    """The fields of a completion's or a chat's answer that judges read."""
-
-    choices: list[Choice] = Field(min_length=1)
-    usage: TokenCounts | Any = None  # of another form: the rest of the answer may still be good
-    error: Any = None
-
+    @property
     def text(self) -> str | None:
         """The text; of a content in parts, their texts together."""
-        choice = self.choices[0]
-        said = choice.message.content if choice.message is not None else choice.text
-        if isinstance(said, list):
-            parts = [part["text"] for part in said if isinstance(part, dict) and isinstance(part.get("text"), str)]
-            return "".join(parts) if parts else None
-        return said if isinstance(said, str) else None
+        parts = self.said if isinstance(self.said, list) else [{"text": self.said}]
+        texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+        return "".join(texts) if texts else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +85,13 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another attempt may be answered. patient: the server's state is to blame, and not the question."""
+    """Another attempt may be answered. patient: the server's state is to blame and not the question, so it may be
+    asked until the deadline. after: seconds that the server asks to wait.
+    """
 
     why: str
     patient: bool
+    after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +111,7 @@ def read(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
     if good:
         with suppress(ValidationError):
             answer = ServerAnswer.model_validate_json(content)
-        if answer is not None and not (answer.error or answer.choices[0].error):
+        if answer is not None and not (answer.error or answer.inner_error):
             return answer
     layers = list(_layers(_parsed(content)))
     said = _words(layers) or ("" if good else TAG.sub(" ", content.decode(errors="replace")))

@@ -4,13 +4,10 @@
     asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
     answers, retries = run(asked)
 
-answer.py says which answers are refusals and which come from a busy server. A server that is away, silent or busy is
-asked again until the deadline. A question that it fails on (an error of its own, an answer that is cut short or not
-JSON) is asked ATTEMPTS times in all: the question may be the cause. Before each further attempt the question waits for
-a growing random pause and the server's Retry-After, and keeps its place meanwhile, so that a troubled server gets fewer
-at a time. A refusal is final: for all questions of the call where it is about the key, the account, the certificate or,
-from a server that has answered nothing yet, about access. But a refusal that says how to ask (manner.py) is followed by
-one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes are read.
+answer.py reads the answers, manner.py learns from refusals how to ask, and docs/judges.md#servers says what is asked
+again and until when. A question that waits keeps its place, so that a troubled server gets fewer at a time. How to ask
+is found out by one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of
+an answer are read.
 """
 
 import asyncio
@@ -44,27 +41,9 @@ ENDPOINT = re.compile("/(?:chat/)?completions/*$")
 VERSION = re.compile(r"/v[0-9]\w*$")
 NO_KEY = f"put the key it wants into {http.KEY}"
 NO_MODEL = "its list of models says what it serves ({models}), and a server of chats only is asked as chat:URL#MODEL"
-ADVICE = {  # what a refusal speaks of where the advice is of use
-    401: (re.compile(""), NO_KEY),
-    403: (re.compile(r"(?i)key|auth|token|credential|permi|access|forbid|denied"), NO_KEY),
-    404: (re.compile(r"(?i)model|deploy|path|route|url|resource|exist|not found"), NO_MODEL),
-}
-ABOUT_REQUEST = re.compile(r"(?i)parameter|argument|logprob|support")  # no advice helps
+ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
 FEW = 4  # words that say next to nothing
-
-
 Answer = ServerAnswer | Failure
-
-
-class Trouble(Exception):
-    """An error that another attempt may not meet. patient: it comes from the server's state, not from the question, so
-    the question may be asked until the deadline. after: seconds that the server asks to wait.
-    """
-
-    def __init__(self, message: str, patient: bool, after: float = 0.0) -> None:
-        super().__init__(message)
-        self.patient = patient
-        self.after = after
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,49 +128,48 @@ class Endpoint:
         troubles = faults = 0
         while call.refusal is None:
             call.retries += troubles > 0
-            try:
-                return await self._post(call, body)
-            except Trouble as trouble:
-                troubles += 1
-                faults += not trouble.patient
-                call.trouble = f"; the last trouble: {trouble}"
-                if faults == ATTEMPTS:
-                    return Failure(Status.ERROR, f"{self.url} failed, the last of {ATTEMPTS} times: {trouble}")
-                await asyncio.sleep(trouble.after + pause(troubles))
+            found = await self._post(call, body)
+            if isinstance(found, ServerAnswer):
+                return found
+            if isinstance(found, Refused):
+                return self._refusal(call, body, found)
+            troubles += 1
+            faults += not found.patient
+            call.trouble = f"; the last trouble: {found.why}"
+            if faults == ATTEMPTS:
+                return Failure(Status.ERROR, f"{self.url} failed, the last of {ATTEMPTS} times: {found.why}")
+            await asyncio.sleep(found.after + pause(troubles))
         return call.refusal
 
-    async def _post(self, call: Call, body: Body) -> Answer:
-        """Makes one attempt, and more as long as the server says how to ask. Raises Trouble for an error that another
-        attempt may not meet.
-        """
+    async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
+        """Makes one attempt, and more as long as the server says how to ask."""
         while True:
             manner = self._manner
             found = await self._attempt(call, body, manner)
-            if isinstance(found, ServerAnswer):
+            if not isinstance(found, Refused) or self._better(call, body, manner, found) is None:
                 return found
-            if self._better(call, body, manner, found) is None:
-                return self._refusal(call, body, found)
             async with call.learning:
                 if manner is self._manner:  # no other question has learnt meanwhile
                     return await self._learn(call, body, manner, found)
 
-    async def _learn(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Answer:
+    async def _learn(self, call: Call, body: Body, manner: Manner, refused: Refused) -> ServerAnswer | Refused | Busy:
         """Asks as the refusals say. The manner that is answered is kept for this server."""
         while other := self._better(call, body, manner, refused):
             manner, found = other, await self._attempt(call, body, other)
             if isinstance(found, ServerAnswer):
                 self._manner = manner
                 log.warning("%s is asked in another manner from now on: %s", self.url, manner)
+            if not isinstance(found, Refused):
                 return found
             refused = found
-        return self._refusal(call, body, refused)
+        return refused
 
     def _better(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Manner | None:
         request = fitted({**body, **call.extras}, manner)
         doubtful = [name for name in call.extras if name in request and name not in self._taken]
         return better(manner, request, refused, doubtful, manner.base if self._taken else self._bases[-1])
 
-    async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused:
+    async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused | Busy:
         request = fitted({**body, **call.extras}, manner)
         path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
         try:
@@ -199,12 +177,12 @@ class Endpoint:
         except http.Untrusted as error:
             return Refused(0, str(error))
         except httpx.RequestError as error:
-            raise Trouble(http.legible(f"{type(error).__name__} {error}"), patient=True) from error
+            return Busy(http.legible(f"{type(error).__name__} {error}"), patient=True)
         except http.BadAnswer as error:
-            raise Trouble(str(error), patient=False) from error
+            return Busy(str(error), patient=False)
         found = read(response.status_code, content)
         if isinstance(found, Busy):
-            raise Trouble(found.why, found.patient, http.seconds_to_wait(response))
+            return replace(found, after=http.seconds_to_wait(response))
         if isinstance(found, ServerAnswer):
             self._taken |= request.keys()
         elif response.has_redirect_location:
@@ -213,14 +191,11 @@ class Endpoint:
         return found
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
-        """Says it in the server's words, with advice where they are about what the advice mends."""
+        """Says it in the server's words, with advice where these are few."""
         status, words, base = refused.status, refused.words[: http.SHOWN], self._manner.base
         says = f": {words}" * bool(words)
-        if status in ADVICE:
-            topic, advice = ADVICE[status]
-            vague = len(words.split()) <= FEW or topic.search(words)
-            if status == 401 or (vague and not ABOUT_REQUEST.search(words)):
-                says += f": {advice.format(models=f'{self.url}{base}/models')}"
+        if status in ADVICE and (status == 401 or len(words.split()) <= FEW):
+            says += f": {ADVICE[status].format(models=f'{self.url}{base}/models')}"
         if status in (*ADVICE, 402):
             said = f"{self.url}{base}/{call.path} does not answer for the model {body['model']!r} ({status}){says}"
         else:

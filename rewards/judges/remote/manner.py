@@ -4,10 +4,9 @@
     better(manner, request, Refused(400, "'temperature' is not supported"), [], "/v1")      # without temperature
     fitted(request, manner)
 
-A refusal with 400, 404 or 422 that names a field which an answer can do without leaves it out. One that names
-top_logprobs or logprobs beside a smaller number asks for so many; one that wants max_completion_tokens renames
-max_tokens. One with 400 or 422 that names none of them leaves out the doubtful fields, which this server never took. A
-404 or 405 that does not speak of the model tries the path's other beginning, if there is one.
+A field that is named is left out, but top_logprobs or logprobs becomes the smaller number that is named beside it, and
+max_tokens becomes max_completion_tokens. Where no field is named, 400 and 422 leave out the doubtful fields, which this
+server never took, and 404 and 405 that do not speak of the model try the path's other beginning.
 """
 
 import re

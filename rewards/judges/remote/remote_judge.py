@@ -18,7 +18,7 @@ from spanreward.rewards.files.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
 from spanreward.rewards.judges.encoding.prompt import ask_once
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
-from spanreward.rewards.judges.remote.answer import Served, ServerAnswer, TokenCounts
+from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
 from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
 
 Encode = Callable[[Question], tuple[str, int]]
@@ -137,8 +137,7 @@ class RemoteJudge(Judge):
 
     def _rating(self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int) -> Rating | Failure:
         """Reads a rating as `Question.top` says. Leading spaces of a token do not count."""
-        logprobs = answer.choices[0].logprobs
-        first = logprobs.first() if logprobs is not None else []
+        first = answer.first
         if not first:
             return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
         words = [self._word(token) for token, _ in first]
@@ -159,7 +158,7 @@ class RemoteJudge(Judge):
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns one greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
         answers, _ = self._ask(questions, {"max_tokens": max_tokens}, {"repetition_penalty": 1.0})
-        texts = [answer if isinstance(answer, Failure) else answer.text() for answer in answers]
+        texts = [answer if isinstance(answer, Failure) else answer.text for answer in answers]
         return [Failure(Status.UNPARSED, "the server gave no text") if text is None else text for text in texts]
 
     def _ask(self, questions: Sequence[Question], fields: Body, extras: Body) -> tuple[list[Answer], list[int]]:
@@ -187,8 +186,7 @@ class RemoteJudge(Judge):
         for answer in found:
             if isinstance(answer, Failure):
                 usage.timeouts += answer.status is Status.TIMEOUT
-            elif isinstance(answer.usage, TokenCounts):
-                details = answer.usage.prompt_tokens_details
-                usage.prompt_tokens += answer.usage.prompt_tokens
-                usage.generated_tokens += answer.usage.completion_tokens
-                usage.cached_tokens += (details.cached_tokens or 0) if details is not None else 0
+            else:
+                usage.prompt_tokens += answer.prompt_tokens
+                usage.generated_tokens += answer.generated_tokens
+                usage.cached_tokens += answer.cached_tokens

@@ -146,13 +146,6 @@ def test_peoples_answers_lose_their_markup_alone() -> None:
     )
 
 
-def test_a_printed_answer_keeps_what_it_printed_in_published_mode() -> None:
-    for text, shown in (("It is a dog.", "It is a dog."), ("\\boxed{dog}", "\\boxed{dog}"), ("Answer: dog.", "dog.")):
-        sample = Sample("What?", text, question="What?", answers=OPEN)
-        (verdict,) = LaveReward(MatchJudge(), mode="published").assess([sample])
-        assert text[verdict.spans[0].start : verdict.spans[0].end] == shown
-
-
 SCRAPS = [*"aA B2.:{}[]()<>\"'\\*`\n|/#$,", "answer", "<think>", "It is ", "yes", "<answer>", "Answer: "]
 
 
