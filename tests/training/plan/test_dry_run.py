@@ -260,7 +260,7 @@ def test_rows_and_seconds_are_said_where_they_are_here(tmp_path: Path, capsys: p
     assert "2.5 s a step, in the run of it in" in shown(*rows, max_steps=9)
     assert "not known: no run of this recipe" in shown(*rows, max_steps=2, learning_rate=1e-3)
     lacking = [{key: value for key, value in row.items() if key != "reference"} for row in rows]
-    assert "the column 'reference'" in shown(*lacking, max_steps=2)
+    assert "the dataset column 'reference'" in shown(*lacking, max_steps=2)
     assert "line 4" in shown(*rows, {**rows[0], "reference": 5}, max_steps=2)
     assert "3 fit" not in shown(*rows, {**rows[0], "task": "ic", "bbox": [1, 2]}, max_steps=2)
 
