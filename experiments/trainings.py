@@ -9,6 +9,7 @@ import argparse
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import torch
 from datasets import Dataset
 from PIL import Image
+from transformers import PrinterCallback
 from trl import GRPOTrainer
 
 from experiments.field import FOLDER
@@ -75,6 +77,7 @@ def batch_of(trainer: Any, texts: Sequence[str], extra: Sequence[int] = ()) -> d
 
 
 def trained(trainer: Any) -> str:
+    trainer.remove_callback(PrinterCallback)
     trainer.train()
     return f"{trainer.state.global_step} steps"
 
@@ -93,7 +96,7 @@ def unequal_questions(policy: str, folder: Path) -> str:
         found.append(batch["old_per_token_logps"] * batch["completion_mask"])
     now, right = ((one - found[0]).abs() for one in found[1:])
     many = int((right.amax(1) > 1e-3).sum())
-    return f"differ by {now.max():.2g} from left padding (left as it was: {right.max():.2f}, in {many} rows of 8)"
+    return f"differ by {now.max():.2g} from left padding (left on the right: {right.max():.2f}, in {many} rows of 8)"
 
 
 def picture_token(policy: str, folder: Path) -> str:
@@ -208,9 +211,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="the folder with trainings.md")
     known = before(parser.parse_args().folder)
     print("| situation | policy | before | now |\n|---|---|---|---|")
-    for case, now in enacted():
-        situation, was = known[case.row] if known else (case.enact.__name__, "")
-        print(f"| {situation} | {case.policy} | {was} | {now.replace('|', chr(92) + '|')} |", flush=True)
+    for (row, now), alike in groupby(enacted(), key=lambda one: (one[0].row, one[1])):
+        cases = [case for case, _ in alike]
+        situation, was = known[row] if known else (cases[0].enact.__name__, "")
+        cells = (situation, ", ".join(case.policy for case in cases), was, now)
+        print("".join(f"| {cell.replace('|', chr(92) + '|')} " for cell in cells) + "|", flush=True)
 
 
 if __name__ == "__main__":
