@@ -7,6 +7,8 @@
 
 import argparse
 import logging
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,7 +23,9 @@ from transformers import PrinterCallback
 from trl import GRPOTrainer
 
 from experiments.field import FOLDER
+from experiments.scenes.parts import TINY
 from spanreward import LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
+from spanreward.training.grpo.preflight import check_rows
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe_file import read_yaml
 from tests.support.tiny_models import save_llava
@@ -206,10 +210,29 @@ def enacted(cases: Sequence[Case] = CASES) -> Iterator[tuple[Case, str]]:
             yield case, " ".join(case.enact(case.policy, Path(folder)).split())
 
 
+def preflight(count: int) -> Iterator[str]:
+    """Says what the preflight of so many rows costs. Their pictures are not there, and nothing opens them."""
+    columns = {"reference": "A red circle on grass.", "question": "What is it?", "image": "nowhere.png"}
+    prompts = {"prompt": [[{"role": "user", "content": "What is it?"}]] * count, "answers": [["circle"] * 10] * count}
+    data = Dataset.from_dict(prompts | {name: [value] * count for name, value in columns.items()})
+    rewards = [PoshReward("match"), LaveReward("match")]
+    _, processor = load_policy(TINY)
+    for chosen in (rewards[:1], rewards):
+        began, used = time.perf_counter(), time.process_time()
+        check_rows(chosen, processor, "train_dataset", data)
+        seconds = f"{time.process_time() - used:.2f} s of CPU, {time.perf_counter() - began:.2f} s on the clock"
+        yield f"{count:,} rows, {len(chosen)} rewards: {seconds}, load {os.getloadavg()[0]:.0f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="the folder with trainings.md")
-    known = before(parser.parse_args().folder)
+    parser.add_argument("--rows", type=int, help="instead: what the preflight of so many rows costs")
+    arguments = parser.parse_args()
+    if arguments.rows:
+        print("\n".join(preflight(arguments.rows)))
+        return
+    known = before(arguments.folder)
     print("| situation | policy | before | now |\n|---|---|---|---|")
     for (row, now), alike in groupby(enacted(), key=lambda one: (one[0].row, one[1])):
         cases = [case for case, _ in alike]
