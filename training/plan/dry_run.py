@@ -1,4 +1,4 @@
-"""What a recipe would run: whether it fits, what it asks, and what is missing here. No model is loaded, and nothing downloaded.
+"""What a recipe would run: whether it fits, what it asks, and what is missing here. No model is loaded.
 
     dry_run(load_recipe("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"), "accelerate_configs/zero3.yaml")
 
@@ -68,7 +68,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
         found.append(rows_here(recipe, found[0].ok is True))
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
-    table = Table("", "what would run", title="Dry run: no model is loaded, nothing is downloaded or written", show_lines=True)
+    table = Table("", "what would run", title="Dry run: no model is loaded, nothing is written", show_lines=True)
     rows = row_count(recipe.data)
     steps = None if recipe.algorithm == "sft" else needs.generating_steps(settings, launch.processes, rows)
     planned = Planned(launch, plan, rows, steps, costs_of(recipe) if steps else [])
