@@ -62,7 +62,8 @@ def trainer_of(
     """Returns a trainer of a new policy. side: where the processor that it is handed pads."""
     POLICIES[policy](folder / "policy")
     model, processor = load_policy(str(folder / "policy"))
-    (processor if policy == "Llama" else processor.tokenizer).padding_side = side
+    tokenizer: Any = processor if policy == "Llama" else processor.tokenizer
+    tokenizer.padding_side = side
     args = SpanGRPOConfig(str(folder / "out"), **{**COMMON, "logging_strategy": "no", **settings})
     reward = Scored(lambda sample: len(sample.completion) % 5 / 5)
     kind = GRPOTrainer if stock else SpanGRPOTrainer
@@ -114,7 +115,7 @@ def picture_token(policy: str, folder: Path) -> str:
 
 
 def all_cut(policy: str, folder: Path) -> str:
-    settings = {"mask_truncated_completions": True, "max_completion_length": 1, "max_steps": 60}
+    settings: dict[str, Any] = {"mask_truncated_completions": True, "max_completion_length": 1, "max_steps": 60}
     trainer = trainer_of(policy, folder, **settings)
     return f"stops after {trained(trainer)}: {trainer.pulse.stopped}"
 
