@@ -21,6 +21,7 @@ COMMANDS = {  # each command: its module, and what it is for
     "repeat": ("commands.repeat", "train one recipe over seeds and numerical environments"),
     "reproduce": ("reproduce.command", "run the papers' tables with the data at hand, or list what they take"),
     "sft-or-rl": ("commands.sft_or_rl", "draw which of SFT and RL won, by the references they learnt from"),
+    "trainings": ("trainings", "situations of training that people reported, re-enacted with tiny policies"),
     "teach": ("judging.teach", "teach a small language model to judge Scenes"),
 }
 

@@ -11,18 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForImageTextToText,
-    AutoProcessor,
-    AutoTokenizer,
-    PretrainedConfig,
-)
-from transformers.modeling_utils import PreTrainedModel
+import transformers
+from transformers import AutoConfig, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-from transformers.processing_utils import ProcessorMixin
-from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import is_torchvision_available
 
 from spanreward.rewards.files.custom_file import custom_function, is_custom
@@ -65,21 +56,25 @@ def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
     """Returns the policy in a folder, or of a hub id. Raises OSError and ValueError as transformers does."""
     if not Path(model).is_dir():
         offline_without_hub()
-    kind = model_class(AutoConfig.from_pretrained(base_of(model)))
-    policy = kind.from_pretrained(model, dtype=getattr(torch, dtype))
-    if kind is AutoModelForCausalLM:
-        tokenizer = AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
+    config = AutoConfig.from_pretrained(base_of(model))
+    return model_class(config).from_pretrained(model, dtype=getattr(torch, dtype)), saved_processor(model, config)
+
+
+def saved_processor(model: str, config: PretrainedConfig) -> Processor:
+    """Returns a processor, of a text model its tokenizer. config: the model's. Raises as transformers does."""
+    if model_class(config) is transformers.AutoModelForCausalLM:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
         tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
-        return policy, tokenizer
+        return tokenizer
     source = processor_folder(model, PROCESSOR_FILES)
     if is_torchvision_available():
-        return policy, AutoProcessor.from_pretrained(source)
-    return policy, load_processor(source, policy.config)
+        return transformers.AutoProcessor.from_pretrained(source)
+    return load_processor(source, config)
 
 
 def model_class(config: PretrainedConfig) -> Any:
     pictures = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    return AutoModelForImageTextToText if pictures else AutoModelForCausalLM
+    return transformers.AutoModelForImageTextToText if pictures else transformers.AutoModelForCausalLM
 
 
 def policy_folder(model: str) -> str:

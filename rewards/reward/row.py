@@ -3,16 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from spanreward.rewards.base.values import (
-    box,
-    completion_text,
-    one_text,
-    people,
-    people_of_each,
-    prompt_text,
-    texts,
-    without_placeholders,
-)
+from spanreward.rewards.base import values
 from spanreward.rewards.base.verdict import Sample
 
 _FIELDS = "prompt image images reference question answers task bbox context anchor criteria questions id"
@@ -23,23 +14,23 @@ READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a
 
 def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
     """Returns the Sample for a dataset row (docs/recipes.md). Raises ValueError for a value of the wrong type."""
-    images, question = row.get("images"), one_text(row.get("question"), "question")
+    images, question = row.get("images"), values.one_text(row.get("question"), "question")
     if images is None:
         images = [row["image"]] if row.get("image") is not None else []
     if not isinstance(images, (list, tuple)):
         raise ValueError(f"the column 'images' must hold a list of pictures, got {images!r}")
     return Sample(
-        prompt=prompt_text(prompt),
-        completion=completion_text(completion),
+        prompt=values.prompt_text(prompt),
+        completion=values.completion_text(completion),
         images=tuple(images),
-        references=texts(row.get("reference"), "reference"),
-        question=question and without_placeholders(question),
-        answers=() if row.get("questions") else people(row.get("answers"), "answers"),
-        task=one_text(row.get("task"), "task"),
-        bbox=box(row.get("bbox"), "bbox"),
-        context=one_text(row.get("context"), "context"),
-        anchor=one_text(row.get("anchor"), "anchor"),
-        criteria=texts(row.get("criteria"), "criteria"),
+        references=values.texts(row.get("reference"), "reference"),
+        question=question and values.without_placeholders(question),
+        answers=() if row.get("questions") else values.people(row.get("answers"), "answers"),
+        task=values.one_text(row.get("task"), "task"),
+        bbox=values.box(row.get("bbox"), "bbox"),
+        context=values.one_text(row.get("context"), "context"),
+        anchor=values.one_text(row.get("anchor"), "anchor"),
+        criteria=values.texts(row.get("criteria"), "criteria"),
         questions=read_questions(row.get("questions"), row.get("answers")),
         id=None if row.get("id") is None else str(row["id"]),
         columns={name: value for name, value in row.items() if name not in READ},
@@ -48,7 +39,7 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
 
 def read_questions(questions: Any, answers: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Returns each question with its answers, without those that lack either. Raises ValueError for unequal lengths."""
-    asked, given = texts(questions, "questions"), people_of_each(answers, "answers")
+    asked, given = values.texts(questions, "questions"), values.people_of_each(answers, "answers")
     if asked and given and len(asked) != len(given):
         raise ValueError(f"the row has {len(asked)} questions and {len(given)} answers: give each question its own.")
     return tuple((question, accepted) for question, accepted in zip(asked, given, strict=False) if accepted)

@@ -33,12 +33,12 @@ _NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
 _NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)"
 _BLANK = r"[^\S\n]*+"
-_BLOCK = (
+BLOCK = (
     "p|div|br|hr|li|[uod]l|d[dt]|h[1-6]|table|t[rdh]|section|article|header|footer|main|blockquote|pre|figure|figcaption"
     "|details|summary|body|html|answer|final_answer|output|response|result|caption|description|conclusion"
 )
 
-_THOUGHTS = re.compile(
+THOUGHTS = re.compile(
     rf"(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>)"
     rf"|</{_THINK}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>",
     re.IGNORECASE,
@@ -82,7 +82,7 @@ _TOKEN = re.compile(
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
     | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|IMG_BREAK|IMG_END|SYSTEM_PROMPT|THINK)\]
     # tags
-    | </?(?:(?P<block>{_BLOCK})(?=[\s/>])|[a-z][\w:./-]*+(?=[\s>]))(?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)>
+    | </?(?:(?P<block>{BLOCK})(?=[\s/>])|[a-z][\w:./-]*+(?=[\s>]))(?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)>
     # Markdown
     | \[\^?(?=[^\[\]\n]*\]\([^()\n]*\)) | \]\([^()\n]*\) | \[\^\w{{1,9}}\]
     | \|(?={_BLANK}(?:\n|\Z)) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
@@ -146,7 +146,7 @@ def _read(reading: Reading) -> Reading:
 def _without_thoughts(text: str) -> Iterator[Piece]:
     """Yields what is shown: not what stands between tags of reasoning, nor before a first end tag without a start."""
     shown, thinking, ended = 0, False, False
-    for tag in _THOUGHTS.finditer(text):
+    for tag in THOUGHTS.finditer(text):
         if tag["open"]:
             yield from [] if thinking else [(shown, tag.start())]
             thinking = True

@@ -197,14 +197,45 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
         checkpoint_to_resume(same, processes=1)
     add_checkpoint(tmp_path, 2)
     assert checkpoint_to_resume(same, processes=1).name == "checkpoint-2"
-    with pytest.raises(RecipeError, match=r"has trainer.max_steps: 5, and this recipe 9: resume it with its own"):
-        checkpoint_to_resume(recipe(tmp_path, trainer={"max_steps": 9}), processes=1)
+    with pytest.raises(RecipeError, match=r"has trainer.max_steps: 5, and this recipe 4: resume it with its own"):
+        checkpoint_to_resume(recipe(tmp_path, trainer={"max_steps": 4}), processes=1)
     with pytest.raises(RecipeError, match=r"has data.options.count: None, and this recipe 7"):
         checkpoint_to_resume(
             recipe(tmp_path, trainer={"max_steps": 5}, data={"source": SCENES, "options": {"count": 7}}), processes=1
         )
     with pytest.raises(RecipeError, match="ran on 1 processes and this is 4"):
         checkpoint_to_resume(same, processes=4)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "longer"),
+    [
+        ({"max_steps": 5}, {"max_steps": 9}, True),
+        ({"num_train_epochs": 1}, {"num_train_epochs": 1.5}, True),
+        ({}, {"num_train_epochs": 4}, True),
+        ({}, {"num_train_epochs": 2}, False),
+        ({"num_train_epochs": 4}, {}, False),
+        ({}, {"max_steps": 9}, False),
+        ({"max_steps": 9}, {}, False),
+        ({"max_steps": 9}, {"max_steps": 5}, False),
+        ({"max_steps": 5}, {"max_steps": 9, "learning_rate": 1e-3}, False),
+    ],
+)
+def test_a_resumed_run_may_only_be_longer(
+    tmp_path: Path, was: Any, now: Any, longer: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    begin(recipe(tmp_path, trainer=was), processes=1)
+    checkpoint, asked = add_checkpoint(tmp_path, 2), recipe(tmp_path, trainer=now)
+    if not longer:
+        with pytest.raises(RecipeError, match="resume it with its own recipe"):
+            checkpoint_to_resume(asked, processes=1)
+        return
+    assert checkpoint_to_resume(asked, processes=1) == checkpoint
+    assert caplog.text.count("the learning rate goes on as in a run of this length from its beginning") == 1
+    begin(asked, 1, checkpoint)
+    caplog.clear()
+    assert checkpoint_to_resume(asked, processes=1) == checkpoint  # the folder's recipe is the longer one
+    assert not caplog.text
 
 
 def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path: Path) -> None:

@@ -31,14 +31,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from spanreward.rewards.files.outputs import write_json
-from spanreward.training.commands.metric_options import (
-    JUDGES,
-    add_metric_options,
-    add_rows_options,
-    check_files,
-    open_metric,
-    renamed,
-)
+from spanreward.training.commands import metric_options
 
 SHOWN = 20  # the most lines without a score that are named
 
@@ -48,12 +41,12 @@ def main() -> None:
     parser.add_argument(
         "reward", help="posh, harmonic, lave, pairwise, criteria, caprl or FILE.py:NAME, a metric of your own"
     )
-    parser.add_argument("--judge", help=f"who answers the metric's questions: {JUDGES}")
+    parser.add_argument("--judge", help=f"who answers the metric's questions: {metric_options.JUDGES}")
     parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
-    add_rows_options(parser)
+    metric_options.add_rows_options(parser)
     parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
-    add_metric_options(parser, overwrite="the output")
+    metric_options.add_metric_options(parser, overwrite="the output")
     arguments = parser.parse_intermixed_args()
 
     from spanreward.rewards.scoring import score_file
@@ -64,8 +57,9 @@ def main() -> None:
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
         inputs = (arguments.input, arguments.reward)
-        check_files(arguments, arguments.output, inputs, bad_lines=None, mean_score=None)
-        with open_metric(arguments.reward, arguments) as (reward, settings), Progress(console=console) as bar:
+        metric_options.check_files(arguments, arguments.output, inputs, bad_lines=None, mean_score=None)
+        opened = metric_options.open_metric(arguments.reward, arguments)
+        with opened as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)
             summary = score_file(
                 reward,
@@ -73,7 +67,7 @@ def main() -> None:
                 arguments.output,
                 settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
-                columns=renamed(arguments.columns),
+                columns=metric_options.renamed(arguments.columns),
                 limit=arguments.limit,
                 overwrite=arguments.overwrite,
             )

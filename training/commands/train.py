@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--stop-on", nargs="+", default=[], choices=PROBLEMS, metavar="PROBLEM", help=stop_on)
     parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe fails")
     plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
-    parser.add_argument("--dry-run", action="store_true", help=f"{plan}; nothing is loaded")
+    parser.add_argument("--dry-run", action="store_true", help=f"{plan}; no model is loaded")
     parser.add_argument("--json", type=Path, metavar="PATH", help="with --dry-run: write the same numbers there")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)

@@ -25,8 +25,11 @@ from spanreward.training.recipe import JsonlPart, RecipeError
 log = logging.getLogger(__name__)
 
 
-def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be used."""
+def jsonl_rows(data: JsonlPart, look: bool = True) -> list[dict[str, Any]]:
+    """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be used.
+
+    look: whether pictures are opened; if not, a row has the line's name in its picture's place.
+    """
     path = data.file
     elsewhere: list[str] = []
 
@@ -36,7 +39,7 @@ def jsonl_rows(data: JsonlPart) -> list[dict[str, Any]]:
             elsewhere.append(found)
         return found
 
-    rows = read_rows(read_table(path), data, picture)
+    rows = read_rows(read_table(path), data, picture if look else lambda _, where: where)
     if elsewhere:
         log.warning(
             "%d pictures of %s lie outside its folder, such as %s: look who wrote the file, where it is not yours.",

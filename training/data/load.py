@@ -14,9 +14,9 @@ from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
 
+from spanreward.rewards.base.values import texts
 from spanreward.rewards.files.pictures import scaled
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.reward.row import texts
 from spanreward.training.data.custom import custom_rows
 from spanreward.training.data.hub import hub_rows
 from spanreward.training.data.jsonl import jsonl_rows
@@ -24,10 +24,13 @@ from spanreward.training.data.rows import ALL_OR_NONE
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, RecipeError
 
 
-def load_data(data: DataPart, completions: bool = False) -> Dataset:
-    """Returns the dataset of a recipe's data block. Raises RecipeError, naming the row, for one that cannot be used."""
+def load_data(data: DataPart, completions: bool = False, look: bool = True) -> Dataset:
+    """Returns the dataset of a recipe's data block. Raises RecipeError, naming the row, for one that cannot be used.
+
+    look: whether pictures of files are opened; if not, the dataset names their places in their stead.
+    """
     try:
-        loaded = [load_part(part, completions) for part in data.parts]
+        loaded = [load_part(part, completions, look) for part in data.parts]
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
@@ -39,12 +42,12 @@ def load_data(data: DataPart, completions: bool = False) -> Dataset:
     return dataset.with_transform(partial(smaller, pixels=min(limits))) if limits else dataset
 
 
-def load_part(data: JsonlPart | HubPart | FilePart, completions: bool) -> Dataset:
+def load_part(data: JsonlPart | HubPart | FilePart, completions: bool, look: bool) -> Dataset:
     pictures = None
     if isinstance(data, HubPart):
         rows, pictures = hub_rows(data)
     else:
-        rows = custom_rows(data) if isinstance(data, FilePart) else jsonl_rows(data)
+        rows = custom_rows(data) if isinstance(data, FilePart) else jsonl_rows(data, look)
     if completions:
         learn = [(row, text) for row in rows for text in learned(row)]
         rows = [{**row, "completion": [{"role": "assistant", "content": text}]} for row, text in learn]

@@ -22,16 +22,7 @@ import logging
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
-from spanreward.rewards.base.values import (
-    box,
-    entries,
-    message_text,
-    one_text,
-    people,
-    people_of_each,
-    texts,
-    without_placeholders,
-)
+from spanreward.rewards.base import values as cells
 from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)
@@ -134,23 +125,23 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
     the policy's processor puts it in. Raises RecipeError for a placeholder without a picture.
     """
     asked = values.pop("prompt") or prompt_for(values["question"], prompt)
-    plain = without_placeholders(asked)
+    plain = cells.without_placeholders(asked)
     if plain != asked and not pictured:
         raise RecipeError(
             f"{where} has the placeholder of a picture and no picture, {asked!r:.80}: name it in data.columns."
         )
-    values["question"] = values["question"] and without_placeholders(values["question"])
+    values["question"] = values["question"] and cells.without_placeholders(values["question"])
     return plain or DESCRIBE
 
 
 def _prompt(value: Any, column: str) -> str | None:
     """Returns a prompt as it is, or the text of its one message."""
     one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping)
-    return one_text(message_text(value[0]) if one else value, column)
+    return cells.one_text(cells.message_text(value[0]) if one else value, column)
 
 
 def _box(value: Any, column: str) -> list[float] | None:
-    found = box(value, column)
+    found = cells.box(value, column)
     if found and not (found[0] < found[2] and found[1] < found[3]):
         raise ValueError(f"the column {column!r} must hold x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}")
     return [float(one) for one in found] if found else None
@@ -158,21 +149,21 @@ def _box(value: Any, column: str) -> list[float] | None:
 
 def _answers(value: Any, column: str) -> list[Any]:
     """Returns people's answers, or lists of them for several questions."""
-    several = entries(value, column, (str, dict, list))
+    several = cells.entries(value, column, (str, dict, list))
     if several and all(isinstance(entry, list) for entry in several):
-        return [list(answers) for answers in people_of_each(value, column)]
-    return list(people(value, column))
+        return [list(answers) for answers in cells.people_of_each(value, column)]
+    return list(cells.people(value, column))
 
 
 READERS: dict[str, Callable[[Any, str], Any]] = {
     "prompt": _prompt,
-    "reference": texts,
-    "question": one_text,
+    "reference": cells.texts,
+    "question": cells.one_text,
     "answers": _answers,
-    "context": one_text,
-    "anchor": one_text,
-    "criteria": texts,
-    "questions": texts,
+    "context": cells.one_text,
+    "anchor": cells.one_text,
+    "criteria": cells.texts,
+    "questions": cells.texts,
     "bbox": _box,
-    "task": one_text,
+    "task": cells.one_text,
 }

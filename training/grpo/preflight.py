@@ -74,7 +74,7 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
         )
     if rollout_func is None:  # a rollout function may add columns
         for part in ("train_dataset", "eval_dataset"):
-            _check_columns(rewards, part, given.get(part))
+            check_columns(rewards, part, given.get(part))
     _check_saves(args)
     _check_best(args, rewards, len(functions))
 
@@ -92,13 +92,13 @@ def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int)
         check_known("metric_for_best_model", [first], [*LOGGED, *(reward.__name__ for reward in rewards)])
 
 
-def _check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
+def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     """Raises ValueError for a column that a reward needs and the dataset lacks. A streamed dataset whose columns are
     not known passes.
     """
     if isinstance(dataset, Mapping):
         for name, one in dataset.items():
-            _check_columns(rewards, f"{part}[{name!r}]", one)
+            check_columns(rewards, f"{part}[{name!r}]", one)
         return
     present = [] if dataset is None else dataset.column_names or []
     for reward in rewards:

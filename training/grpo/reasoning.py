@@ -14,7 +14,9 @@ template moves it to `reasoning_content` or `thinking`) or the tag (a special to
 judged text is decoded without special tokens, as TRL does.
 """
 
+import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +24,11 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.text.written import BLOCK, THOUGHTS
+
+MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
+SHOWN = re.compile(rf"<(?:{BLOCK}|ref|box|img|strong|span)>", re.IGNORECASE)  # what follows is part of the answer
+UNKNOWN = ", and all of them is judged: if it begins a reasoning, set reasoning_end to the tag that ends it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,17 @@ def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: str) -> Parts:
     text = tokenizer.decode(ids, skip_special_tokens=True)
     start = text.rfind(said) if said else len(text)
     return Parts("", said, finished=True) if start < 0 else Parts(text[:start], text[start:], finished=True)
+
+
+def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequence[Parts]) -> str:
+    """Returns the mark, such as "[PLAN]", that opens most completions and is read as part of the answer, "" if none.
+
+    parts: as split_turns makes them.
+    """
+    judged = [(row, part.answer.lstrip()) for row, part in zip(ids, parts, strict=True) if not part.reasoning]
+    pairs = [(tokenizer.decode(row[:16], skip_special_tokens=False), said) for row, said in judged if said]
+    found = Counter(mark[1] for text, said in pairs if (mark := MARK.match(text)) and not THOUGHTS.match(said))
+    return next((mark for mark, count in found.items() if 2 * count > len(ids) and not SHOWN.fullmatch(mark)), "")
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:

@@ -47,7 +47,7 @@ from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.picture_tokens import picture_tokens, suppress, take_out
 from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
 from spanreward.training.grpo.pulse import Pulse
-from spanreward.training.grpo.reasoning import Parts, split_reasoning, split_turns
+from spanreward.training.grpo.reasoning import UNKNOWN, Parts, split_reasoning, split_turns, unknown_mark
 from spanreward.training.grpo.recorder import Overlap, Received, Recorder, check_deadlines, columns_of, failed_rows
 from spanreward.training.grpo.resuming import ResumingTrainer
 from spanreward.training.grpo.span_rules import add_centred, punish_within
@@ -141,6 +141,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._usage = Usage()  # of the judges in this step
         self._has_judges = any(reward.judges for reward in rewards)
         self._warned = False  # that no completion gets span credit
+        self._mark = ""  # that opens most completions, once it was named
 
     # The step.
 
@@ -213,6 +214,9 @@ class SpanGRPOTrainer(ResumingTrainer):
             said = zip(ids, map(completion_text, completions), strict=True)
             parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in said]
             batch.parts = parts if any(part.reasoning for part in parts) else None
+            if not self._mark and (mark := unknown_mark(self._tokenizer.backend_tokenizer, ids, parts)):
+                self._mark = mark
+                log.warning("most completions begin with %r%s", mark, UNKNOWN)
         elif end is not None:
             batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end) for row in ids]
             unfinished = sum(not parts.finished for parts in batch.parts)

@@ -15,15 +15,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import (
-    AutoModelForTokenClassification,
-    AutoTokenizer,
-    DataCollatorForTokenClassification,
-    EarlyStoppingCallback,
-    Trainer,
-    TrainingArguments,
-    set_seed,
-)
+import transformers
+from transformers import AutoTokenizer, Trainer, TrainingArguments
 
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
@@ -49,11 +42,11 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     output, checkpoint = Path(recipe.output), checkpoint_to_resume(recipe, processes=1) if resume else None
     if not resume:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
-    set_seed(recipe.seed)
+    transformers.set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2)
+    model = transformers.AutoModelForTokenClassification.from_pretrained(base, num_labels=2)
     model.get_input_embeddings().requires_grad_(False)  # words that were not seen in training keep their meaning
     train, held_out = ([row for example in side for row in encoded(tokenizer, example)] for side in sides)
     trainer = Trainer(
@@ -78,9 +71,9 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         ),
         train_dataset=train,  # type: ignore[arg-type]  # a list is a dataset
         eval_dataset=held_out,  # type: ignore[arg-type]
-        data_collator=DataCollatorForTokenClassification(tokenizer),
+        data_collator=transformers.DataCollatorForTokenClassification(tokenizer),
         compute_loss_func=loss_of,
-        callbacks=[EarlyStoppingCallback(recipe.patience)],
+        callbacks=[transformers.EarlyStoppingCallback(recipe.patience)],
     )
     begin(recipe, processes=1, checkpoint=checkpoint, data=digest(repr((sides, pictures))))
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))

@@ -1,35 +1,36 @@
-"""What a recipe would run: whether it fits, what it asks, and what is missing here. Nothing is loaded or downloaded.
+"""What a recipe would run: whether it fits, what it asks, and what is missing here. No model is loaded.
 
     dry_run(load_recipe("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"), "accelerate_configs/zero3.yaml")
 
 Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data is an estimate.
 """
 
+import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from transformers import AutoConfig
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.files.tables import table_rows
-from spanreward.training.plan.here import gpus_here, judge_here, policy_here, vllm_here
+from spanreward.rewards.judges.model_files import model_folder
+from spanreward.training.data.load import load_data
+from spanreward.training.grpo.preflight import check_columns, check_policy, check_rows
+from spanreward.training.plan import needs
+from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
-from spanreward.training.plan.needs import (
-    Launch,
-    Steps,
-    asked_judges,
-    generating_steps,
-    gpu_memory,
-    plan_of,
-    read_launch,
-    settings_of,
-)
+from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError
-from spanreward.training.run import build_rewards, refusals
+from spanreward.training.run import build_rewards, one_line, refusals
+from spanreward.training.run_folder import LONGER, changes, step_of
 
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 
@@ -40,10 +41,10 @@ class Planned:
     costs: each reward's name, and what it asks about a completion of the greatest length.
     """
 
-    launch: Launch
+    launch: needs.Launch
     memory: Plan | None
     rows: int | None
-    steps: Steps | None
+    steps: needs.Steps | None
     costs: list[tuple[str, Cost | None]]
 
 
@@ -53,21 +54,23 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
     """
     with refusals():
         check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
-    launch = read_launch(accelerate_config)
-    plan = plan_of(recipe, launch)
-    settings, console = settings_of(recipe), Console()
+    launch = needs.read_launch(accelerate_config)
+    plan = needs.plan_of(recipe, launch)
+    settings, console = needs.settings_of(recipe), Console()
     found = [policy_here(recipe.policy.model)]
-    found += [judge_here(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
+    found += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
     if settings.get("use_vllm"):
         found.append(vllm_here("trainer.use_vllm"))
     if not settings["use_cpu"]:
         most = max(sum(parts.values()) for parts in phases(recipe, plan).values()) if plan else 0
         found.append(gpus_here(launch.processes // launch.machines, most))
+    if recipe.algorithm != "sft":
+        found.append(rows_here(recipe, found[0].ok is True))
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
-    table = Table("", "what would run", title="Dry run: nothing is loaded, downloaded or written", show_lines=True)
+    table = Table("", "what would run", title="Dry run: no model is loaded, nothing is written", show_lines=True)
     rows = row_count(recipe.data)
-    steps = None if recipe.algorithm == "sft" else generating_steps(settings, launch.processes, rows)
+    steps = None if recipe.algorithm == "sft" else needs.generating_steps(settings, launch.processes, rows)
     planned = Planned(launch, plan, rows, steps, costs_of(recipe) if steps else [])
     for line in lines(recipe, planned):
         table.add_row(*line)
@@ -77,9 +80,26 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
+def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
+    """Checks rows as a trainer does before its first step, where they and the policy's processor are files here."""
+    model, files = recipe.policy.model, all(isinstance(part, JsonlPart) for part in recipe.data.parts)
+    if is_custom(model) or not (policy_is_here and files):
+        return Finding("rows", None, "not checked with the policy's processor", "the run does, before its first step")
+    try:
+        data, rewards = load_data(recipe.data, look=False), build_rewards(recipe.rewards)
+        folder = str(model_folder(model, download=False))
+        processor = saved_processor(folder, AutoConfig.from_pretrained(folder))
+        check_columns(rewards, "the data", data)
+        check_policy(processor, data)
+        check_rows(rewards, processor, "the data", data)
+    except (ValueError, OSError) as error:
+        return Finding("rows", False, one_line(str(error)))
+    return Finding("rows", True, f"{len(data):,} fit the rewards and the policy's processor", "pictures are not opened")
+
+
 def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
     """Returns each reward's name and what it asks about a completion of the greatest length."""
-    words = settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
+    words = needs.settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
     return [(reward.__name__, reward.cost(words, 1)) for reward in build_rewards(recipe.rewards)]  # opens nothing
 
 
@@ -94,7 +114,11 @@ def numbers(recipe: Recipe, planned: Planned) -> dict[str, Any]:
             for name, cost in planned.costs
             if cost is not None
         ]
-    memory = plan and {**phases(recipe, plan), "main_memory": plan.main_memory // launch.machines, "gpu": gpu_memory()}
+    memory = plan and {
+        **phases(recipe, plan),
+        "main_memory": plan.main_memory // launch.machines,
+        "gpu": needs.gpu_memory(),
+    }
     return {**made, "memory": memory}
 
 
@@ -113,10 +137,21 @@ def lines(recipe: Recipe, planned: Planned) -> Iterator[tuple[str, str]]:
         total = "as many steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
         batch = f"{steps.completions} completions ({steps.groups} groups of {steps.completions // steps.groups})"
         yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}"
-        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in asked_judges(recipe))
+        yield "time", seconds_text(recipe)
+        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in needs.asked_judges(recipe))
         yield "questions", "\n".join(question_lines(recipe, planned.costs, steps.completions, launch.processes))
     unknown = "not computed: on the CPU, or of models not known here"
     yield "memory", memory_text(recipe, launch, planned.memory) if planned.memory else unknown
+
+
+def seconds_text(recipe: Recipe) -> str:
+    """Says a step's mean seconds in the run of this recipe, whatever its length, that the output folder holds."""
+    log, times = Path(recipe.output) / "metrics.jsonl", []
+    if log.is_file() and log.with_name("recipe.yaml").is_file() and changes(recipe).keys() <= LONGER.keys():
+        lines = [json.loads(line) for line in log.read_text("utf-8").splitlines() if step_of(line) < math.inf]
+        times = [line["step_time"] for line in lines if "step_time" in line]
+    known = f"{fmean(times or [0]):.3g} s a step, in the run of it in {recipe.output} ({len(times)} lines of its log)"
+    return known if times else "not known: no run of this recipe, in its output folder, has measured its steps"
 
 
 def row_count(data: DataPart) -> int | None:
@@ -148,11 +183,11 @@ def question_lines(
         yield f"{text} ({cost.how})"
 
 
-def memory_text(recipe: Recipe, launch: Launch, plan: Plan) -> str:
+def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     text = ""
     for phase, parts in phases(recipe, plan).items():
         sizes = " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
         text += f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = {sizes}\n"
-    asleep, on = plan.main_memory / launch.machines / 1e9, f"a GPU of {gpu_memory() / 1e9:.0f} GB"
+    asleep, on = plan.main_memory / launch.machines / 1e9, f"a GPU of {needs.gpu_memory() / 1e9:.0f} GB"
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
     return text + f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured"

@@ -16,7 +16,7 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.credit import special_ids, token_offsets
-from spanreward.training.grpo.reasoning import Parts, on_completion, split_reasoning
+from spanreward.training.grpo.reasoning import Parts, on_completion, split_reasoning, split_turns, unknown_mark
 from tests.support.fakes import FakeJudge
 from tests.support.tiny_trainer import advantages_of, make_trainer
 
@@ -201,18 +201,18 @@ def test_reasoning_is_not_judged_and_carries_no_credit(
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
-def test_without_the_option_a_parsed_answer_does_not_line_up(
+def test_without_the_option_a_response_template_tells_the_answer(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TRL's content lacks what the ids hold: scored, but no span credit, and counted."""
+    """TRL's content lacks the reasoning that the ids hold: the answer is found in them, and gets its credit."""
     reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "No.": Verdict(0.75)})
     trainer = make_trainer(tmp_path, dataset, [reward], span_coef=2.0, max_completion_length=128)
     trainer._tokenizer.response_template = TEMPLATE
     texts = ["<think>Hm.</think>" + ANSWER, "No.", "No.", "No."] * 2
     output = advantages_of(trainer, dataset, texts, monkeypatch)
     assert reward.judged == [ANSWER, "No.", "No.", "No."] * 2
-    assert len(set(output["advantages"][0].tolist())) == 1
-    assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.25]
+    assert len(set(output["advantages"][0].tolist())) == 3
+    assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
 @pytest.mark.parametrize("text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "])
@@ -231,14 +231,71 @@ def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
     assert output["advantages"].abs().max() == 0
 
 
-def test_several_messages_are_refused_all_the_same(tmp_path: Path, dataset: Dataset) -> None:
-    trainer = make_trainer(tmp_path, dataset, [PoshReward(FakeJudge())], reasoning_end=END)
-    messages = [{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}]
-    parts = [Parts("", "a", finished=True)]
-    with pytest.raises(ValueError, match="completions of several messages"):
-        trainer.overlap.finish([""], [messages], {"reference": ["A star."]}, parts)
-
-
 def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"reasoning_end: .* at least 1 character"):
         SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end="")
+
+
+@pytest.mark.parametrize("settings", [{}, {"reasoning_end": END}], ids=["found", "configured"])
+def test_known_marks_need_no_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: dict[str, Any]
+) -> None:
+    """The same scores, and the same tokens with the same advantages, as with `reasoning_end`."""
+    data = load_data(scenes_part(count=16))
+    references = [["A red star and a blue circle."]] * len(data)
+    data = data.remove_columns("reference").add_column("reference", references)
+    thought = "<think>A green kite? No.</think>"
+    texts = [thought + said for said in ("A red star.", "A green star.", "A blue circle.", "A red circle.")] * 2
+    made = {}
+    for name, chosen in {"this": settings, "configured": {"reasoning_end": END}}.items():
+        reward = PoshReward("match")
+        trainer = make_trainer(
+            tmp_path / name, data, [reward], span_coef=1.0, max_completion_length=128, **chosen
+        )  # fmt: skip
+        output = advantages_of(trainer, data, texts, monkeypatch)
+        scores = [verdict.score for verdict in trainer.recorders[0].verdicts]
+        made[name] = (scores, output["advantages"].tolist(), output["completion_ids"].tolist())
+    assert made["this"] == made["configured"]
+    assert len(set(made["this"][0])) > 1
+    assert "most completions begin" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "special", "mark"),
+    [
+        ("[REASON]A red star?[/REASON]A star.", (), "[REASON]"),
+        ("<plan>A red star?</plan>A star.", (), "<plan>"),
+        ("\n{plan}A red star?{/plan}A star.", (), "{plan}"),
+        ("<|channel|>analysis<|message|>A star?<|channel|>final<|message|>A star.", (), ""),
+        ("<|channel|>analysis<|message|>A?<|channel|>final<|message|>A.", ("<|channel|>",), "<|channel|>analysis"),
+        ("[THINK]A red star?[/THINK]A star.", ("[THINK]", "[/THINK]"), "[THINK]"),
+        ("[THINK]A red star?[/THINK]A star.", (), ""),
+        ("<think>A red star?</think>A star.", (), ""),
+        ("<scratchpad>A red star?</scratchpad>A star.", (), ""),
+        ("<answer>A red star.</answer>", (), ""),
+        ("<caption>A red star.</caption>", (), ""),
+        ("<ref>A red star</ref><box>(1,2),(3,4)</box>", (), ""),
+        ("A red star.", (), ""),
+        ("[1] A red star.", (), ""),
+        ("", (), ""),
+    ],
+)  # fmt: skip
+def test_an_unknown_mark_is_found(text: str, special: tuple[str, ...], mark: str) -> None:
+    tokenizer = tiny_tokenizer().backend_tokenizer
+    tokenizer.add_special_tokens(list(special))
+    ids = [[*tokenizer.encode(one, add_special_tokens=False).ids, EOS] for one in (text, text, text, "A star.", "")]
+    parts = [split_turns(tokenizer, row, tokenizer.decode(row)) for row in ids]
+    assert unknown_mark(tokenizer, ids, parts) == mark
+    assert unknown_mark(tokenizer, ids[2:], parts[2:]) == ""
+
+
+def test_an_unknown_mark_is_named_once(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = make_trainer(tmp_path, dataset, [PoshReward("match")], max_completion_length=128)
+    for _ in range(2):
+        advantages_of(trainer, dataset, ["[REASON]Red?[/REASON]A red star."] * 8, monkeypatch)
+    assert (
+        caplog.text.count("most completions begin with '[REASON]', and all of them is judged: if it begins a reasoning")
+        == 1
+    )

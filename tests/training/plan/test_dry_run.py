@@ -16,7 +16,9 @@ from spanreward.training.plan.memory import CONFIGS, PROCESS, size_by_name
 from spanreward.training.plan.needs import Launch, asked_judges, generating_steps, plan_of, read_launch, settings_of
 from spanreward.training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
 from spanreward.training.run import build_rewards, build_trainer
+from spanreward.training.run_folder import begin
 from tests.support.paths import ROOT
+from tests.support.tiny_models import save_llava
 
 CONFIG = ROOT / "accelerate_configs"
 LARGE = ROOT / "recipes" / "qwen2.5-vl-7b"
@@ -229,3 +231,44 @@ def test_a_value_that_cannot_be_is_refused_before_anything_starts(
     key, _, value = override.partition("=")
     assert str(ended.value).startswith(f"train.py: recipe key trainer.{key}: Input should be ")
     assert str(ended.value).strip("'.").endswith(value)
+
+
+def test_rows_and_seconds_are_said_where_they_are_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows are checked as the trainer does, and no picture is opened; a step's seconds are those of an earlier run."""
+    save_llava(tmp_path / "policy")
+    rows: list[dict[str, Any]] = [{"image": "none.png", "reference": "A star.", "prompt": "What is it?"}] * 3
+    file = tmp_path / "rows.jsonl"
+
+    def shown(*lines: dict[str, Any], **trainer: Any) -> str:
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        data = {"source": "jsonl", "path": str(file)}
+        policy, out = {"model": str(tmp_path / "policy")}, tmp_path / "out"
+        asked = recipe(out, policy=policy, data=data, rewards=[{"metric": "posh"}], trainer=trainer)
+        try:
+            dry_run(asked)
+        except RecipeError as error:
+            return str(error)
+        if not out.exists():
+            begin(asked, 1)
+            times = [{"step": 1, "step_time": 2.0}, {"step": 2, "eval_reward": 1.0}, {"step": 2, "step_time": 3.0}]
+            (out / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in times) + '{"step": 3, "ste')
+        return " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+    first = shown(*rows, max_steps=2)
+    assert "rows: 3 fit the rewards and the policy's processor: pictures are not opened" in first
+    assert "not known: no run of this recipe, in its output folder, has measured its steps" in first
+    assert "2.5 s a step, in the run of it in" in shown(*rows, max_steps=9)
+    assert "not known: no run of this recipe" in shown(*rows, max_steps=2, learning_rate=1e-3)
+    lacking = [{key: value for key, value in row.items() if key != "reference"} for row in rows]
+    assert "the dataset column 'reference'" in shown(*lacking, max_steps=2)
+    assert "line 4" in shown(*rows, {**rows[0], "reference": 5}, max_steps=2)
+    assert "3 fit" not in shown(*rows, {**rows[0], "task": "ic", "bbox": [1, 2]}, max_steps=2)
+
+
+def test_rows_that_only_loading_tells_are_said_to_be_unchecked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dry_run(recipe(tmp_path / "out", rewards=[{"metric": "posh"}]))
+    assert "rows: not checked with the policy's processor: the run does, before" in " ".join(
+        capsys.readouterr().out.split()
+    )

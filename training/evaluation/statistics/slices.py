@@ -14,17 +14,11 @@ import numpy as np
 from scipy.stats import permutation_test
 
 from spanreward.rewards.comparison.resampling import DRAWS
-from spanreward.training.evaluation.statistics.estimates import (
-    Array,
-    Difference,
-    differences,
-    in_clusters,
-    paired_difference,
-)
+from spanreward.training.evaluation.statistics import estimates
 from spanreward.training.evaluation.statistics.outcomes import Outcome, adjusted, judge_pair
 
 SLICED = 12  # a column with more values holds names, not slices
-Scores = Mapping[str, Array]  # of one model, {metric: (seeds, prompts)}
+Scores = Mapping[str, estimates.Array]  # of one model, {metric: (seeds, prompts)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,7 @@ class Slice:
     slice: str
     value: str
     metric: str
-    difference: Difference
+    difference: estimates.Difference
     holm: float | None
     outcome: Outcome
 
@@ -63,21 +57,21 @@ def compare_slices(
     clusters: Sequence[int] | None = None,
 ) -> list[Slice]:
     """Returns a row per slice, value and metric that has a score. seeds: of independent runs."""
-    found: dict[tuple[str, str, str], Difference] = {}
+    found: dict[tuple[str, str, str], estimates.Difference] = {}
     for name, value in ((name, value) for name, values in usable(slices).items() for value in values):
         chosen = np.array([value in row for row in slices[name]])
         own = None if clusters is None else np.asarray(clusters)[chosen]
         for metric in metrics:
             a, b = later[metric][:, chosen], earlier[metric][:, chosen]
-            one = paired_difference(a, b, seeds, clusters=own)
+            one = estimates.paired_difference(a, b, seeds, clusters=own)
             if one.counted:
-                sums, _ = in_clusters(differences(a, b), own)
+                sums, _ = estimates.in_clusters(estimates.differences(a, b), own)
                 found[name, value, metric] = replace(one, p=sign_flips(sums))
     holm = adjusted({key: one.p for key, one in found.items()})
     return [Slice(*key, one, holm.get(key), judge_pair(one, key[2], holm.get(key))) for key, one in found.items()]
 
 
-def sign_flips(per_prompt: Array, draws: int = DRAWS) -> float | None:
+def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:
     """Returns the two-sided p-value of a mean of 0 when every difference may flip its sign. It is exact for few prompts
     and takes `draws` of the flips for many. None for fewer than two prompts.
     """

@@ -1,0 +1,35 @@
+"""Situations of training that people reported: each is trained, refused or stopped with a sentence. One policy each."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.trainings import CASES, Case, before, enacted
+
+RIGHT = (
+    r"trains: 2 steps",
+    r"differ by 0 from left padding \(left on the right: [1-9]\.\d+, in [4-8] rows of 8\)",
+    r"is not sampled; put in by hand: advantage 0, unusable 0.125; trains: 2 steps",
+    r"stops after 5 steps: .*every completion was cut at max_completion_length \(1\)",
+    r"picks by eval_reward; given eval_loss: refused: .*GRPO's loss is near 0 whatever was learnt",
+    r"posh (0\.\d+) \(bare \1\), lave (1.000) \(bare \2\)",
+    r"refused: train_dataset row 1: the prompt ends in an assistant's turn",
+    r"span_coef=0.5 has no effect here: only SpanGRPOTrainer",
+    r"refused: every reward has the weight 0.* / refused: .*the key 'trainer' stands twice",
+    r"the last message is judged: 1.00 \(alone 1.00\)",
+)
+FIRST = [next(case for case in CASES if case.row == row) for row in range(len(RIGHT))]
+
+
+@pytest.mark.parametrize("case", FIRST, ids=lambda case: case.enact.__name__)
+def test_a_reported_situation_is_right_now(case: Case) -> None:
+    ((_, now),) = enacted([case])
+    assert re.match(RIGHT[case.row], now), now
+
+
+def test_what_happened_before_is_read_from_the_list(tmp_path: Path) -> None:
+    assert before(tmp_path) == []
+    lines = ["# Title", "", "| situation | today | right |", "|---|---|---|", r"| a `<\|b\|>` | ends | trains |"]
+    (tmp_path / "trainings.md").write_text("\n".join(lines))
+    assert before(tmp_path) == [("a `<|b|>`", "ends")]
