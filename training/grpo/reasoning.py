@@ -26,18 +26,22 @@ from spanreward.rewards.base.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A completion's text in two: `reasoning` with its tags, and `answer`. finished: the end tag was written."""
+    """A completion's text: what comes before the `answer`, such as reasoning with its tags or a tool's turns, and
+    `after` it, such as a call of a tool. finished: the end tag was written.
+    """
 
     reasoning: str
     answer: str
     finished: bool
+    after: str = ""
 
 
-def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts:
-    """Splits the text of the sampled ids after the first `end`, a tag such as "</think>"."""
+def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Sequence[int] = ()) -> Parts:
+    """Splits the ids' text after the last turn's first `end`, a tag such as "</think>". mask: 0 at a tool's ids."""
+    turn = max((place for place, own in enumerate(mask, start=1) if not own), default=0)
 
     def spelled(count: int) -> str:
-        return tokenizer.decode(ids[:count], skip_special_tokens=False)
+        return tokenizer.decode(ids[turn:count], skip_special_tokens=False)
 
     text = tokenizer.decode(ids, skip_special_tokens=True)
     if end not in spelled(len(ids)):
@@ -50,12 +54,12 @@ def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts
 
 
 def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: str) -> Parts:
-    """Splits the text of the sampled ids before what is judged of it, `said`: the assistant's last message where tools
+    """Splits the text of the sampled ids around what is judged of it, `said`: the assistant's last message where tools
     were called, or the message without the reasoning that the tokenizer's response_template takes out.
     """
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    start = text.rfind(said) if said else len(text)
-    return Parts("", said, finished=True) if start < 0 else Parts(text[:start], text[start:], finished=True)
+    before, found, after = text.rpartition(said) if said else (text, "", "")
+    return Parts(before, said, True, after if found else "")
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:

@@ -120,7 +120,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         args.claimed = True
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
-        if self.rollout_func is None:  # which may write its prompts in another way
+        if not (given.get("rollout_func") or given.get("environment_factory")):  # which may write the prompts
             check_policy(self.processing_class, self.train_dataset)
             for part in ("train_dataset", "eval_dataset"):
                 check_rows(rewards, self.processing_class, part, getattr(self, part))
@@ -212,9 +212,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         if end is None and self.recorders:
             said = zip(ids, map(completion_text, completions), strict=True)
             parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in said]
-            batch.parts = parts if any(part.reasoning for part in parts) else None
+            batch.parts = parts if any(part.reasoning or part.after for part in parts) else None
         elif end is not None:
-            batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end) for row in ids]
+            sampled = zip(ids, masks or [()] * len(ids), strict=True)
+            batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end, mask) for row, mask in sampled]
             unfinished = sum(not parts.finished for parts in batch.parts)
             self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
         if batch.drafted is None and self.rollout_func is None:  # a rollout function's fields become columns later
@@ -267,7 +268,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), punished, with NaN in each row that has one above LARGEST."""
         if self.args.soft_overlong_cache and self.args.multi_objective_aggregation == "normalize_then_sum":
-            rewards = punish_within(rewards)
+            rewards = punish_within(rewards, self._scoring)
         self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)
         return rewards.masked_fill(self._batch.unusable.unsqueeze(1), torch.nan)
 

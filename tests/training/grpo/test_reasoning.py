@@ -201,18 +201,19 @@ def test_reasoning_is_not_judged_and_carries_no_credit(
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
-def test_without_the_option_a_parsed_answer_does_not_line_up(
+def test_without_the_option_a_parsed_answer_is_found_in_the_text(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TRL's content lacks what the ids hold: scored, but no span credit, and counted."""
+    """TRL's content lacks the reasoning that the ids hold: the answer's words get the credit."""
     reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "No.": Verdict(0.75)})
     trainer = make_trainer(tmp_path, dataset, [reward], span_coef=2.0, max_completion_length=128)
     trainer._tokenizer.response_template = TEMPLATE
     texts = ["<think>Hm.</think>" + ANSWER, "No.", "No.", "No."] * 2
     output = advantages_of(trainer, dataset, texts, monkeypatch)
     assert reward.judged == [ANSWER, "No.", "No.", "No."] * 2
-    assert len(set(output["advantages"][0].tolist())) == 1
-    assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.25]
+    scalar, *others = sorted(set(output["advantages"][0].tolist()), key=output["advantages"][0].tolist().index)
+    assert min(others) < scalar < max(others)
+    assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
 @pytest.mark.parametrize("text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "])
@@ -229,14 +230,6 @@ def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
         assert {(verdict.status, verdict.score) for verdict in recorder.verdicts} == {(Status.EMPTY, 0.0)}
     assert judge.rated == judge.written == []
     assert output["advantages"].abs().max() == 0
-
-
-def test_several_messages_are_refused_all_the_same(tmp_path: Path, dataset: Dataset) -> None:
-    trainer = make_trainer(tmp_path, dataset, [PoshReward(FakeJudge())], reasoning_end=END)
-    messages = [{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}]
-    parts = [Parts("", "a", finished=True)]
-    with pytest.raises(ValueError, match="completions of several messages"):
-        trainer.overlap.finish([""], [messages], {"reference": ["A star."]}, parts)
 
 
 def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
