@@ -26,9 +26,7 @@ from spanreward.rewards.base.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A completion's text: what comes before the `answer`, such as reasoning with its tags or a tool's turns, and
-    `after` it, such as a call of a tool. finished: the end tag was written.
-    """
+    """A completion's text: `reasoning` and a tool's turns, `answer`, a call `after` it. finished: with the end tag."""
 
     reasoning: str
     answer: str
@@ -63,10 +61,7 @@ def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: str) -> Parts:
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
-    """Returns the text of the ids without control tokens; with an `end`, only what follows it.
-
-    tokenizer: transformers'.
-    """
+    """Returns the ids' text without control tokens; with an `end`, what follows it. tokenizer: transformers'."""
     if end is None:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
     return split_reasoning(tokenizer.backend_tokenizer, ids, end).answer

@@ -40,7 +40,7 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.adapter_push import keep_base
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
-from spanreward.training.grpo.contract import check_contract
+from spanreward.training.grpo.contract import check_contract, check_loss
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.phases import Phases
@@ -108,6 +108,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         ]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
+        check_loss(args.span_coef)
         check_parts(args, rewards, functions, given)
         if args.world_size > 1:
             check_deadlines(rewards, args.ddp_timeout)
