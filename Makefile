@@ -20,6 +20,7 @@ RECIPES := recipes/quickstart
 
 .PHONY: quickstart test test-experiments quick test-vllm test-gpu lint docs guide venv resolve release-check
 OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.32.0
+WITH_TRL := unsloth==2026.10.9
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
@@ -80,9 +81,10 @@ test-gpu: venv
 	$(BIN)/pytest -m gpu -s tests/gpu
 
 resolve: venv
-	@set -e; for other in $(OTHERS); do \
-	  echo "$$other: $$(echo "$$other" | $(BIN)/uv pip compile -q --python-version 3.11 pyproject.toml - \
-	    | grep -E '^(torch|transformers)==' | tr '\n' ' ')"; \
+	@set -e; for other in $(OTHERS) $(WITH_TRL); do \
+	  extra=; case " $(WITH_TRL) " in *" $$other "*) extra="--extra train";; esac; \
+	  echo "$$other: $$(echo "$$other" | $(BIN)/uv pip compile -q $$extra --python-version 3.11 pyproject.toml - \
+	    | grep -E '^(torch|transformers|trl)==' | tr '\n' ' ')"; \
 	done
 
 release-check: venv

@@ -4,7 +4,7 @@ from importlib.metadata import version
 from traceback import walk_tb
 
 EXTRA = ("accelerate", "datasets", "pandas", "peft", "trl")  # what the extra train installs
-TRL = ">=1.16,<2"  # as in pyproject.toml
+TRL = ">=1.15,<2"  # as in pyproject.toml
 
 
 def lacking(what: str, error: BaseException | None) -> str:

@@ -1,4 +1,5 @@
-"""PoSh with spans in TRL's AsyncGRPOTrainer, which samples ahead of training (read: TRL 1.16, experimental.async_grpo).
+"""PoSh with spans in TRL's AsyncGRPOTrainer, which samples ahead of training. Run in parts with TRL 1.16; since TRL
+1.18 its names are other ones, which were read in the release notes and never run.
 
     CUDA_VISIBLE_DEVICES=0,1 vllm serve POLICY --weight-transfer-config '{"backend": "nccl"}'     # the policy writes
     CUDA_VISIBLE_DEVICES=2,3 vllm serve JUDGE --port 8001 --max-logprobs 20                       # it never sleeps
@@ -13,9 +14,14 @@ policy is a text model, and answers in one turn. DATA has the columns `prompt` a
 import os
 
 import torch
+import trl
 from datasets import load_dataset
-from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer
-from trl.experimental.async_grpo.async_rollout_worker import _AsyncRolloutLoop
+
+try:  # TRL 1.18 and later
+    from trl import AsyncGRPOConfig, AsyncGRPOTrainer
+    from trl.trainer import async_grpo_trainer as parts
+except ImportError:
+    from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer, async_rollout_worker as parts
 
 from spanreward import PoshReward, load_judge
 from spanreward.training.grpo.by_group import group_advantages
@@ -24,7 +30,22 @@ from spanreward.training.grpo.recorder import Recorder
 KEY, SPAN_COEF = "token_advantages", float(os.environ.get("SPAN_COEF", "0.5"))
 
 
-class SpanLoop(_AsyncRolloutLoop):
+def check(owner, *names):
+    """Raises ImportError for what this file uses and the installed TRL lacks."""
+    for name in names:
+        if not hasattr(owner, name):
+            raise ImportError(f"{owner} of TRL {trl.__version__} has no {name}, which this file was written for.")
+
+
+loops = [name for name in vars(parts) if name.endswith("RolloutLoop")]
+if len(loops) != 1:
+    raise ImportError(f"{parts.__name__} of TRL {trl.__version__} has no single rollout loop, but {loops}.")
+Loop = vars(parts)[loops[0]]
+check(Loop, "_score_group")
+check(AsyncGRPOTrainer, "get_train_dataloader")
+
+
+class SpanLoop(Loop):
     async def _score_group(self, group):
         samples = await super()._score_group(group)  # which asks the recorder, once for the group
         (recorder,) = self.reward_funcs
@@ -63,5 +84,6 @@ if __name__ == "__main__":
     data = load_dataset("json", data_files=os.environ["DATA"], split="train")
     trainer = SpanTrainer(os.environ["POLICY"], reward, args, train_dataset=data)
     if trainer.rollout_worker is not None:  # on the main process
+        check(trainer.rollout_worker, "_loop_cls")
         trainer.rollout_worker._loop_cls = SpanLoop
     trainer.train()

@@ -31,9 +31,7 @@ def outcomes(folder: Path) -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "folder", type=Path, help="the folder with texts, answers, rows and servers"
-    )
+    parser.add_argument("folder", type=Path, help="the folder with texts, answers, rows and servers")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the outcomes there too")
     parser.add_argument("--before", type=Path, default=BEFORE, help="outcomes of another commit (default: 061299a)")
     arguments = parser.parse_args()

@@ -42,7 +42,15 @@ ATTRIBUTES = (
     *("num_generations_eval", "reward_func_names", "reward_funcs", "reward_weights", "rollout_func"),
     *("mask_truncated_completions", "use_vllm"),
 )
-WRITTEN_FOR = "TRL 1.16 and transformers 5.19"
+WRITTEN_FOR = "TRL 1.15 or 1.16 and transformers 5.19"
+
+
+def check_loss(span_coef: float) -> None:
+    """Raises ValueError for spans where another package has put its own loss into GRPOTrainer, as Unsloth does."""
+    owner = GRPOTrainer._compute_loss.__module__
+    if span_coef and owner.partition(".")[0] != "trl":
+        why = f"GRPOTrainer's loss is {owner}'s, which may put tokens' advantages on others, as Unsloth's does"
+        raise ValueError(f"span_coef={span_coef:g} needs TRL's loss, and {why}: set span_coef=0, or import no unsloth.")
 
 
 def check_contract(trainer: Any) -> None:

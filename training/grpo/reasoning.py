@@ -33,18 +33,20 @@ UNKNOWN = ", and all of them is judged: if it begins a reasoning, set reasoning_
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A completion's text in two: `reasoning` with its tags, and `answer`. finished: the end tag was written."""
+    """A completion's text: `reasoning` and a tool's turns, `answer`, a call `after` it. finished: with the end tag."""
 
     reasoning: str
     answer: str
     finished: bool
+    after: str = ""
 
 
-def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts:
-    """Splits the text of the sampled ids after the first `end`, a tag such as "</think>"."""
+def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Sequence[int] = ()) -> Parts:
+    """Splits the ids' text after the last turn's first `end`, a tag such as "</think>". mask: 0 at a tool's ids."""
+    turn = max((place for place, own in enumerate(mask, start=1) if not own), default=0)
 
     def spelled(count: int) -> str:
-        return tokenizer.decode(ids[:count], skip_special_tokens=False)
+        return tokenizer.decode(ids[turn:count], skip_special_tokens=False)
 
     text = tokenizer.decode(ids, skip_special_tokens=True)
     if end not in spelled(len(ids)):
@@ -57,12 +59,12 @@ def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> Parts
 
 
 def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: str) -> Parts:
-    """Splits the text of the sampled ids before what is judged of it, `said`: the assistant's last message where tools
+    """Splits the text of the sampled ids around what is judged of it, `said`: the assistant's last message where tools
     were called, or the message without the reasoning that the tokenizer's response_template takes out.
     """
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    start = text.rfind(said) if said else len(text)
-    return Parts("", said, finished=True) if start < 0 else Parts(text[:start], text[start:], finished=True)
+    before, found, after = text.rpartition(said) if said else (text, "", "")
+    return Parts(before, said, True, after if found else "")
 
 
 def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequence[Parts]) -> str:
@@ -77,10 +79,7 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
-    """Returns the text of the ids without control tokens; with an `end`, only what follows it.
-
-    tokenizer: transformers'.
-    """
+    """Returns the ids' text without control tokens; with an `end`, what follows it. tokenizer: transformers'."""
     if end is None:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
     return split_reasoning(tokenizer.backend_tokenizer, ids, end).answer

@@ -76,7 +76,7 @@ class Recorder:
     ) -> None:
         """Judge these completions and keep samples and verdicts. All are ERROR when the judge is `asleep`.
 
-        asleep: "", or why it cannot be woken (`awake`). parts: of completions that begin with reasoning. Their answers
+        asleep: "", or why it cannot be woken (`awake`). parts: of completions that are more than an answer. The answers
         are judged; the samples and spans that are kept refer to the whole completions. Raises ValueError as
         `Reward.__call__` does.
         """
@@ -86,7 +86,7 @@ class Recorder:
         else:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
-            samples = [replace(sample, completion=part.reasoning + part.answer) for sample, part in pairs]
+            samples = [replace(sample, completion=part.reasoning + part.answer + part.after) for sample, part in pairs]
             verdicts = self._judge_answers(answers, asleep, log_metric)
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)

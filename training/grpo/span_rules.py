@@ -26,10 +26,10 @@ def centred(values: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, kept - mean, torch.zeros_like(values))
 
 
-def punish_within(rewards: Tensor) -> Tensor:
-    """Returns the rewards, (rows, R), with the last one, the overlong punishment, taken off the others and made 0.
+def punish_within(rewards: Tensor, column: int) -> Tensor:
+    """Returns the rewards, (rows, R), with a column, the overlong punishment, taken off the others and made 0.
 
     Where each reward is normalised by itself, a punishment of .01 alone would move the policy as far as a metric does.
     """
-    punishment = rewards[:, -1:]
-    return torch.cat([rewards[:, :-1] + punishment, torch.zeros_like(punishment)], dim=1)
+    here = torch.arange(rewards.shape[1], device=rewards.device) == column
+    return (rewards + rewards[:, [column]]).masked_fill(here, 0.0)

@@ -40,7 +40,7 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.adapter_push import keep_base
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
-from spanreward.training.grpo.contract import check_contract
+from spanreward.training.grpo.contract import check_contract, check_loss
 from spanreward.training.grpo.dynamic_sampling import STATE_FILE, DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.phases import Phases
@@ -108,6 +108,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         ]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
+        check_loss(args.span_coef)
         check_parts(args, rewards, functions, given)
         if args.world_size > 1:
             check_deadlines(rewards, args.ddp_timeout)
@@ -120,7 +121,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         args.claimed = True
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
-        if self.rollout_func is None:  # which may write its prompts in another way
+        if not (given.get("rollout_func") or given.get("environment_factory")):  # which may write the prompts
             check_policy(self.processing_class, self.train_dataset)
             for part in ("train_dataset", "eval_dataset"):
                 check_rows(rewards, self.processing_class, part, getattr(self, part))
@@ -213,12 +214,13 @@ class SpanGRPOTrainer(ResumingTrainer):
         if end is None and self.recorders:
             said = zip(ids, map(completion_text, completions), strict=True)
             parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in said]
-            batch.parts = parts if any(part.reasoning for part in parts) else None
+            batch.parts = parts if any(part.reasoning or part.after for part in parts) else None
             if not self._mark and (mark := unknown_mark(self._tokenizer.backend_tokenizer, ids, parts)):
                 self._mark = mark
                 log.warning("most completions begin with %r%s", mark, UNKNOWN)
         elif end is not None:
-            batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end) for row in ids]
+            sampled = zip(ids, masks or [()] * len(ids), strict=True)
+            batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end, mask) for row, mask in sampled]
             unfinished = sum(not parts.finished for parts in batch.parts)
             self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
         if batch.drafted is None and self.rollout_func is None:  # a rollout function's fields become columns later
@@ -271,7 +273,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), punished, with NaN in each row that has one above LARGEST."""
         if self.args.soft_overlong_cache and self.args.multi_objective_aggregation == "normalize_then_sum":
-            rewards = punish_within(rewards)
+            rewards = punish_within(rewards, self._scoring)
         self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)
         return rewards.masked_fill(self._batch.unusable.unsqueeze(1), torch.nan)
 

@@ -2,15 +2,19 @@
 
 import asyncio
 import importlib.util
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import trl.trainer
 from trl import GRPOTrainer
+from trl.experimental import async_grpo
 from trl.experimental.async_grpo.async_grpo_trainer import DataCollatorForRollout
-from trl.experimental.async_grpo.async_rollout_worker import RolloutGroup, TrainingSequence
+from trl.experimental.async_grpo.async_rollout_worker import AsyncRolloutWorker, RolloutGroup, TrainingSequence
 from trl.experimental.async_grpo.packing import TreeRow
 
 from spanreward.rewards import MatchJudge, PoshReward
@@ -67,8 +71,45 @@ def script() -> Any:
     return module
 
 
-def test_trls_async_loop_and_collator_carry_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def as_in_trl_1_18(monkeypatch: pytest.MonkeyPatch, **loops: Any) -> None:
+    """The stable trainer's names, which stand for 1.16's classes."""
+    parts = ModuleType("trl.trainer.async_grpo_trainer")
+    vars(parts).update(loops)
+    monkeypatch.setitem(sys.modules, parts.__name__, parts)
+    monkeypatch.setattr(trl.trainer, "async_grpo_trainer", parts, raising=False)
+    for name in ("AsyncGRPOConfig", "AsyncGRPOTrainer"):
+        monkeypatch.setattr(trl, name, getattr(async_grpo, name), raising=False)
+
+
+class Renamed:
+    """A loop that scores by another name."""
+
+
+@pytest.mark.parametrize(
+    ("loops", "lacks"),
+    [
+        ({"AsyncRolloutLoop": Renamed}, "Renamed'> of TRL .* has no _score_group, which this file was written for"),
+        ({}, r"trl.trainer.async_grpo_trainer of TRL .* has no single rollout loop, but \[\]"),
+        ({"ARolloutLoop": Renamed, "BRolloutLoop": Renamed}, r"but \['ARolloutLoop', 'BRolloutLoop'\]"),
+    ],
+)
+def test_a_trl_that_lacks_a_part_is_told_which(
+    monkeypatch: pytest.MonkeyPatch, loops: dict[str, Any], lacks: str
+) -> None:
+    as_in_trl_1_18(monkeypatch, **loops)
+    with pytest.raises(ImportError, match=lacks):
+        script()
+
+
+def test_where_the_loop_is_put_in() -> None:
+    assert issubclass(script().SpanLoop, AsyncRolloutWorker._loop_cls)
+
+
+@pytest.mark.parametrize("stable", [False, True])
+def test_trls_async_loop_and_collator_carry_them(monkeypatch: pytest.MonkeyPatch, stable: bool) -> None:
     """The parts of TRL's async trainer that a CPU can run: scoring a group, packing it, collating it."""
+    if stable:
+        as_in_trl_1_18(monkeypatch, AsyncRolloutLoop=AsyncRolloutWorker._loop_cls)
     module = script()
     tokens = tokenizer()
     prompt = tokens("Describe it.")["input_ids"]

@@ -4,16 +4,24 @@ import ast
 import inspect
 import re
 from importlib.metadata import version
+from types import ModuleType
 from typing import Any
 
 import pytest
 from trl import GRPOTrainer
 
 from spanreward.training.grpo import contract
-from spanreward.training.grpo.contract import ATTRIBUTES, METHODS, check_contract
+from spanreward.training.grpo.contract import ATTRIBUTES, METHODS, check_contract, check_loss
 from spanreward.training.needs import TRL
 from tests.support.paths import ROOT
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
+
+UNSLOTH = """
+def _compute_loss(self, model, inputs): ...
+
+class UnslothGRPOTrainer(GRPOTrainer):
+    _compute_loss = _compute_loss
+"""
 
 
 class Complete:
@@ -82,3 +90,21 @@ def test_an_attribute_that_trls_constructor_no_longer_sets_is_an_error_there_and
     without.__signature__ = inspect.signature(plain)  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match=r"SpanGRPOTrainer needs GRPOTrainer\.eos_token_ids, which TRL"):
         make_trainer(tmp_path, scenes(), [Scored(lambda sample: 0.5)])
+
+
+def test_spans_are_refused_where_the_loss_is_anothers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a module that Unsloth writes: its class stands in TRL's place, or its function in TRL's class."""
+    check_loss(0.5)
+    written = ModuleType("UnslothGRPOTrainer")
+    vars(written)["GRPOTrainer"] = GRPOTrainer
+    exec(UNSLOTH, vars(written))
+    says = "span_coef=0.5 needs TRL's loss, and GRPOTrainer's loss is UnslothGRPOTrainer's, .* set span_coef=0, or"
+    with monkeypatch.context() as place:
+        place.setattr(contract, "GRPOTrainer", written.UnslothGRPOTrainer)
+        check_loss(0.0)
+        with pytest.raises(ValueError, match=says):
+            check_loss(0.5)
+    monkeypatch.setattr(GRPOTrainer, "_compute_loss", written._compute_loss)
+    with pytest.raises(ValueError, match=says):
+        make_trainer(tmp_path, scenes(), [Scored(lambda sample: 0.5)], span_coef=0.5)
+    make_trainer(tmp_path, scenes(), [Scored(lambda sample: 0.5)])

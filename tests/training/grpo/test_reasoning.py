@@ -211,7 +211,8 @@ def test_without_the_option_a_response_template_tells_the_answer(
     texts = ["<think>Hm.</think>" + ANSWER, "No.", "No.", "No."] * 2
     output = advantages_of(trainer, dataset, texts, monkeypatch)
     assert reward.judged == [ANSWER, "No.", "No.", "No."] * 2
-    assert len(set(output["advantages"][0].tolist())) == 3
+    scalar, *others = sorted(set(output["advantages"][0].tolist()), key=output["advantages"][0].tolist().index)
+    assert min(others) < scalar < max(others)
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
