@@ -33,7 +33,13 @@ class FunctionReward(Reward):
         return self.function.__qualname__
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        return [_as_verdict(self.function(sample)) for sample in samples]
+        return [self._judged(sample) for sample in samples]
+
+    def _judged(self, sample: Sample) -> Verdict:
+        try:
+            return _as_verdict(self.function(sample))
+        except Exception as error:  # a user's function may raise anything, and the other samples keep their scores
+            return Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}")
 
 
 def reward(columns: Sequence[str] = (), name: str = "") -> Callable[[Callable[[Sample], Judged]], FunctionReward]:

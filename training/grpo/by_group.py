@@ -43,7 +43,7 @@ def group_advantages(
             tokens[row] = found
             phrases += spans.phrases_of(mentions, text, group=0)
     residuals = iter(spans.residual_credit(phrases))
-    mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids)))] for sampled in ids])
+    mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids), default=0))] for sampled in ids])
     credit, covered = torch.zeros(mask.shape), torch.zeros_like(mask)
     for row, found in tokens.items():
         values, marks = spans.shared_credit([next(residuals) for _ in found], found, len(ids[row]))
