@@ -32,6 +32,8 @@ def group_advantages(
     cut has its scalar alone, as one that was not judged or whose ids do not decode to its text. scalars: the
     completions' advantages.
     """
+    if not any(ids):
+        return [[] for _ in ids]
     special = spans.special_ids(tokenizer)
     tokens: dict[int, list[list[int]]] = {}
     phrases: list[spans.Phrase] = []
@@ -43,7 +45,7 @@ def group_advantages(
             tokens[row] = found
             phrases += spans.phrases_of(mentions, text, group=0)
     residuals = iter(spans.residual_credit(phrases))
-    mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids), default=0))] for sampled in ids])
+    mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids)))] for sampled in ids])
     credit, covered = torch.zeros(mask.shape), torch.zeros_like(mask)
     for row, found in tokens.items():
         values, marks = spans.shared_credit([next(residuals) for _ in found], found, len(ids[row]))
