@@ -180,8 +180,7 @@ def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
     reference = "".join(sample.references[verdict.reference : verdict.reference + 1])
     for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):
         if (last := max((span.end for span in spans), default=0)) > len(text):
-            note = f"a span ends at character {last} of a text that has {len(text)}"
-            return Verdict(None, Status.ERROR, note=note)
+            return Verdict(None, Status.ERROR, note=f"a span ends at character {last} of a text that has {len(text)}")
     return verdict
 
 

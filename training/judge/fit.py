@@ -86,7 +86,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
-    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))  # named by its family
+    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))  # each family names its own
     for weights in head.parameters():
         weights.data /= temperature
     figures = {
