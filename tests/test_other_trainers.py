@@ -223,6 +223,9 @@ def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     assert asyncio.run(ask()) == expected()
     json.dumps([trace.info for trace in traces])  # it travels so
+    unjudged = trace_of("red", tokenizer)
+    module.token_advantages([unjudged], tokenizer, 0.5)
+    assert unjudged.nodes[-1].advantages is None
     module.token_advantages(traces, tokenizer, 0.0)
     scores = expected()
     for score, trace in zip(scores, traces, strict=True):

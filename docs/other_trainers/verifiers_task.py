@@ -43,6 +43,8 @@ def token_advantages(traces, tokenizer, span_coef):
     the spans' credit. traces: of one prompt. tokenizer: the policy's, a fast one.
     """
     judged = [trace for trace in traces if "posh" in trace.info]
+    if not judged:
+        return
     told, nodes = [trace.info["posh"] for trace in judged], [trace.nodes[-1] for trace in judged]
     mean = fmean(one["score"] for one in told)
     verdicts = [Verdict(one["score"], Status.OK, spans=tuple(Span(**span) for span in one["spans"])) for one in told]

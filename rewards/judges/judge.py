@@ -7,16 +7,19 @@ A judge never raises because of one question: it returns a Failure in that quest
 judge awake over several calls and may be nested. Metrics build Questions; judges know nothing of metrics.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.usage import Usage
 
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 RATING_SCALE = ("1", "2", "3", "4", "5")
 LARGEST_MASS = 1.01  # of all tokens or entries together, with room for rounding; more is no distribution
 
@@ -81,6 +84,12 @@ class Failure:
 
     status: Status
     message: str
+
+
+def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
+    """Returns a judge's answers. A Rating without probability, or of NaN, is a Failure (UNPARSED)."""
+    unrated = Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
+    return [unrated if isinstance(a, Rating) and not sum(a.probabilities.values()) > 0 else a for a in answers]
 
 
 def by_reading(
@@ -170,6 +179,15 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
         for judge in judges:
             ends.callback(judge.close)
         yield
+
+
+def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
+    """Returns `count` answers of one judge of several, or as many Failures if it raises: the others' answers stay."""
+    try:
+        return sound([answer for _, answer in zip(range(count), ask() if count else (), strict=True)])
+    except Exception as error:  # a judge of a user's own may raise anything
+        log.exception("one judge of several raised")
+        return [Failure(Status.ERROR, f"{type(error).__name__}: {error}")] * count
 
 
 class OuterJudge(Judge):

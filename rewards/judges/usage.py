@@ -23,6 +23,7 @@ class Usage:
     are not a rating. seconds: time in calls, without waking and sleeping (wake_seconds, sleep_seconds).
     peak_memory_bytes: the most device memory that the judge's process has held, a maximum and not a sum; 0 if unknown.
     student, teacher: answers by each judge of a cascade. audited, agreed: questions of its audits, and agreement there.
+    audits_failed: questions of its audits that the teacher failed on.
     """
 
     questions: int = 0
@@ -41,6 +42,7 @@ class Usage:
     teacher: int = 0
     audited: int = 0
     agreed: int = 0
+    audits_failed: int = 0
 
     def since(self, before: Self) -> Self:
         """The difference to `before`. The peak is that of the whole time."""

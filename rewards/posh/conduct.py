@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import Failure, Judge, Question
+from spanreward.rewards.judges.judge import Failure, Judge, Question, sound
 from spanreward.rewards.judges.probe import Mention
 from spanreward.rewards.posh.candidates import Candidate, Found
 from spanreward.rewards.posh.interview import ComponentRating, Interview
@@ -151,5 +151,5 @@ class _Asker:
         return ratings
 
     def _ask_judge(self, questions: list[Question]) -> list[Rated | Failure]:
-        ratings = self.judge.rate(questions)
+        ratings = sound(self.judge.rate(questions))
         return [rating if isinstance(rating, Failure) else Rated(rating.mean, rating.cut) for rating in ratings]

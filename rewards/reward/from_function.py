@@ -33,7 +33,7 @@ class FunctionReward(Reward):
         return self.function.__qualname__
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        return [_as_verdict(self.function(sample)) for sample in samples]
+        return [_judged(self.function, sample) for sample in samples]
 
 
 def reward(columns: Sequence[str] = (), name: str = "") -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
@@ -45,9 +45,11 @@ def reward(columns: Sequence[str] = (), name: str = "") -> Callable[[Callable[[S
     return lambda function: FunctionReward(function, columns, name)
 
 
-def _as_verdict(judged: Judged) -> Verdict:
-    if isinstance(judged, Verdict):
-        return judged
-    if judged is None:
-        return Verdict(None, Status.NOT_APPLICABLE, note="the function returned None")
-    return Verdict(float(judged))
+def _judged(function: Callable[[Sample], Judged], sample: Sample) -> Verdict:
+    try:
+        judged = function(sample)
+        if judged is None:
+            return Verdict(None, Status.NOT_APPLICABLE, note="the function returned None")
+        return judged if isinstance(judged, Verdict) else Verdict(float(judged))
+    except Exception as error:  # a user's function may raise anything, and the other samples keep their scores
+        return Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}")

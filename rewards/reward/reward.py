@@ -151,7 +151,8 @@ class Reward:
             with ExitStack() as awake:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
-                return _checked(self.assess(samples), len(samples))
+                verdicts = _checked(self.assess(samples), len(samples))
+                return [_on_its_text(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)]
         except Exception as error:
             log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
@@ -172,6 +173,15 @@ def _checked(verdicts: Any, count: int) -> list[Verdict]:
     if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
         raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
     return verdicts
+
+
+def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
+    """Returns the verdict, or one of status ERROR where a span ends past the text that it lies on."""
+    reference = "".join(sample.references[verdict.reference : verdict.reference + 1])
+    for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):
+        if (last := max((span.end for span in spans), default=0)) > len(text):
+            return Verdict(None, Status.ERROR, note=f"a span ends at character {last} of a text that has {len(text)}")
+    return verdict
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """A token classifier of random weights, tiny by default: a BERT, or a ModernBERT in the layout of LettuceDetect."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -7,6 +8,8 @@ from types import MappingProxyType
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
+    AutoConfig,
+    AutoModelForTokenClassification,
     BertConfig,
     BertForTokenClassification,
     ModernBertConfig,
@@ -71,4 +74,28 @@ def saved(
     names = ["input_ids", "attention_mask", *([] if modern else ["token_type_ids"])]
     settings = {"model_max_length": length, "model_input_names": names, **special}
     PreTrainedTokenizerFast(tokenizer_object=core, **settings).save_pretrained(folder)
+    return str(folder)
+
+
+FAMILIES = {  # how many positions each has, and reads
+    "bert": (64, 64),
+    "roberta": (66, 65),  # counted from the padding token's, here 0, on
+    "modernbert": (64, 64),
+    "deberta-v2": (64, 64),
+    "llama": (64, 64),
+}
+
+
+def save_family(folder: Path, family: str, words: Sequence[str] = WORDS) -> str:
+    """A tiny model of another family, with a tokenizer that sets no limit; a Llama's has no padding token."""
+    saved(folder, modern=family != "bert", length=1000, words=words)
+    torch.manual_seed(0)
+    sizes = {**SIZES, "vocab_size": len(words), "max_position_embeddings": FAMILIES[family][0], "num_labels": 2}
+    ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+    config = AutoConfig.for_model(family, **sizes, **ends, initializer_range=0.5)
+    AutoModelForTokenClassification.from_config(config).save_pretrained(folder)
+    if family == "llama":
+        file = folder / "tokenizer_config.json"
+        settings = json.loads(file.read_text())
+        file.write_text(json.dumps({k: v for k, v in settings.items() if k != "pad_token"} | {"eos_token": "[SEP]"}))
     return str(folder)

@@ -112,13 +112,13 @@ def encodings(judge: TransformersJudge) -> list[int]:
     return runs
 
 
-def save_llama(folder: Path, seed: int = 0) -> None:
+def save_llama(folder: Path, seed: int = 0, context: int = 1024) -> None:
     """Two random layers and the tests' tokenizer."""
     torch.manual_seed(seed)
     words = tokenizer()
     config = LlamaConfig(
         vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=1024, eos_token_id=words.eos_token_id, initializer_range=0.3,
+        num_key_value_heads=2, max_position_embeddings=context, eos_token_id=words.eos_token_id, initializer_range=0.3,
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)
     words.save_pretrained(folder)

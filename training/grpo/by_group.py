@@ -32,6 +32,8 @@ def group_advantages(
     cut has its scalar alone, as one that was not judged or whose ids do not decode to its text. scalars: the
     completions' advantages.
     """
+    if not any(ids):
+        return [[] for _ in ids]
     special = spans.special_ids(tokenizer)
     tokens: dict[int, list[list[int]]] = {}
     phrases: list[spans.Phrase] = []

@@ -19,7 +19,7 @@ from accelerate.utils import gather
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 
-CASCADE = ("student", "teacher", "audited", "agreed")
+CASCADE = ("student", "teacher", "audited", "agreed", "audits_failed")
 SUMS = ("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", *CASCADE)
 MAXIMA = ("seconds", "wake_seconds", "sleep_seconds", "peak_memory_bytes")
 
@@ -49,7 +49,7 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     count, failed = rows.sum(dim=0).tolist()
     values = dict(zip((*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True))
     timeouts, peak = values.pop("timeouts"), values.pop("peak_memory_bytes")
-    student, teacher, audited, agreed = (values.pop(name) for name in CASCADE)
+    student, teacher, audited, agreed, audits_failed = (values.pop(name) for name in CASCADE)
     return {
         "judge/failed_fraction": failed / count if count else math.nan,
         **{f"judge/{name}": value for name, value in values.items()},
@@ -57,4 +57,5 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
         "judge/peak_memory_gb": peak / 1e9,
         **({"judge/teacher_share": teacher / (student + teacher)} if student + teacher else {}),
         **({"judge/audit_agreement": agreed / audited} if audited else {}),
+        **({"judge/audits_failed": audits_failed} if audits_failed else {}),
     }

@@ -15,13 +15,19 @@ from typing import Any
 
 import numpy as np
 import torch
-import transformers
-from transformers import AutoTokenizer, Trainer, TrainingArguments
+from transformers import (
+    AutoModelForTokenClassification,
+    DataCollatorForTokenClassification,
+    EarlyStoppingCallback,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
 
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.encoder.encoder_judge import windows
+from spanreward.rewards.judges.encoder.encoder_judge import padding_tokenizer, readable, windows
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.reward.fingerprint import digest
 from spanreward.training.judge.changes import Example
@@ -42,13 +48,14 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     output, checkpoint = Path(recipe.output), checkpoint_to_resume(recipe, processes=1) if resume else None
     if not resume:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
-    transformers.set_seed(recipe.seed)
+    set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
-    tokenizer = AutoTokenizer.from_pretrained(base)
-    model = transformers.AutoModelForTokenClassification.from_pretrained(base, num_labels=2)
+    tokenizer = padding_tokenizer(base)
+    model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2)
     model.get_input_embeddings().requires_grad_(False)  # words that were not seen in training keep their meaning
-    train, held_out = ([row for example in side for row in encoded(tokenizer, example)] for side in sides)
+    longest = min(LONGEST, tokenizer.model_max_length, readable(model))
+    train, held_out = ([row for example in side for row in encoded(tokenizer, example, longest)] for side in sides)
     trainer = Trainer(
         model=model,
         args=TrainingArguments(
@@ -71,15 +78,16 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         ),
         train_dataset=train,  # type: ignore[arg-type]  # a list is a dataset
         eval_dataset=held_out,  # type: ignore[arg-type]
-        data_collator=transformers.DataCollatorForTokenClassification(tokenizer),
+        data_collator=DataCollatorForTokenClassification(tokenizer),
         compute_loss_func=loss_of,
-        callbacks=[transformers.EarlyStoppingCallback(recipe.patience)],
+        callbacks=[EarlyStoppingCallback(recipe.patience)],
     )
     begin(recipe, processes=1, checkpoint=checkpoint, data=digest(repr((sides, pictures))))
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
-    for weights in model.classifier.parameters():
+    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))  # each family names its own
+    for weights in head.parameters():
         weights.data /= temperature
     figures = {
         "temperature": temperature,
@@ -91,7 +99,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         "pictures": pictures,
         "recipe": recipe.model_dump(),
     }
-    tokenizer.model_max_length = model.config.max_position_embeddings
+    tokenizer.model_max_length = readable(model)
     for part in (model, tokenizer):
         part.save_pretrained(output)
     write_whole(output / "README.md", card(figures))
@@ -109,15 +117,15 @@ def packaged_model() -> Path:
     return Path(found.origin).parent / "model"
 
 
-def encoded(tokenizer: Any, example: Example) -> list[dict[str, list[int]]]:
-    """Returns the inputs of each window, and its labels: how right each token of the text is, else IGNORED."""
+def encoded(tokenizer: Any, example: Example, longest: int) -> list[dict[str, list[int]]]:
+    """Returns the inputs of each window of `longest` tokens, and its labels: how right each is, else IGNORED."""
 
     def label(place: tuple[int, int] | None) -> int:
         start, end = place or (0, 0)
         touching = (right for s, e, right in reversed(example.marks) if start < e and s < end)
         return next((round(UNIT * right) for right in touching), IGNORED)
 
-    cut = windows(tokenizer, example.text, example.target, min(LONGEST, tokenizer.model_max_length))
+    cut = windows(tokenizer, example.text, example.target, longest)
     return [{**window.inputs, "labels": [label(place) for place in window.places]} for window in cut]
 
 

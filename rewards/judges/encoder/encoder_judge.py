@@ -19,12 +19,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.judges.encoding.chat import encodable
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.local.local_judge import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
@@ -80,7 +82,7 @@ class EncoderJudge(Judge):
                     f"the token classifier {self.model} has {model.config.num_labels} labels, and the encoder judge "
                     "needs 2 (0 supported, 1 unsupported): give a model of LettuceDetect's layout."
                 )
-            self._loaded = AutoTokenizer.from_pretrained(folder, padding_side="right"), model
+            self._loaded = padding_tokenizer(folder), model
 
     def close(self) -> None:
         self._loaded = None
@@ -127,7 +129,7 @@ class EncoderJudge(Judge):
             return []
         self.start()
         tokenizer, model = self._loaded  # type: ignore[misc]  # started
-        longest = min(model.config.max_position_embeddings, tokenizer.model_max_length)
+        longest = min(readable(model), tokenizer.model_max_length)
         cut = [windows(tokenizer, text, target, longest) for text, target in pairs]
         order = sorted((window for several in cut for window in several), key=lambda window: len(window.places))
         batch = BATCH[model.device.type]
@@ -151,8 +153,24 @@ class EncoderJudge(Judge):
         return [q.probe.by_rule if isinstance(q.probe, PhraseProbe) else refused for q in questions]
 
 
+def padding_tokenizer(folder: Path) -> Any:
+    """Returns the folder's tokenizer, which pads on the right; one without a padding token with the end's."""
+    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="right")
+    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    return tokenizer
+
+
+def readable(model: Any) -> int:
+    """Returns how many tokens the model reads. RoBERTa counts positions from the padding's on: 512 of 514."""
+    positions, words = model.config.max_position_embeddings, model.get_input_embeddings()
+    tables = [part for part in model.modules() if isinstance(part, torch.nn.Embedding) and part is not words]
+    paddings = [table.padding_idx for table in tables if table.num_embeddings == positions]
+    return positions - max((padding + 1 for padding in paddings if padding is not None), default=0)
+
+
 def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window]:
     """Returns the windows of a pair, of at most `longest` tokens. Special tokens in the texts are read as words."""
+    text, target = encodable(text), encodable(target)
     both = tokenizer(target, text, return_offsets_mapping=True, split_special_tokens=True)
     sides = both.sequence_ids()
     whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]

@@ -10,15 +10,14 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.pictures import loaded, shown_picture
-from spanreward.rewards.judges.judge import Failure, Question
+from spanreward.rewards.judges.judge import Failure, Question, T
 
-T = TypeVar("T")
 MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of its own
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoConfig, AutoTokenizer
@@ -25,10 +25,9 @@ from spanreward.rewards.judges.encoding.chat import (
 )
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
 from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once, ready
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, T, by_reading
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
-T = TypeVar("T")
 RELATIVE = ("t5", "mt5", "umt5")  # models whose positions are relative, so that they read texts of any length
 RELATIVE_CONTEXT = 4096  # tokens that these are given
 

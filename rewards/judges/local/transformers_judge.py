@@ -13,7 +13,7 @@ import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM, GenerationConfig
@@ -23,12 +23,10 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs
-from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.judge import Failure, T
 from spanreward.rewards.judges.local.local_judge import LocalJudge, adapter_file, rank_index
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class TransformersJudge(LocalJudge):

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 from PIL.ExifTags import Base
 
 from spanreward.rewards.files import CACHE
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating, sound
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.judges.shared.store import Store
 from spanreward.rewards.judges.usage import Usage
@@ -115,7 +115,7 @@ def rate_once(
     judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = RATING_SCALE
 ) -> list[Rating | Failure]:
     """Rates all questions in one call, equal ones once; none without questions. A Failure is returned in its place."""
-    return _once(questions, lambda distinct: judge.rate(distinct, scale))
+    return _once(questions, lambda distinct: sound(judge.rate(distinct, scale)))
 
 
 def write_once(judge: Judge, questions: Sequence[Question | Failure], max_tokens: int) -> list[str | Failure]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating, heard
 from spanreward.rewards.judges.shared.cached_judge import question_keys
 from spanreward.rewards.judges.usage import Usage
 
@@ -22,6 +22,7 @@ class CascadeJudge(OuterJudge):
     """A cascade of two judges (FrugalGPT, Chen, Zaharia and Zou 2023, arXiv 2305.05176), with an audit.
 
     The teacher answers what the student is not sure of, refuses or fails, all that is to be written, and the audits.
+    Where it fails at an audit, the student's rating stays.
 
     Args:
         student, teacher: the two judges; `load_judge` takes their names too.
@@ -55,25 +56,30 @@ class CascadeJudge(OuterJudge):
         return replace(both, questions=counted.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns the teacher's answer where it was asked, else the student's rating."""
+        """Returns the teacher's answer where it was asked and did not fail an audit, else the student's."""
         with self:
-            answers = list(self.student.rate(questions, scale)) if questions else []
-            sure = [isinstance(a, Rating) and max(a.probabilities.values(), default=0) >= self.sure for a in answers]
+            answers = heard(len(questions), lambda: self.student.rate(questions, scale))
+            sure = [isinstance(a, Rating) and max(a.probabilities.values()) >= self.sure for a in answers]
             audited = [int(key, 16) < self.audit * 16**32 for key in question_keys(questions, {"audit": self.seed})]
             asked = [n for n in range(len(answers)) if audited[n] or not sure[n]]
-            taught = self.teacher.rate([questions[n] for n in asked], scale) if asked else []
+            taught = heard(len(asked), lambda: self.teacher.rate([questions[n] for n in asked], scale))
+        self._count(questions=len(answers), student=len(answers) - len(asked))
         for n, by_teacher in zip(asked, taught, strict=True):
-            by_student, answers[n] = answers[n], by_teacher
-            if sure[n] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):  # asked for an audit
+            by_student = answers[n]
+            if sure[n] and isinstance(by_teacher, Failure):
+                self._count(student=1, audits_failed=1)
+                continue
+            answers[n] = by_teacher
+            self._count(teacher=1)
+            if sure[n] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):
                 self._count(audited=1, agreed=agree(by_student, by_teacher, scale))
-        self._count(questions=len(answers), teacher=len(asked), student=len(answers) - len(asked))
         return answers
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the teacher's texts."""
         self._count(questions=len(questions), teacher=len(questions))
         with self:
-            return self.teacher.write(questions, max_tokens) if questions else []
+            return heard(len(questions), lambda: self.teacher.write(questions, max_tokens))
 
     def _count(self, **counts: int) -> None:
         self._counted = self._counted.plus(Usage(**counts))

@@ -5,11 +5,11 @@ judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))        # 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating, heard
 from spanreward.rewards.judges.usage import Usage
 
 
@@ -39,13 +39,13 @@ class JuryJudge(OuterJudge):
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
         self._questions += len(questions)
         with self:
-            asked = [judge.rate(questions, scale) for judge in self.judges]
+            asked = [heard(len(questions), partial(judge.rate, questions, scale)) for judge in self.judges]
         return [pooled(answers) for answers in zip(*asked, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self._questions += len(questions)
         with self:
-            return self.judge.write(questions, max_tokens)
+            return heard(len(questions), lambda: self.judge.write(questions, max_tokens))
 
 
 def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:

@@ -18,6 +18,7 @@ from trl.experimental.async_grpo.async_rollout_worker import AsyncRolloutWorker,
 from trl.experimental.async_grpo.packing import TreeRow
 
 from spanreward.rewards import MatchJudge, PoshReward
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo.by_group import group_advantages
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.paths import ROOT
@@ -59,6 +60,12 @@ def test_without_spans_all_tokens_have_the_scalar() -> None:
         [1.5] * len(ids[0]),
         [],
     ]
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_group_without_tokens_has_no_advantages(count: int) -> None:
+    nothing = [Verdict(0.0)] * count, [""] * count, [[]] * count, [True] * count
+    assert group_advantages(*nothing, tokenizer().backend_tokenizer, [0.0] * count, 0.5) == [[]] * count
 
 
 def script() -> Any:

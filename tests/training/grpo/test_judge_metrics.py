@@ -56,6 +56,8 @@ def test_a_cascade_has_two_more() -> None:
     _, metrics = gather_step([False], [False], usage, "cpu")
     assert metrics.keys() == {f"judge/{key}" for key in (*KEYS, "teacher_share", "audit_agreement")}
     assert (metrics["judge/teacher_share"], metrics["judge/audit_agreement"]) == (0.25, 0.75)
+    usage = Usage(student=6, teacher=2, audits_failed=3)
+    assert gather_step([False], [False], usage, "cpu")[1]["judge/audits_failed"] == 3
     unaudited = gather_step([False], [False], Usage(student=3), "cpu")[1]
     assert unaudited["judge/teacher_share"] == 0
     assert "judge/audit_agreement" not in unaudited

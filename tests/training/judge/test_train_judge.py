@@ -14,7 +14,7 @@ from spanreward.training.judge.data import JudgeRecipe, examples_of, load_judge_
 from spanreward.training.recipe_file import RecipeError
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
-from tests.support.tiny_encoder import saved
+from tests.support.tiny_encoder import save_family, saved
 
 THINGS, COLOURS = ("cat", "dog", "horse", "bird", "sheep", "cow"), ("red", "blue", "green", "black")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -68,6 +68,17 @@ def test_the_folder_is_a_judge(trained: dict[str, Any], toy: Path) -> None:
     assert "{" not in card
     numbers = json.loads((toy / "numbers.json").read_text())
     assert numbers == trained
+
+
+@pytest.mark.parametrize("family", ["roberta", "modernbert", "deberta-v2", "llama"])
+def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family: str) -> None:
+    save_family(tmp_path / "base", family, VOCABULARY)
+    few = ["steps=4", "check_every=2", "examples=40"]
+    done = spanreward("judge", "train", toy / "recipe.yaml", f"base={tmp_path}/base", f"output={tmp_path}/judge", *few)
+    assert done.code == 0, done.err
+    with EncoderJudge(str(tmp_path / "judge")) as judge:
+        (read,) = judge.read([("a cat on grass .", "the cat stands near a street . " * 30)])
+    assert len(read) == 5
 
 
 def test_the_last_layer_is_calibrated(trained: dict[str, Any], toy: Path) -> None:

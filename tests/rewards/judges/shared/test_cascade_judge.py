@@ -56,6 +56,11 @@ class Told(Judge):
         self.events.append("sleep")
 
 
+FAILED = Failure(Status.ERROR, "RuntimeError: gone")
+NO_RATING = Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
+THINGS = ("circle", "square", "star", "cat", "dog", "bird", "horse", "boat")
+
+
 def sure_of(entry: int, probability: float = 0.95) -> Rating:
     rest = (1 - probability) / 4
     return Rating({one: probability if one == str(entry) else rest for one in RATING_SCALE})
@@ -103,11 +108,52 @@ def test_the_teacher_gets_what_the_student_is_not_sure_of_refuses_or_fails() -> 
     assert used.prompt_tokens == 90  # of both
 
 
-def test_a_failed_teacher_is_a_failure_and_no_audit() -> None:
-    late = Failure(Status.TIMEOUT, "too late")
-    judge = pair(teacher=lambda prompt: late, audit=1)
-    assert judge.rate(asked("a", "b")) == [late, late]
-    assert (judge.usage.audited, judge.usage.agreed, judge.usage.teacher) == (0, 0, 2)
+def gone(*_: Any) -> Any:
+    raise RuntimeError("gone")
+
+
+LATE = Failure(Status.TIMEOUT, "too late")
+
+
+@pytest.mark.parametrize(
+    ("teacher", "failure"), [(lambda _: LATE, LATE), (gone, FAILED), (lambda _: Rating({}), NO_RATING)]
+)
+def test_where_an_audit_fails_the_rating_that_was_sure_stays(teacher: Any, failure: Failure) -> None:
+    answers = {"sure": sure_of(5), "too": sure_of(2), "not": sure_of(5, 0.5)}
+    judge = pair(answers.__getitem__, teacher, audit=1)
+    assert judge.rate(asked(*answers)) == [sure_of(5), sure_of(2), failure]
+    used = judge.usage
+    assert (used.questions, used.student, used.teacher) == (3, 2, 1)
+    assert (used.audited, used.agreed, used.audits_failed) == (0, 0, 2)
+
+
+@pytest.mark.parametrize("student", [gone, lambda _: FAILED, lambda _: Rating({})])
+def test_a_student_that_raises_is_one_that_fails(student: Any) -> None:
+    judge = pair(student, audit=0)
+    assert judge.rate(asked("a", "b")) == [sure_of(1)] * 2
+    assert (judge.usage.student, judge.usage.teacher, judge.usage.audits_failed) == (0, 2, 0)
+
+
+def test_a_student_with_too_few_answers_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = pair(audit=0)
+    monkeypatch.setattr(judge.student, "rate", lambda questions, scale: [sure_of(5)])
+    assert judge.rate(asked("a", "b")) == [sure_of(1)] * 2
+
+
+def test_a_teacher_that_raises_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = pair()
+    monkeypatch.setattr(judge.teacher, "write", gone)
+    assert judge.write(asked("a", "b"), 3) == [FAILED] * 2
+
+
+def test_with_a_dead_teacher_the_students_rewards_are_left() -> None:
+    """At the default share of audits; texts of some length all have an audit somewhere."""
+    text = " ".join(f"A {colour} {thing} is by a tree." for colour in ("red", "blue") for thing in THINGS)
+    samples = [Sample("", f"{text} The {thing} sleeps.", references=(text,)) for thing in THINGS]
+    judge = CascadeJudge(MatchJudge(), Told("teacher", gone), sure=0.5)
+    verdicts = PoshReward(judge).judge_samples(samples)
+    assert verdicts == PoshReward(MatchJudge()).judge_samples(samples)
+    assert judge.usage.audits_failed > 0
 
 
 def test_nothing_asked_is_nothing_answered() -> None:
@@ -184,10 +230,10 @@ def test_both_sleep_after_an_error_and_both_close_though_one_cannot(monkeypatch:
     def broken(*_: Any) -> Any:
         raise RuntimeError("gone")
 
-    judge = pair(teacher=broken, audit=1)
+    judge = pair()
     with pytest.raises(RuntimeError, match="gone"), judge:
-        judge.rate(asked("a"))
-    assert judge.student.events == judge.teacher.events == ["wake", "wake", "sleep", "sleep"]
+        broken()
+    assert judge.student.events == judge.teacher.events == ["wake", "sleep"]
     monkeypatch.setattr(judge.teacher, "close", broken)
     with pytest.raises(RuntimeError, match="gone"):
         judge.close()

@@ -50,6 +50,19 @@ def test_a_failure_of_one_is_the_jurys_and_of_no_other_question() -> None:
     assert [first, third] == [pooled([hashed_rating(prompt)] * 2) for prompt in ("a", "c")]
 
 
+class Gone(FakeJudge):
+    def rate(self, *_: object) -> list[Rating | Failure]:
+        raise RuntimeError("gone")
+
+    write = rate  # type: ignore[assignment]
+
+
+def test_a_member_that_raises_is_one_that_fails() -> None:
+    gone = Failure(Status.ERROR, "RuntimeError: gone")
+    assert JuryJudge(FakeJudge(), Gone()).rate(asked("a", "b")) == [gone, gone]
+    assert JuryJudge(Gone(), FakeJudge()).write(asked("a"), 3) == [gone]
+
+
 def test_posh_with_a_jury_of_equal_judges_is_posh_with_one() -> None:
     samples = [Sample("", "A red dog and a cat.", references=("A red dog sleeps.", "A brown dog."))]
     (alone,) = PoshReward(MatchJudge()).assess(samples)
