@@ -22,7 +22,7 @@ from PIL import Image
 from transformers import PrinterCallback
 from trl import GRPOTrainer
 
-from experiments.field import FOLDER
+from experiments.field.texts import FOLDER
 from experiments.scenes.parts import TINY
 from spanreward import LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.training.grpo.preflight import check_rows

@@ -32,7 +32,7 @@ def scored(steps: list[list[dict[str, Any]]]) -> str:
         for step in steps:
             rows.write_text("".join(json.dumps(row) + "\n" for row in step))
             metric = "lave" if "answers" in step[0] else "posh"
-            words = ["score", metric, "--judge", "match", "--input", rows, "--output", output]
+            words = ["score", metric, "--judge", "match", "--input", str(rows), "--output", str(output)]
             command = [sys.executable, "-m", "spanreward", *words, *(["rationale=false"] if metric == "lave" else [])]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -64,7 +64,8 @@ def test_without_spans_all_tokens_have_the_scalar() -> None:
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_group_without_tokens_has_no_advantages(count: int) -> None:
-    nothing = [Verdict(0.0)] * count, [""] * count, [[]] * count, [True] * count
+    ids: list[list[int]] = [[] for _ in range(count)]
+    nothing = [Verdict(0.0)] * count, [""] * count, ids, [True] * count
     assert group_advantages(*nothing, tokenizer().backend_tokenizer, [0.0] * count, 0.5) == [[]] * count
 
 

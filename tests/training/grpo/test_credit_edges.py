@@ -128,8 +128,8 @@ def test_special_tokens_in_a_span_get_nothing(
     trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, red, star, dot, end = ids_of(trainers[1], RED)
-    image, user = 2, 3
-    ids = [[a, image, red, user, star, dot, end], *[ids_of(trainers[1], PLAIN)] * 3] * 2
+    user = 3
+    ids = [[a, user, red, user, star, dot, end], *[ids_of(trainers[1], PLAIN)] * 3] * 2
     spans = (Span(0, 5, 0.0, -0.4, "attribute", "", 0), Span(6, 11, 1.0, 0.3, "entity", "", 1))
     rows = credit_of(trainers[1], dataset, monkeypatch, ids, {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)})
     assert set(reached(rows[0])) <= {"A", " red", " star", "."}
