@@ -72,9 +72,10 @@ class Pulse(TrainerCallback):
         self._gradients = (int(torch.stack(norms).count_nonzero()), len(trained)) if norms else (0, 0)
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        after = sample_of(self.trainer.model.parameters())
-        moved = sum(int((now != then).sum()) for now, then in zip(after, self._before, strict=True))
-        counts = torch.tensor([moved, sum(map(len, after)), *self._gradients], device=args.device)
+        both = zip(sample_of(self.trainer.model.parameters()), self._before, strict=True)
+        pairs = [(now, then) for now, then in both if len(now) == len(then)]  # ZeRO-3 gathers some and empties others
+        moved, looked_at = sum(int((now != then).sum()) for now, then in pairs), sum(len(now) for now, _ in pairs)
+        counts = torch.tensor([moved, looked_at, *self._gradients], device=args.device)
         moved, looked_at, with_gradient, trained = self._over_ranks(counts)
         batch = self.batch
         shares = {"rows": (batch.rows, batch.completions), "tokens": (batch.tokens, batch.sampled)}
@@ -126,8 +127,10 @@ class Pulse(TrainerCallback):
 
 
 def sample_of(parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
-    """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors of this rank."""
-    trained = [flat for one in parameters if one.requires_grad and (flat := local(one.detach()).reshape(-1)).numel()]
+    """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors, as far as this rank has
+    them.
+    """
+    trained = [local(one.detach()).reshape(-1) for one in parameters if one.requires_grad]
     chosen = trained[:: max(1, len(trained) // TENSORS)][:TENSORS]
     return [flat[:: max(1, flat.numel() // EACH)][:EACH].clone() for flat in chosen]
 
