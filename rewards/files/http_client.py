@@ -71,7 +71,8 @@ class Server:
     @property
     def here(self) -> bool:
         """Whether the host is this machine."""
-        return self.host in ("localhost", "0.0.0.0", "::", "::1") or LOOPBACK.fullmatch(self.host) is not None
+        host = self.host.removesuffix(".")  # the root of the names
+        return host in ("localhost", "0.0.0.0", "::", "::1") or LOOPBACK.fullmatch(host) is not None
 
     def client(self, timeout: httpx.Timeout, connections: int = 1) -> httpx.AsyncClient:
         """A client for so many connections, which open when they are needed."""

@@ -316,7 +316,7 @@ def test_a_server_without_a_list_under_any_path_starts_where_rating_works(root: 
     server.stop()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost", "LOCALHOST"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost", "LOCALHOST", "localhost."])
 def test_no_loopback_goes_through_a_proxy(server: Server, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     proxy = Server()
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
