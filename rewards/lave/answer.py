@@ -22,7 +22,7 @@ NESTED = 6  # marks around an answer, one inside the other
 LISTED = 3  # words; fewer behind a sentence are an item of a list
 _REASONING = re.compile(
     r"<(think|thinking|thought|reasoning|analysis)>.*?(?:</\1>|\Z)|\u25c1think\u25b7.*?(?:\u25c1/think\u25b7|\Z)"
-    r"|\A(?:(?!<think).)*</think(?:ing)?>|<!--.*?(?:-->|\Z)",  # a chat template may have written <think>
+    r"|\A(?:(?!<think).)*</think(?:ing)?>|<!--.*?(?:-->|\Z)|~~(?=\S).*?~~",  # a chat template may have written <think>
     re.IGNORECASE | re.DOTALL,
 )
 _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")

@@ -35,6 +35,7 @@ from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length
+from spanreward.rewards.text.written import read_text
 
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
@@ -159,7 +160,7 @@ class LaveReward(Reward):
         else:
             start, end = find_answer(said, given)
             read = min(end, start + JUDGED_CHARACTERS)
-        candidate = said[start:read]
+        candidate = said[start:read] if self.mode == "published" else read_text(said[start:read]).plain
         shown = quote(candidate)
         if shown == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
