@@ -207,11 +207,12 @@ def test_a_full_disk_does_not_end_the_training(
     assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000003.html"]
 
 
-def test_a_verdict_that_cannot_be_drawn_does_not_end_the_training(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_a_page_that_cannot_be_drawn_does_not_end_the_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))
-    recorder = Recorder(Scored(lambda sample: outside))
+    recorder = Recorder(Scored(lambda sample: 0.5))
+    outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))  # which Reward.judge_samples refuses
+    monkeypatch.setattr(recorder.reward, "judge_samples", lambda samples: [outside] * len(samples))
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         callback_at(1, SpanTableCallback([recorder], every=1), recorder, tmp_path)
     (record,) = caplog.records

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from transformers import AutoTokenizer, BertForTokenClassification
 
 from spanreward.rewards.base.verdict import Sample, Status
@@ -80,6 +80,7 @@ def test_windows_cover_and_fit(folder: str) -> None:
     assert set(read) == {(at, at + 3) for at in range(0, 400, 4)}
 
 
+@settings(deadline=None)  # a busy machine
 @given(st.integers(0, 400), st.integers(0, 400), st.sampled_from([64, 256, 512]))
 def test_windows_of_any_two_lengths(folder: str, text: int, target: int, longest: int) -> None:
     found = windows(AutoTokenizer.from_pretrained(folder), "cat " * text, "dog " * target, longest)
