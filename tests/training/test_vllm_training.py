@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,16 @@ def check_judged(steps: list[dict[str, Any]]) -> None:
 
 
 def left_of(mark: str) -> list[str]:
-    """The processes of a run that are still there, this one aside."""
+    """The processes of a run that are still there some seconds after its end, this one aside: Python's own trackers of
+    shared memory end a moment after the processes that they serve.
+    """
+    end = time.monotonic() + 10
+    while (left := still_there(mark)) and time.monotonic() < end:
+        time.sleep(0.5)
+    return left
+
+
+def still_there(mark: str) -> list[str]:
     left = []
     for process in psutil.process_iter():
         try:
