@@ -38,6 +38,8 @@ def take_out(
     """
     rows = []
     for row, of_row in enumerate(ids):
+        if tokens.isdisjoint(of_row):
+            continue
         sampled = masks[row] if masks else [1] * len(of_row)
         clean = [pad if token in tokens and own else token for token, own in zip(of_row, sampled, strict=True)]
         if clean != of_row:

@@ -68,14 +68,16 @@ class Pulse(TrainerCallback):
 
     def on_pre_optimizer_step(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         trained = [parameter for parameter in self.trainer.model.parameters() if parameter.requires_grad]
-        norms = [local(parameter.grad).float().norm() for parameter in trained if parameter.grad is not None]
+        gradients = [local(parameter.grad) for parameter in trained if parameter.grad is not None]
+        norms = [gradient.float().norm().to(args.device) for gradient in gradients]
         self._gradients = (int(torch.stack(norms).count_nonzero()), len(trained)) if norms else (0, 0)
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         both = zip(sample_of(self.trainer.model.parameters()), self._before, strict=True)
         pairs = [(now, then) for now, then in both if len(now) == len(then)]  # ZeRO-3 gathers some and empties others
-        moved, looked_at = sum(int((now != then).sum()) for now, then in pairs), sum(len(now) for now, _ in pairs)
-        counts = torch.tensor([moved, looked_at, *self._gradients], device=args.device)
+        counts = torch.tensor([0, sum(len(now) for now, _ in pairs), *self._gradients], device=args.device)
+        for now, then in pairs:  # without waiting for the device at each of them
+            counts[0] += (now != then).sum().to(args.device)
         moved, looked_at, with_gradient, trained = self._over_ranks(counts)
         batch = self.batch
         shares = {"rows": (batch.rows, batch.completions), "tokens": (batch.tokens, batch.sampled)}
