@@ -16,6 +16,7 @@ from datasets import Dataset, IterableDataset
 from transformers import PreTrainedTokenizerBase, ProcessorMixin
 
 from spanreward.rewards.base.checks import check_known
+from spanreward.rewards.base.values import message_text
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo.config import SpanGRPOConfig
@@ -182,9 +183,7 @@ def fault_of(prompt: Any, placeholder: str | None) -> str:
             "prompt with the user's turn, and put the beginning of the answer into it."
         )
     else:
-        contents = [message.get("content") for message in prompt]
-        blocks = [block.get("text") for content in contents if isinstance(content, list) for block in content]
-        texts = [text for text in (*contents, *blocks) if isinstance(text, str)]
+        texts = [message_text(message) or "" for message in prompt]
     if placeholder and any(placeholder in text for text in texts):
         return (
             f"the prompt holds {placeholder!r}, which the processor writes itself for each picture of the row, and so "
