@@ -101,7 +101,7 @@ def shown_picture(image: Image.Image) -> Image.Image:
 
 def _rgb(image: Image.Image) -> Image.Image:
     """Returns the image in mode RGB. Whole numbers of 16 bits keep their upper 8 bits."""
-    if image.mode == "F" or image.mode.startswith("I"):  # I;16 and the like, all of which PIL would clip at 255
+    if image.mode == "F" or image.mode.startswith("I"):  # I;16 and the like: PIL would clip them at 255
         return Image.fromarray(eight_bits(np.asarray(image if image.mode == "F" else image.convert("I")))).convert(
             "RGB"
         )

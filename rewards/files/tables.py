@@ -122,7 +122,7 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
     entries = _entries(content)
     if entries is not None:
         return ((number, where, _object(row, where)) for number, where, row in _numbered("entry", entries))
-    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))  # over lines, some of which may be objects
+    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))  # over lines, and some may be objects
     if not printed and any(isinstance(row, dict) for _, _, row in lines):
         return iter(lines)
     raise ValueError(

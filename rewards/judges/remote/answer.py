@@ -31,7 +31,7 @@ PASSES = re.compile(
     r"(?i)busy|overload|capacity|unavailable|rate.?limit|too.many|timed?.?out|again (?:later|in)|loading"
     r"|resource.?exhausted|(?P<fault>internal|server.?error)"
 )
-READ = 2000  # characters of a refusal, of which fewer are shown
+READ = 2000  # characters of a refusal; fewer are shown
 INNER = ("error", "errors", "detail", "details", "message", "metadata", "raw", "choices", "base_resp")
 WORDS = ("msg", "message", "detail", "error", "errorMessage", "error_description", "title", "raw", "status_msg")
 CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
