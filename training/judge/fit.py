@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import (
+    AutoConfig,
     AutoModelForTokenClassification,
     DataCollatorForTokenClassification,
     EarlyStoppingCallback,
@@ -44,9 +45,7 @@ RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9  # the highest rate of a model w
 
 
 def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> JudgeRecipe:
-    """Returns the recipe with what it leaves open, by the model's size. Raises RecipeError for too many layers."""
-    if (recipe.frozen_layers or 0) > layers:
-        raise RecipeError(f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {layers} layers.")
+    """Returns the recipe with what it leaves open, by the model's size."""
     third = (weights >= LARGE and not gpu) * (layers // 3)
     update = {
         "frozen_layers": third if recipe.frozen_layers is None else recipe.frozen_layers,
@@ -63,12 +62,13 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     output, checkpoint = Path(recipe.output), checkpoint_to_resume(recipe, processes=1) if resume else None
     if not resume:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
+    base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
+    tokenizer, count = padding_tokenizer(base), AutoConfig.from_pretrained(base).num_hidden_layers
+    if (recipe.frozen_layers or 0) > count:  # before the long work
+        raise RecipeError(f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} layers.")
     set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
-    base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
-    tokenizer = padding_tokenizer(base)
     model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2, dtype=torch.float32)
-    count = model.config.num_hidden_layers
     lists = (part for part in model.modules() if isinstance(part, torch.nn.ModuleList) and len(part) == count)
     settings = settled(recipe, model.num_parameters(), count, torch.cuda.is_available())
     for part in (model.get_input_embeddings(), *next(lists, [])[: settings.frozen_layers]):

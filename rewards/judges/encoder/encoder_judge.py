@@ -12,7 +12,6 @@ the probability of the scale's last entry, and the rest is that of the first.
 A pair that fits into the encoder is one window. Else the text, the target or both are cut into parts of one length,
 such that the encoder reads the fewest tokens. Neighbours overlap by about a sentence. A token's probability is its mean
 over the windows of one piece of the target, and the highest over the pieces, as one piece is enough to support it.
-
 A decoder reads a token with what comes before it only. So it reads the text twice (Springer et al. 2024, arXiv
 2402.15449), where that fits into one window, and the second time counts: "a dog" is wrong in "a dog is gone".
 """
@@ -228,23 +227,22 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
     All are numbers of tokens. A window holds one part of each, at most `token_budget` together. Neighbouring parts
     share `overlap` tokens. Of equals the one with the longest part of the target is taken.
     """
+
+    def long(tokens: int, parts: int) -> int:
+        return math.ceil((tokens + (parts - 1) * overlap) / parts)
+
     fewest, best = math.inf, (0, 0)
     for target_parts in range(1, math.ceil(target / overlap) + 2):
-        target_length = _part_length(target, target_parts, overlap)
+        target_length = long(target, target_parts)
         left = token_budget - target_length
         if left < min(text, 2 * overlap):
             continue
         text_parts = 1 if text <= left else math.ceil((text - overlap) / (left - overlap))
-        text_length = _part_length(text, text_parts, overlap)
+        text_length = long(text, text_parts)
         tokens = target_parts * text_parts * (text_length + target_length)
         if tokens < fewest:
             fewest, best = tokens, (text_length, target_length)
     return best
-
-
-def _part_length(tokens: int, parts: int, overlap: int) -> int:
-    """Returns how long each of so many overlapping parts is."""
-    return math.ceil((tokens + (parts - 1) * overlap) / parts)
 
 
 def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:

@@ -11,7 +11,7 @@ def test_a_word_is_as_suspect_as_its_worst_span() -> None:
         return Span(start, end, score=score, credit=credit, kind="entity", note="", component=start)
 
     spans = (span(2, 9, 0.75), span(2, 5, 0.25), span(13, 18, 0.0, credit=0.0))
-    found = words_of("A red cat on Grass", Verdict(0.5, {}, spans, (), Status.OK), ((2, 5),))
+    found = words_of("A red cat on Grass", Verdict(0.5, Status.OK, {}, spans), ((2, 5),))
     assert [(word.start, word.suspicion, word.wrong) for word in found] == [
         (2, 0.75, True),
         (6, 0.25, False),

@@ -66,7 +66,7 @@ def test_articles_are_set_right() -> None:
 def test_the_grammar_names_the_thing_in_every_sentence() -> None:
     things = (("owl", False), ("cats", True))
     made = {unclaimed(noun, many, ["red"], Random(seed)) for seed in range(2000) for noun, many in things}
-    assert len(made) > 1000
+    assert len(made) > 500
     for sentence, denied in made:
         assert any(noun in sentence.lower() for noun, _ in things)
         assert sentence[0].isupper()
