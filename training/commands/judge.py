@@ -30,8 +30,7 @@ TRAIN = """\
     spanreward judge train RECIPE seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
     spanreward judge train RECIPE --resume                     # after an interruption, with the same recipe
 
-`encoder:FOLDER` reads the output folder, which README.md, the model card, describes. The training runs on one GPU or on
-the CPU. Nothing is downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
+`encoder:FOLDER` reads the output folder. Nothing is downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
 LABELS = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
