@@ -200,8 +200,10 @@ def environment(policy: str, folder: Path) -> str:
     call = 'Let me see.\n<tool_call>\n{"name": "look", "arguments": {"where": "left"}}\n</tool_call>'
     answers, asked = TEXTS[1:5], "Let me see."
 
-    def speak(trainer: Any, prompts: list[list[int]], *_: Any, **__: Any) -> tuple[list[list[int]], None]:
-        said = [answers[row % 4] if asked in tokenizer.decode(ids) else call for row, ids in enumerate(prompts)]
+    def speak(
+        self: Any, prompt_ids: list[list[int]], images: Any, multimodal_fields: Any, *_: Any
+    ) -> tuple[list[list[int]], None]:
+        said = [answers[row % 4] if asked in tokenizer.decode(ids) else call for row, ids in enumerate(prompt_ids)]
         return [tokenizer(text + "<|im_end|>")["input_ids"] for text in said], None
 
     args = SpanGRPOConfig(
@@ -219,7 +221,7 @@ def environment(policy: str, folder: Path) -> str:
     tools = sum(phrase in Pond().look("left") for phrase in phrases)
     calls, unaligned = log["tools/call_frequency"], log["spans/unaligned_fraction"]
     return (
-        f"{said}, {calls:g} calls a row, {unaligned:g} unaligned; of {len(phrases)} spans {tools} on the tool's words"
+        f"{said}, {calls:g} calls a row, {unaligned:g} unaligned; {tools} of {len(phrases)} spans on the tool's words"
     )
 
 
