@@ -201,7 +201,7 @@ def environment(policy: str, folder: Path) -> str:
     answers, asked = TEXTS[1:5], "Let me see."
 
     def speak(
-        self: Any, prompt_ids: list[list[int]], images: Any, multimodal_fields: Any, *_: Any
+        self: Any, prompt_ids: list[list[int]], images: Any, multimodal_fields: Any, *_: Any, **__: Any
     ) -> tuple[list[list[int]], None]:
         said = [answers[row % 4] if asked in tokenizer.decode(ids) else call for row, ids in enumerate(prompt_ids)]
         return [tokenizer(text + "<|im_end|>")["input_ids"] for text in said], None
