@@ -44,15 +44,12 @@ LONGEST = 512  # tokens of a window in training: a description of 200 words, and
 RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9  # the highest rate of a model with SMALL weights; beyond it falls
 
 
-def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> JudgeRecipe:
-    """Returns the recipe with what it leaves open, by the model's size."""
+def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
+    """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the model's size."""
     third = (weights >= LARGE and not gpu) * (layers // 3)
-    update = {
-        "frozen_layers": third if recipe.frozen_layers is None else recipe.frozen_layers,
-        "batch": recipe.batch or (16 if weights < HUGE else 8),
-        "learning_rate": recipe.learning_rate or RATE * min(1, SMALL / weights) ** 0.5,
-    }
-    return recipe.model_copy(update=update)
+    frozen = third if recipe.frozen_layers is None else recipe.frozen_layers
+    batch = recipe.batch or (16 if weights < HUGE else 8)
+    return frozen, batch, recipe.learning_rate or RATE * min(1, SMALL / weights) ** 0.5
 
 
 def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
@@ -70,8 +67,8 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     *sides, pictures = examples_of(recipe)
     model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2, dtype=torch.float32)
     lists = (part for part in model.modules() if isinstance(part, torch.nn.ModuleList) and len(part) == count)
-    settings = settled(recipe, model.num_parameters(), count, torch.cuda.is_available())
-    for part in (model.get_input_embeddings(), *next(lists, [])[: settings.frozen_layers]):
+    frozen, batch, rate = settled(recipe, model.num_parameters(), count, torch.cuda.is_available())
+    for part in (model.get_input_embeddings(), *next(lists, [])[:frozen]):
         part.requires_grad_(False)  # words that were not seen in training keep their meaning
     limits = min(LONGEST, tokenizer.model_max_length, readable(model)), is_decoder(model)
     train, held_out = ([row for example in side for row in encoded(tokenizer, example, *limits)] for side in sides)
@@ -81,9 +78,9 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
             output_dir=str(output),
             seed=recipe.seed,
             max_steps=recipe.steps,
-            per_device_train_batch_size=settings.batch,
-            per_device_eval_batch_size=2 * settings.batch,
-            learning_rate=settings.learning_rate,
+            per_device_train_batch_size=batch,
+            per_device_eval_batch_size=2 * batch,
+            learning_rate=rate,
             warmup_steps=recipe.steps // 20,
             train_sampling_strategy="group_by_length",
             **{f"{what}_strategy": "steps" for what in ("eval", "save")},  # type: ignore[arg-type]
@@ -116,7 +113,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         "train": len(sides[0]),
         "aside": len(sides[1]),
         "pictures": pictures,
-        "recipe": settings.model_dump(),
+        "recipe": {**recipe.model_dump(), "frozen_layers": frozen, "batch": batch, "learning_rate": rate},
     }
     tokenizer.model_max_length = readable(model)
     for part in (model, tokenizer):

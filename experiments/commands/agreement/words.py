@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="rows with completion, reference and mistakes")
     parser.add_argument("--judge", default="match", help="who answers PoSh's questions (default match)")
     parser.add_argument("--unseen", type=Path, metavar="FOLDER", help="only pictures that this encoder did not read")
-    parser.add_argument("--limit", type=int, metavar="N", help="the first N of these (default all)")
+    parser.add_argument("--limit", type=int, metavar="N", help="N of these, evenly spread (default all)")
     parser.add_argument("--joined", action="store_true", help="read a text's references as one")
     add_metric_options(parser)
 
@@ -31,7 +31,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.data.marks import read_marked
 
     marked = read_marked(arguments.rows)
-    marked = (unseen_of(marked, arguments.unseen) if arguments.unseen else marked)[: arguments.limit]
+    marked = unseen_of(marked, arguments.unseen) if arguments.unseen else marked
+    if arguments.limit:
+        marked = marked[:: max(1, len(marked) // arguments.limit)][: arguments.limit]
     with open_metric("posh", arguments) as (reward, _):
         found = measure_words(suspected_words(Joined(reward) if arguments.joined else reward, marked))
     table = Table("texts", "words", "wrong", "AUROC", "95 %", "best F1", title=f"{arguments.rows}, {arguments.judge}")

@@ -96,8 +96,7 @@ def test_what_the_recipe_leaves_open_goes_by_the_models_size(
     given: dict[str, Any], weights: float, gpu: bool, layers: int, batch: int, rate: float
 ) -> None:
     found = fit.settled(JudgeRecipe(output="x", **given), weights, 30, gpu)
-    assert (found.frozen_layers, found.batch) == (layers, batch)
-    assert found.learning_rate == pytest.approx(rate, rel=0.02)
+    assert found == (layers, batch, pytest.approx(rate, rel=0.02))
 
 
 def test_frozen_layers_keep_their_weights(toy: Path, tmp_path: Path) -> None:
