@@ -4,9 +4,10 @@
     found = measure_words(suspected_words(reward, marked))
     found["auroc"], found["low"], found["high"], found["f1"]
 
-A word's suspicion is 1 less the lowest score of the spans with credit that touch it, and 0 without one. Only content
-words count. `f1` is that of the best threshold, which is seen on the set itself: it compares judges, and promises
-nothing. Intervals are 95 % bootstraps over texts.
+A word's suspicion is 1 less the lowest score of the spans with credit that touch it, and 0 without one: what PoSh asks
+nothing about is not suspect. Or it is the encoder's own, 1 less its lowest probability of the word's tokens. Only
+content words count. `f1` is that of the best threshold, which is seen on the set itself: it compares judges, and
+promises nothing. Intervals are 95 % bootstraps over texts.
 """
 
 import json
@@ -21,6 +22,7 @@ from experiments.agreement.captions import Joined, judge, overlaps
 from experiments.agreement.measures import auroc
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
+from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.bag_of_words import STOP_WORDS, WORD
 from spanreward.training.data.marks import CharacterSpans
@@ -28,6 +30,7 @@ from spanreward.training.judge.data import picture_of
 from spanreward.training.judge.fit import SETTINGS
 
 Marked = tuple[Sample, CharacterSpans]
+Scores = Sequence[tuple[tuple[int, int], float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,27 @@ def suspected_words(reward: Reward | Joined, marked: Sequence[Marked]) -> list[l
     ]
 
 
+def read_words(encoder: EncoderJudge, marked: Sequence[Marked]) -> list[list[SuspectedWord]]:
+    """Returns the content words of each text as the encoder reads it beside its joined references."""
+    with encoder:
+        read = encoder.read([(sample.completion, " ".join(sample.references)) for sample, _ in marked])
+    return [
+        scored_words(sample.completion, list(tokens.items()), wrong)
+        for (sample, wrong), tokens in zip(marked, read, strict=True)
+    ]
+
+
 def words_of(text: str, verdict: Verdict, wrong: CharacterSpans) -> list[SuspectedWord]:
+    return scored_words(text, [((s.start, s.end), s.score) for s in verdict.spans if s.credit], wrong)
+
+
+def scored_words(text: str, scores: Scores, wrong: CharacterSpans) -> list[SuspectedWord]:
+    """scores: how right characters [start, end) of the text are, in [0, 1]."""
     found = []
     for word in WORD.finditer(text.lower()):
         if word.group() not in STOP_WORDS:
-            scores = [s.score for s in verdict.spans if s.credit and overlaps(word.span(), [(s.start, s.end)])]
-            suspicion = 1 - min(scores, default=1.0)
+            touching = [score for place, score in scores if overlaps(word.span(), [place])]
+            suspicion = 1 - min(touching, default=1.0)
             found.append(SuspectedWord(*word.span(), suspicion, overlaps(word.span(), wrong)))
     return found
 

@@ -22,20 +22,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unseen", type=Path, metavar="FOLDER", help="only pictures that this encoder did not read")
     parser.add_argument("--limit", type=int, metavar="N", help="N of these, evenly spread (default all)")
     parser.add_argument("--joined", action="store_true", help="read a text's references as one")
+    parser.add_argument("--tokens", action="store_true", help="the encoder's own suspicion, without PoSh")
     add_metric_options(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.captions import Joined
-    from experiments.agreement.word_suspicion import measure_words, suspected_words, unseen_of
+    from experiments.agreement.word_suspicion import measure_words, read_words, suspected_words, unseen_of
+    from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
     from spanreward.training.data.marks import read_marked
 
     marked = read_marked(arguments.rows)
     marked = unseen_of(marked, arguments.unseen) if arguments.unseen else marked
     if arguments.limit:
         marked = marked[:: max(1, len(marked) // arguments.limit)][: arguments.limit]
-    with open_metric("posh", arguments) as (reward, _):
-        found = measure_words(suspected_words(Joined(reward) if arguments.joined else reward, marked))
+    kind, _, model = arguments.judge.partition(":")
+    if arguments.tokens:
+        if kind != "encoder":
+            raise ValueError(f"--tokens reads an encoder: give --judge encoder:FOLDER, got {arguments.judge}.")
+        found = measure_words(read_words(EncoderJudge(model), marked))
+    else:
+        with open_metric("posh", arguments) as (reward, _):
+            found = measure_words(suspected_words(Joined(reward) if arguments.joined else reward, marked))
     table = Table("texts", "words", "wrong", "AUROC", "95 %", "best F1", title=f"{arguments.rows}, {arguments.judge}")
     counts = [str(found[name]) for name in ("texts", "words", "wrong")]
     area = (number(found["auroc"], 3), interval(found["low"], found["high"], 3))
