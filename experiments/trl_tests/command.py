@@ -70,7 +70,7 @@ def prepare(folder: Path, file: Path) -> None:
 
 
 def run(folder: Path, side: str, words: list[str]) -> Side:
-    """Runs the tests with this side's trainer. words: further ones for pytest."""
+    """Runs the tests with this side's trainer. words: further ones for pytest. Raises SystemExit where none ran."""
     record = folder / f"{side}.json"
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(folder), "-p"]
     command += ["no:cacheprovider", "-p", "experiments.trl_tests.plugin", "--side", side, "--record", str(record)]
@@ -82,9 +82,9 @@ def run(folder: Path, side: str, words: list[str]) -> Side:
         subprocess.run(
             [*command, *words, "tests"], cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT, check=False
         )
-    if not record.is_file():
-        raise SystemExit((folder / f"{side}.txt").read_text()[-4000:])
-    return read_side(record)
+    if not record.is_file() or not (found := read_side(record)).cases:
+        raise SystemExit(f"no case of {side} ran: " + (folder / f"{side}.txt").read_text()[-4000:])
+    return found
 
 
 def differing(theirs: Side, ours: Side) -> Iterator[str]:
@@ -133,11 +133,11 @@ def report(sides: Mapping[str, Side]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="TRL's tests/test_grpo_trainer.py")
-    parser.add_argument(
-        "--steps", type=int, help="end each training after so many steps, where the test sets no number"
-    )
+    parser.add_argument("--steps", type=int, help="end a training after so many steps where the test sets no number")
     parser.add_argument("-k", metavar="EXPRESSION", help="only the cases that pytest's -k chooses")
     arguments = parser.parse_args()
+    if not arguments.file.is_file():
+        parser.error(f"there is no file {arguments.file}: take tests/test_grpo_trainer.py from TRL's repository.")
     with TemporaryDirectory() as name:
         folder = Path(name).resolve()
         prepare(folder, arguments.file)

@@ -44,7 +44,7 @@ class Record:
         @functools.wraps(inner)
         def call(trainer: Any, *arguments: Any, **settings: Any) -> Any:
             case = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
-            if self.steps and trainer.args.max_steps < 0 and not case.endswith(COUNTED):
+            if name == "train" and self.steps and trainer.args.max_steps < 0 and not case.endswith(COUNTED):
                 trainer.args.max_steps = self.steps
             result = inner(trainer, *arguments, **settings)
             left = {"call": name, "weights": digest(trainer.model), "logs": logs(trainer.state.log_history)}
@@ -59,19 +59,17 @@ class Record:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
-            if isinstance(report.longrepr, tuple):
-                reason = report.longrepr[2].removeprefix("Skipped: ")
-            else:
-                reason = report.longreprtext.rstrip().rpartition("\n")[2] and error_of(report.longreprtext)
-            self.cases[report.nodeid] = (report.outcome, reason)
+            left_out = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            self.cases[report.nodeid] = (report.outcome, left_out.removeprefix("Skipped: ") or error_of(report))
 
     def pytest_sessionfinish(self) -> None:
         self.file.write_text(json.dumps({"cases": self.cases, "calls": self.calls}))
 
 
-def error_of(text: str) -> str:
-    """Returns the first line that pytest marks as the error."""
-    return next((line.removeprefix("E").strip() for line in text.splitlines() if line.startswith("E  ")), "")
+def error_of(report: pytest.TestReport) -> str:
+    """Returns the first line that pytest marks as the error, "" where there is none."""
+    lines = report.longreprtext.splitlines()
+    return next((line.removeprefix("E").strip() for line in lines if line.startswith("E  ")), "")
 
 
 def digest(model: torch.nn.Module) -> str:

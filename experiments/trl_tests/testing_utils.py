@@ -4,26 +4,29 @@ It is copied there, and imports nothing of this repository.
 """
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import torch
 
 
 class TrlTestCase:
+    tmp_dir: str
+
     @pytest.fixture(autouse=True)
-    def set_tmp_dir(self, tmp_path):
+    def set_tmp_dir(self, tmp_path: Path) -> None:
         self.tmp_dir = str(tmp_path)
 
 
-def needs(present, what):
+def needs(present: bool, what: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not present, reason=f"needs {what}")
 
 
-def package(name):
+def package(name: str) -> pytest.MarkDecorator:
     return needs(find_spec(name) is not None, name)
 
 
-def is_ampere_or_newer():
+def is_ampere_or_newer() -> bool:
     return torch.cuda.is_available() and torch.cuda.get_device_capability() >= (8, 0)
 
 
@@ -35,4 +38,4 @@ require_response_parsing = needs(True, "nothing: transformers reads tool calls i
 require_torch_accelerator = needs(torch.cuda.is_available(), "a GPU")
 require_vision = package("torchvision")
 require_vllm = package("vllm")
-xfail_data_parallel = needs(True, "nothing")
+xfail_data_parallel = needs(True, "nothing, on one device")
