@@ -194,14 +194,15 @@ class Pond:
 def environment(policy: str, folder: Path) -> str:
     """TRL's own loop around a policy that calls the environment's tool and then answers, with spans on its tokens."""
     POLICIES[policy](folder / "policy")
-    model, tokenizer = load_policy(str(folder / "policy"))
+    model, processor = load_policy(str(folder / "policy"))
+    tokenizer: Any = processor
     tokenizer.chat_template = chat_template_utils.qwen2_5_chat_template
     chat_template_utils.add_response_schema(tokenizer)
     call = 'Let me see.\n<tool_call>\n{"name": "look", "arguments": {"where": "left"}}\n</tool_call>'
     answers, asked = TEXTS[1:5], "Let me see."
 
     def speak(
-        self: Any, prompt_ids: list[list[int]], images: Any, multimodal_fields: Any, *_: Any
+        self: Any, prompt_ids: list[list[int]], images: Any, multimodal_fields: Any, *_: Any, **__: Any
     ) -> tuple[list[list[int]], None]:
         said = [answers[row % 4] if asked in tokenizer.decode(ids) else call for row, ids in enumerate(prompt_ids)]
         return [tokenizer(text + "<|im_end|>")["input_ids"] for text in said], None
