@@ -65,7 +65,7 @@ def gemma4(_: str) -> Made:
         text_config=text, vision_config=vision, audio_config=None, boi_token_id=words.boi_token_id,
         eoi_token_id=words.eoi_token_id, image_token_id=words.image_token_id, boa_token_id=words.boa_token_id,
         eoa_token_index=words.eoa_token_id, audio_token_id=words.audio_token_id,
-        video_token_id=words.convert_tokens_to_ids("<|video|>"),
+        video_token_id=id_of(words, "<|video|>"),
     )  # fmt: skip
     reading = {"patch_size": 8, "pooling_kernel_size": 2, "max_soft_tokens": 70}
     processor = transformers.Gemma4Processor(
@@ -118,7 +118,7 @@ def idefics3(_: str) -> Made:
     )
     config = transformers.Idefics3Config(
         text_config={"model_type": "llama", **SMALL, **ids_of(words)}, vision_config=VISION, scale_factor=2,
-        image_token_id=words.convert_tokens_to_ids("<image>"), pad_token_id=words.pad_token_id,
+        image_token_id=id_of(words, "<image>"), pad_token_id=words.pad_token_id,
     )  # fmt: skip
     edge = {"longest_edge": SIDE}
     reader = transformers.Idefics3ImageProcessor(size=edge, max_image_size=edge, do_image_splitting=False)
@@ -129,8 +129,8 @@ def qwen_vl(kind: str) -> Made:
     new, family = "3_5" in kind, kind.partition("For")[0]
     chat = {"Qwen3_5": "qwen3_5_nothink", "Qwen3_5Moe": "qwen3_6"}.get(family, "qwen2_5_vl")
     words = qwen(chat, 248_044 if new else 151_643)
-    text = {**SMALL, "rope_parameters": ROPE, **ids_of(words)}
-    vision = {**QWEN_VISION, "patch_size": PATCH, "out_hidden_size": WIDTH}
+    text: dict[str, Any] = {**SMALL, "rope_parameters": ROPE, **ids_of(words)}
+    vision: dict[str, Any] = {**QWEN_VISION, "patch_size": PATCH, "out_hidden_size": WIDTH}
     if new:
         text |= {
             "layer_types": ["linear_attention", "full_attention"], "head_dim": 16, "linear_key_head_dim": 4,
@@ -158,9 +158,14 @@ def qwen_vl(kind: str) -> Made:
     return config, whole(reader, words, films, chat_template=words.chat_template)
 
 
+def id_of(words: PreTrainedTokenizerBase, mark: str) -> int:
+    (number,) = words.encode(mark, add_special_tokens=False)
+    return number
+
+
 def marks_of(words: PreTrainedTokenizerBase) -> dict[str, int]:
     names = {"vision_start": "vision_start", "vision_end": "vision_end", "image": "image_pad", "video": "video_pad"}
-    return {f"{name}_token_id": words.convert_tokens_to_ids(f"<|{mark}|>") for name, mark in names.items()}
+    return {f"{name}_token_id": id_of(words, f"<|{mark}|>") for name, mark in names.items()}
 
 
 MODELS = {

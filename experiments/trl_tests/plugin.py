@@ -93,7 +93,7 @@ def choose_the_cpu() -> None:
         args.use_cpu = True
         inner(args)
 
-    TrainingArguments.__post_init__ = chosen
+    TrainingArguments.__post_init__ = chosen  # type: ignore[method-assign]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
