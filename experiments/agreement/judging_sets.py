@@ -151,9 +151,9 @@ def common(line: Line, folder: Path) -> tuple[str, Shown]:
     request = line.get("instruction" if "instruction" in line.row else "query", str)
     context = line.row.get("context")
     named = line.row.get("image_path") or line.row.get("image")
-    paths = [(folder / below / named).resolve() for below in ("", "image")] if isinstance(named, str) else []
-    seen = [path for path in paths if path.is_file() and path.is_relative_to(folder.resolve()) and not context]
-    images = (opened(seen[0]),) if seen else ()
+    bases = [folder.resolve(), (folder / "image").resolve()] if isinstance(named, str) and not context else []
+    paths = [(base / str(named)).resolve() for base in bases if (base / str(named)).resolve().is_relative_to(base)]
+    images = next(((opened(path),) for path in paths if path.is_file()), ())
     return line.name("id"), Shown(request.strip(), images, context if isinstance(context, str) else "")
 
 

@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 
 PRINTED = {"HarmonicEval": 8, "LAVE": 9, "PoSh": 9, "MLLM-as-a-Judge": 10, "MLLM-Bench": 16}
 PAGE = ROOT / "docs/evidence/reproduce.md"
-WORDS = "experiments/scenes/word_judge.py:WordJudge"
+LONGER = "experiments/agreement/stand_in_judges.py:LongerJudge"
 # In place of what the authors' machines have: their prompts, parser and coreference.
 POSH = ("--prompts", CONSTRUCTED, "--option", "pipeline=null", "--option", "coref=rules")
 RIGHT, WRONG = "A red circle is above a box.", "A blue star is on a dog."
@@ -171,7 +171,7 @@ FILES: dict[str, tuple[Callable[[Path], None], tuple[Any, ...]]] = {
     **dict.fromkeys((f"harmonic-{n}" for n in range(2, 8)), (mmhe, ("--judge", "tests/support/fakes.py:FakeJudge"))),
     "harmonic-8": (flickr8k, ("--judge", "tests/support/fakes.py:FakeJudge")),
     **dict.fromkeys(("lave-2", "lave-3"), (answers, ("--judge", "match"))),
-    "mllm-judge-2": (judging, ("--judge", WORDS)),
+    "mllm-judge-2": (judging, ("--judge", LONGER)),
     "mllm-bench-5": (votes, ()),
 }
 
@@ -200,8 +200,9 @@ def test_a_command_of_today_runs_on_the_authors_layout(name: str, tmp_path: Path
 
 def test_the_page_lists_every_printed_table() -> None:
     """A row has the paper, its tables' numbers, what they show, and what is there today: a command's name, or not."""
-    rows = re.findall(r"^\| ([\w-]+) ([\d, ]+) \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE)
-    listed = [(paper, int(number)) for paper, numbers, _ in rows for number in numbers.split(",")]
+    rows = re.findall(r"^\| ([A-Z][\w-]+ [^|]*\d) \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE)
+    cells = [part.split(maxsplit=1) for tables, _ in rows for part in tables.split("; ")]
+    listed = [(paper, int(number)) for paper, numbers in cells for number in numbers.split(",")]
     assert sorted(listed) == sorted((paper, n + 1) for paper, count in PRINTED.items() for n in range(count))
-    named = {name for _, _, today in rows for name in re.findall(r"`((?:\w+-)+\d)`", today)}
+    named = {name for _, today in rows for name in re.findall(r"`((?:\w+-)+\d)`", today)}
     assert named == FILES.keys()
