@@ -79,7 +79,8 @@ def report(name: str, found: Sequence[Deletion]) -> str:
     slope = float((credits * moved).sum() / (credits**2).sum())
     signs = float((np.sign(credits) == np.sign(moved))[moved != 0].mean())
     counts = f"credit above 0: {int((credits > 0).sum())}; score rises without it: {int((moved < 0).sum())}"
-    return f"{name}: {len(found)}, r {pearson(credits.tolist(), moved.tolist()):.3f}, slope {slope:.2f}, signs {signs:.2f}; {counts}"
+    r = pearson(credits.tolist(), moved.tolist())
+    return f"{name}: {len(found)}, r {r:.3f}, slope {slope:.2f}, signs {signs:.2f}; {counts}"
 
 
 def main() -> None:

@@ -55,11 +55,16 @@ class GoldAgreement:
 
 
 def read_gold(path: Path) -> list[tuple[str, Drawn]]:
-    """Returns each text with what was drawn of it. Raises ValueError for a file of another layout."""
+    """Returns each text with what was drawn of it. Raises FileNotFoundError, or ValueError for another layout."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no {path}: it is corpora/scene_graphs/gold.json of PoSh's repository.")
     try:
-        return [(record["text"], drawn(record)) for record in json.loads(path.read_text(encoding="utf-8"))]
+        found = [(record["text"], drawn(record)) for record in json.loads(path.read_text(encoding="utf-8-sig"))]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is not laid out as PoSh's gold.json: {type(error).__name__} {error}.") from None
+    if not found:
+        raise ValueError(f"{path} holds no text.")
+    return found
 
 
 def drawn(record: Mapping[str, Any]) -> Drawn:

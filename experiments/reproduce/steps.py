@@ -160,7 +160,7 @@ REPRODUCTIONS = {
                 "scene_graphs/gold.json",
                 "",
                 (),
-                ("en_core_web_trf and maverick-coref, which the authors' graphs come from",),
+                ("the authors' parser and coreference: agreement graphs --pipeline en_core_web_trf --coref maverick",),
                 figures=figures.POSH_8,
                 title="DOCENT's ten texts",
                 source="https://github.com/amith-ananthram/posh, corpora/scene_graphs/gold.json at commit 07f21861",

@@ -26,7 +26,10 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.gold_graphs import measure_gold, read_gold
     from experiments.agreement.graphs import measure_graphs, measure_rules, read_drawn
 
-    if arguments.folder.suffix == ".json":
+    gold = arguments.folder.suffix == ".json"
+    if (gold and arguments.rules) or (not gold and (arguments.pipeline or arguments.coref != "rules")):
+        raise ValueError("--rules is for DiscoSG's folder, --pipeline and --coref are for gold.json.")
+    if gold:
         found = measure_gold(read_gold(arguments.folder), arguments.pipeline, arguments.coref)
         rows = [asdict(row) for row in found]
         return rows, [gold_table(rows)]

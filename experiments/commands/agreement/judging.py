@@ -16,7 +16,7 @@ HELP = "a judge's scores, pairs and rankings against people's"
 DESCRIPTION = """Reads a folder laid out as MLLM-as-a-Judge (score.jsonl, pair.jsonl, batch.jsonl) or VL-RewardBench
 (preferences.jsonl) and asks the judge as PairwiseReward does: pairs in both orders, rankings from both ends. Beside it
 stand two that read nothing, always the first and always the longer. `w/o ties` is over the pairs that neither people
-nor the judge call a tie. Figures are of both orders, which decide together; `1 order` is the file's order alone, and
+nor the judge call a tie. Figures are of both orders, which decide together, and of the file's order alone (`1 order`);
 the row `mean of sets` counts every set the same: both as in the paper's table 2. `longer` is the share of decided pairs
 that went to the longer text, and people's. `consistent` and `majority` are six draws from the distribution at the
 deciding token, seed 0: the mean share of the most frequent answer, and how often it is more than half. `recall` and
@@ -154,7 +154,7 @@ def votes_of(one: Answered, found: Any) -> Iterator[dict[str, Any]]:
 TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
     (
         "pairs",
-        "Pairs, both orders",
+        "Pairs, both orders together",
         {
             "w. ties": "with_ties",
             "95 %": "interval",
@@ -163,8 +163,6 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
             "decided": "decided",
             "recall": "recall",
             "F1": "f1",
-            "1 order: w. ties": "one_order",
-            "w/o": "one_order_without_ties",
             "orders agree": "orders_agree",
             "first slot": "first_slot",
             "longer": "longer",
@@ -172,6 +170,11 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
             "consistent": "average",
             "majority": "majority",
         },
+    ),
+    (
+        "pairs",
+        "Pairs, the file's order alone, as in the paper",
+        {"w. ties": "one_order", "w/o ties": "one_order_without_ties"},
     ),
     (
         "scores",

@@ -88,6 +88,18 @@ def test_another_layout_is_refused_in_words(tmp_path: Path, broken: Any) -> None
         read_gold(written(tmp_path, broken))
 
 
+def test_files_that_cannot_be_used_are_one_sentence(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    with pytest.raises(ValueError, match="holds no text"):
+        read_gold(path)
+    path.write_text("\ufeff" + json.dumps([record()]), encoding="utf-8")
+    assert len(read_gold(path)) == 1
+    for words, reason in (((tmp_path / "none.json",), "there is no"), ((path, "--rules"), "for DiscoSG's folder")):
+        done = experiments("agreement", "graphs", *words)
+        assert (done.code, reason in done.err) == (1, True)
+    assert "are for gold.json" in experiments("agreement", "graphs", tmp_path, "--coref", "none").err
+
+
 def test_the_command_prints_table_8(tmp_path: Path) -> None:
     folder = tmp_path / "scene_graphs"
     folder.mkdir()
