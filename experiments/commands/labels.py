@@ -59,7 +59,7 @@ def measure_all(
     then those that `given` returns.
     """
     from experiments.labels.column_map import load_map
-    from experiments.labels.tables import TABLES, fill_table, judge_records, unscored
+    from experiments.labels.tables import EVERY_COMPONENT, TABLES, fill_table, judge_records, unscored
     from spanreward.rewards.base.checks import check_known
 
     check_known("table", [arguments.table], TABLES)
@@ -70,7 +70,10 @@ def measure_all(
     records = table.read(arguments.file, columns, arguments.pictures)
     groups = set(list(dict.fromkeys(record.group for record in records))[: arguments.count])
     records = [record for record in records if record.group in groups]
-    with open_metric(arguments.metric or table.metric, arguments) as (reward, settings):
+    metric = arguments.metric or table.metric
+    if (metric, table.metric) == ("posh", EVERY_COMPONENT):
+        metric = EVERY_COMPONENT
+    with open_metric(metric, arguments) as (reward, settings):
         judged = {one.__name__: judge_records(records, one) for one in (reward, *others)} | dict(given(records))
     numbers = {
         "table": arguments.table,

@@ -106,6 +106,7 @@ def test_a_wrong_word_is_flagged() -> None:
     (verdict,) = judge(PoshReward(MatchJudge()), [(record.caption, record.references)])
     found = caption_flags(record, verdict)
     assert found.ours == found.floor == found.people == (False, True, False)
+    assert [tuple(map(round, token)) for token in found.tokens] == [(1, 1, 0), (0, 0, 1), (1, 1, 0)]  # no full stop
     assert found.content == (False, True, True)
 
 

@@ -176,6 +176,19 @@ FILES: dict[str, tuple[Callable[[Path], None], tuple[Any, ...]]] = {
 }
 
 
+def test_posh_by_its_name_has_every_component_in_its_own_table(tmp_path: Path) -> None:
+    granular(tmp_path)
+    values = []
+    for words in ((), ("--metric", "posh")):
+        path = tmp_path / "docent/granular.jsonl"
+        done = experiments("labels", "table", "docent-granular", path, *words, "--json", tmp_path / "n.json")
+        assert done.code == 0, done.err
+        values.append(
+            [row["metrics"]["posh"]["value"] for row in json.loads((tmp_path / "n.json").read_text())["rows"]]
+        )
+    assert values[0] == values[1]
+
+
 def test_every_command_has_a_small_file() -> None:
     assert FILES.keys() == REPRODUCTIONS.keys() - {"here"}
     assert FakeJudge().name  # a judge that rates anything
