@@ -33,7 +33,7 @@ from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.files.outputs import write_json
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.training.commands.metric_options import add_judge_options, read_option
+from spanreward.training.commands.metric_options import ASKING, add_flags, read_options
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
@@ -61,8 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"tables:\n{listed}", formatter_class=form)
     parser.add_argument("name", choices=REPRODUCTIONS, metavar="TABLE", help="one of those below")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments")
-    parser.add_argument("--judge", help="in place of the paper's judge")
-    add_judge_options(parser)
+    add_flags(parser, *ASKING, judge={"help": "in place of the paper's judge"})
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
     parser.add_argument(
         "--columns",
@@ -203,7 +202,7 @@ def load_of(step: Step, data: Path, columns: str | None) -> Load:
         texts = len(samples)
         words = sum(len(sample.completion.split()) for sample in samples.values()) / texts
         references = sum(len(sample.references or sample.answers) for sample in samples.values()) / texts
-    options = dict(read_option(text) for text in step.options)
+    options = read_options(step.options)
     kept = {name: value for name, value in options.items() if name not in ELSEWHERE}
     cost = build_reward(step.metric or table.metric, MatchJudge(), kept).cost(words, round(references))
     if texts is None or cost is None:

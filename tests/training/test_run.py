@@ -9,10 +9,11 @@ from accelerate import Accelerator
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards.judges import CachedJudge
 from spanreward.rewards.lave import LaveReward
+from spanreward.rewards.reward.reward import judges_of
 from spanreward.training import run as module
-from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
-from spanreward.training.run import build_rewards, check_launch, run
+from spanreward.training.recipe_rewards import build_rewards
+from spanreward.training.run import check_launch, run
 from tests.support.fakes import FakeJudge
 
 

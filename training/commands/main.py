@@ -11,12 +11,12 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from spanreward.rewards.files.outputs import write_json
+from spanreward.training.commands.metric_options import add_flags
 from spanreward.training.needs import lacking
 
 # Each command: its module in spanreward.training.commands, and what it is for.
@@ -65,7 +65,7 @@ def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     form = argparse.RawDescriptionHelpFormatter
     command = argparse.ArgumentParser(f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form)
     modules[name].add_arguments(command)
-    command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    add_flags(command, "json")
     arguments = command.parse_intermixed_args()
     try:
         numbers, tables = modules[name].measure(arguments)

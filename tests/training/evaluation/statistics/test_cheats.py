@@ -133,11 +133,11 @@ def test_the_first_rows_only(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(f'{{"reference": "Dog {n}."}}\n' for n in range(100)))
     prompts = prompts_of_file(str(tmp_path / "rows.jsonl"), 40)
     found = summarise(setup(TRAINED, prompts=prompts), judged({"posh_f1": 0.1}))
-    told = "compared on 40 prompts, the first of 100 rows in the data's order: --prompts 100 takes more"
+    told = "compared on 40 prompts, the first of 100 rows in the data's order: --limit 100 takes more"
     assert told in found.notes
     assert prompts_of_file(str(tmp_path / "rows.jsonl"), 100).notes == []
     (unknown,) = first_of(40, 40, None)
-    assert unknown.endswith("the first rows in the data's order: --prompts N takes more, where there are more")
+    assert unknown.endswith("the first rows in the data's order: --limit N takes more, where there are more")
     assert any("PoSh is made for detailed ones" in note for note in found.notes)  # references of two words
 
 
