@@ -104,7 +104,7 @@ def train(
     for part in recipe.watching:
         prompts = prompts_of_recipe(recipe, recipe, part.prompts)
         for warning in prompts.warnings:
-            log.warning("win_rate: %s", warning)
+            log.warning("win_rate: %s", warning.replace("--set ", ""))
         settings = part.model_dump(exclude={"metric", "judge", "options"})
         with refusals():
             callbacks.append(WinRateCallback(trainer, rewards[-1], prompts.rows, **settings))

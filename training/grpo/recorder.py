@@ -63,7 +63,7 @@ class Recorder:
         self.contrasts: dict[int, float] = {}
         self.advantages: list[float] | None = None
         self.token_advantages: dict[int, Received] = {}
-        self.paid: list[Paid] = []
+        self.paid: Sequence[Paid] = []
         self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
         self._judged = False  # whether verdicts wait for a call to fetch their scores
 

@@ -264,7 +264,7 @@ def mistakes(folder: Path) -> Any:
         ],
         "every model has 1 folders, and --seeds names 2: [0, 1]": [f"a={zero}", f"b={one}", "--seeds", 0, 1],
         "unknown recipe key 'data.": [f"a={zero}", f"b={one}", "--set", "data.cuont=3"],
-        "a comparison needs a prompt or more, got --limit 0.": [f"a={zero}", f"b={one}", "--limit", 0],
+        "--limit is above 0, got 0.": [f"a={zero}", f"b={one}", "--limit", 0],
         "unknown metric 'pish'": [f"a={zero}", f"b={one}", "--set", "rewards.0.metric=pish"],
     }
 

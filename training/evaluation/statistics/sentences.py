@@ -65,7 +65,8 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> st
     if not found:
         return f"{later} against {earlier}: no difference that is beyond chance."
     said = ", and ".join(found).replace("{}", f"than {earlier} ", 1).replace("{}", "")
-    words = [label(metric) for metric in mains if metrics[metric].unpublished]
+    told = [name for word in ORDER for name in groups.get(word, ())]
+    words = [label(metric) for metric in mains if metrics[metric].unpublished and label(metric) in told]
     limit = f" ({listed(words)} {UNPUBLISHED})" if words else ""
     return f"{later} is {said}{'' if sure else ', on these prompts'}{limit}."
 

@@ -100,7 +100,7 @@ def test_the_trained_judge_under_another_name(tmp_path: Path) -> None:
 
 def test_files_do_not_say_what_they_were_trained_on() -> None:
     found = summarise(setup({"sft": ["a.jsonl"] * 3, "dapo": ["d0", "d1", "d2"]}), judged({"posh_f1": 0.1}))
-    assert "(a judge that may have been trained on)" in found.pairs[0].sentence
+    assert "(a judge that may have been trained on; by match, no published metric)" in found.pairs[0].sentence
     assert any("a judge may be one that it has learned to please" in note for note in found.notes)
     assert any(note.startswith("sft: how the answers were decoded") for note in found.notes)
 
