@@ -34,13 +34,13 @@ from spanreward.rewards.reward.row import read_sample
 from spanreward.training.evaluation.answers.columns import numbered, picture_of
 from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
 from spanreward.training.evaluation.answers.sides import read_answers
-from spanreward.training.evaluation.judged.compute import WIN_RATE
+from spanreward.training.evaluation.judged.compute import CURVE
 from spanreward.training.evaluation.statistics.estimates import MARGIN, in_clusters
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)
 
-KEY, *_ = WIN_RATE
+KEY = CURVE[1]
 MAX_TOKENS = 128
 
 

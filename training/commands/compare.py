@@ -9,8 +9,8 @@ A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with a folder per training see
 single folder stands beside all seeds of the others. A folder holds a policy, or an adapter over one. A hub id, or a
 file of answers, JSONL ({"id": ..., "completion": ...}) or another table, may take its place.
 
-The recipe gives rewards, held-out metrics (`referees`) and data. Without one, --data names rows as `spanreward score`
-reads them (`id`, and what the metrics need: `reference`, ...), and --metric, --judge and --judge-option their scores.
+The recipe gives rewards, held-out metrics (its referees) and data. Without one, --data names rows as `spanreward score`
+reads them (id, and what the metrics need, such as reference), and --metric and --judge (match, without one) the scores.
 
 The output folder holds report.html, results.json, tables.txt (means and differences), completions.jsonl, and answers/,
 which the next comparison reads in place of sampling again. Another comparison there needs --overwrite. Warnings are
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("models", nargs="*", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)")
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--recipe", help="whose data, rewards and held-out metrics (`referees`) are used")
+    asked.add_argument("--recipe", help="whose data, rewards and held-out metrics (referees) are used")
     asked.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
     add("--metric", action="append", default=[], help="who scores the rows of --data: posh, lave, ...; may be repeated")
     metric_options.add_flags(

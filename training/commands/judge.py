@@ -67,15 +67,14 @@ class Noting(OuterJudge):
 def add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", help="a YAML file, such as recipes/judges/people.yaml")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the output folder")
-    metric_options.add_flags(parser, "output", "overwrite", "options", options={"help": metric_options.OF_RECIPE})
+    metric_options.add_flags(parser, "output", "overwrite", "options", **metric_options.OF_RUN)
 
 
 def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.judge.data import load_judge_recipe
 
-    recipe = load_judge_recipe(
-        arguments.recipe, metric_options.overrides_of(arguments)
-    )  # before the slow imports: typos show at once
+    overrides = metric_options.overrides_of(arguments)
+    recipe = load_judge_recipe(arguments.recipe, overrides)  # before the slow imports: typos show at once
     check_json(arguments.json, {"temperature": None, "recipe": None}, recipe.overwrite)
     from spanreward.training.judge.fit import train_judge
 

@@ -24,6 +24,7 @@ CHUNK = 128  # completions judged together
 HELP = "are a metric's spans good enough for span credit?"
 DESCRIPTION = """\
     spanreward labels spans labels.jsonl --judge vllm:MODEL           # PoSh; --metric for another
+    spanreward labels spans labels.jsonl                              # by match, which compares words
 
 A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ..., "reference": ..., "mistakes":
 [[start, end], ...]}; or another table, as `spanreward score` reads. `mistakes` are the ranges of characters that are

@@ -57,6 +57,8 @@ FLAGS: dict[str, dict[str, Any]] = {
 ASKING = ("judge", "judge_option", "cache")
 ROWS = ("columns", "limit")
 ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
+SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}  # flags for keys of a recipe
+OF_RUN = {flag: {"help": f"the same as {key}=..."} for flag, key in SHORT.items()} | {"options": {"help": OF_RECIPE}}
 
 
 def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str, Any]) -> None:
@@ -67,10 +69,10 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
 
 
 def overrides_of(arguments: argparse.Namespace) -> list[str]:
-    """Returns a recipe's overrides: --output, --overwrite and --limit are short for its keys."""
-    short = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
-    given = {key: vars(arguments).get(flag) for flag, key in short.items()}
-    return [*arguments.options, *(f"{key}={json.dumps(one, default=str)}" for key, one in given.items() if one)]
+    """Returns a recipe's overrides, with those that have a flag."""
+    given = {key: vars(arguments).get(flag) for flag, key in SHORT.items()}
+    texts = (f"{key}={json.dumps(one, default=str)}" for key, one in given.items() if one not in (None, False))
+    return [*arguments.options, *texts]
 
 
 def check_files(

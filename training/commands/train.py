@@ -27,7 +27,7 @@ import signal
 import sys
 from typing import Any
 
-from spanreward.training.commands.metric_options import OF_RECIPE, add_flags, overrides_of
+from spanreward.training.commands.metric_options import OF_RUN, add_flags, overrides_of
 
 
 def main() -> None:
@@ -36,9 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder")
     flags = ("options", "output", "overwrite", "limit", "json")
-    add_flags(
-        parser, *flags, options={"help": OF_RECIPE}, json={"help": "with --dry-run: write the same numbers there"}
-    )
+    add_flags(parser, *flags, **OF_RUN, json={"help": "with --dry-run: write the same numbers there"})
     resume = "go on from the last checkpoint in the output folder, with the same recipe and number of processes"
     parser.add_argument("--resume", action="store_true", help=resume)
     problems = "; ".join(f"{name} ({meaning})" for name, meaning in PROBLEMS.items())

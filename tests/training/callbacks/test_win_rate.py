@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,12 +11,17 @@ import numpy as np
 import pytest
 from trl import SFTConfig, SFTTrainer
 
-from experiments.scenes.parts import TINY, scenes_part
+from experiments.scenes.parts import SCENES, TINY, scenes_part
 from spanreward import MatchJudge, PairwiseReward, PoshReward, WinRateCallback
 from spanreward.rewards import Sample, Status, Verdict
 from spanreward.training.callbacks.win_rate import KEY, head_to_head
 from spanreward.training.data.load import load_data
+from spanreward.training.evaluation.judged.compute import Compute, training_of
+from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.policy import load_policy
+from spanreward.training.recipe import check_recipe
+from spanreward.training.run import run
+from tests.support.invented_report import invented_comparison, invented_examples
 from tests.support.pair_judges import PairJudge
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
@@ -172,3 +178,44 @@ def test_every_rank_has_as_many_rows(tmp_path: Path) -> None:
         callback.trainer = SimpleNamespace(accelerator=accelerator)  # type: ignore[assignment]
         shares.append(callback._share())
     assert shares == [[0, 4], [1, 5], [2, 0], [3, 1]]
+
+
+WIN_RATE = {"metric": "posh", "judge": "match", "every": 1, "prompts": 4, "max_tokens": 8}
+
+
+@pytest.mark.parametrize("algorithm", ["sft", "dapo"])
+def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorithm: str) -> None:
+    common = {"max_steps": 1, "logging_steps": 1, "per_device_train_batch_size": 4, "use_cpu": True, "bf16": False}
+    own = {"max_length": None} if algorithm == "sft" else {"num_generations": 4, "max_completion_length": 8}
+    part = {"source": SCENES, "options": {"count": 8}}
+    recipe = check_recipe(
+        {
+            "algorithm": algorithm,
+            "output": str(tmp_path / "out"),
+            "policy": {"model": TINY},
+            "data": part,
+            "validation": {"options": {"split": "test"}},
+            "rewards": [{"metric": "posh", "judge": "match"}],
+            "win_rate": WIN_RATE,
+            "trainer": {**common, **own, "report_to": "none", "save_strategy": "no", "gradient_checkpointing": False},
+        }
+    )
+    run(recipe)
+    found = training_of(str(tmp_path / "out"))
+    assert [line[0] for line in found["win_rate"]] == [0, 1]
+    assert found["win_rate"][0][1] == 0.5
+    assert all(low <= rate <= high for _, rate, low, high in found["win_rate"])
+    side = {"sft": Compute(1, None, [found]), "dapo": Compute(1, None, [{}])}
+    comparison = replace(invented_comparison(), compute=side)
+    write_report(tmp_path / "report.html", comparison, invented_examples())
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<polyline") == 1
+    assert "While they trained" in page
+    assert "win_rate" not in page
+
+
+def test_a_damaged_curve_is_named(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("algorithm: sft\n")
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "eval_win_rate": "high", "eval_win_rate_low": 0}\n')
+    with pytest.raises(ValueError, match="eval_win_rate 'high', which is no finite number from 0"):
+        training_of(str(tmp_path))

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 from spanreward.training.commands.main import COMMANDS
-from spanreward.training.commands.metric_options import ALL, ASKING, FLAGS, ROWS, Once
+from spanreward.training.commands.metric_options import ALL, ASKING, FLAGS, ROWS, Once, overrides_of
+from spanreward.training.recipe import load_recipe
 from tests.support.command import spanreward
 
 WORDS = {  # every command and subcommand, and what it needs to be given
@@ -150,3 +151,14 @@ def test_every_flag_is_looked_at(name: str, tmp_path: Path, monkeypatch: pytest.
     options = {dest for dest in defaults if dest not in ("help", "version", "command")}
     assert options - Watched.looked == set()
     assert Path("n.json").is_file() or name == "recipes"
+
+
+def test_a_recipe_s_flags_are_short_for_its_keys(tmp_path: Path) -> None:
+    flags = argparse.Namespace(options=["seed=1"], output=tmp_path / "a: b", overwrite=True, limit=3)
+    assert overrides_of(flags) == ["seed=1", f'output="{tmp_path}/a: b"', "overwrite=true", "data.count=3"]
+    recipe = load_recipe("recipes/data/../qwen2.5-vl-7b/docent-posh-dapo.yaml", overrides_of(flags))
+    assert (recipe.output, recipe.overwrite, recipe.data.count) == (str(tmp_path / "a: b"), True, 3)
+    nothing = argparse.Namespace(options=[], output=None, overwrite=False)
+    assert overrides_of(nothing) == []
+    told = spanreward("train", "recipes/quickstart/scenes-sft.yaml", "--stop-on", "failed")
+    assert "--stop-on watches rewards, and an sft run asks none: leave it out." in told.err
