@@ -71,7 +71,7 @@ class WinRateCallback(TrainerCallback):
         max_tokens: int | None = None,
         stop: bool = False,
     ) -> None:
-        self.trainer, self.reward, self.every, self.anchor, self.stop = trainer, reward, every, anchor, stop
+        self.trainer, self.reward, self.every, self.stop = trainer, reward, every, stop
         self.rows = [row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)]
         longest = trainer.args.max_completion_length if isinstance(trainer.args, GRPOConfig) else None
         self.max_tokens = max_tokens or longest or MAX_TOKENS
@@ -84,6 +84,7 @@ class WinRateCallback(TrainerCallback):
         present = {"anchor", *(name for row in self.rows for name in row if row[name] is not None)}
         if missing := reward.missing_column(present):
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
+        self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         count, times = len(self.rows), 1 + ceil(state.max_steps / self.every)
@@ -97,7 +98,7 @@ class WinRateCallback(TrainerCallback):
             print(text, file=sys.stderr, flush=True)
         own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []
-        anchors = texts if self.anchor is None and texts else read_answers(str(self.anchor or own), self.rows)
+        anchors = self.anchors or texts or read_answers(str(own), self.rows)
         self.rows = [{**row, "anchor": anchor} for row, anchor in zip(self.rows, anchors, strict=True)]
         self._anchors = 0.5 if self.against else self._scores(anchors)  # of a pairwise reward: neither wins
         if texts:

@@ -23,7 +23,7 @@ from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
 from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.training.commands.metric_options import JUDGES, OF_RECIPE, add_flags, read_options
+from spanreward.training.commands.metric_options import JUDGES, OF_RECIPE, add_flags, check_once, read_options
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages
 
 
@@ -37,17 +37,17 @@ def main() -> None:
     try:
         judges = judges_of(arguments)
         check_json(arguments.json, {"findings": None}, overwrite=False)
-    except ValueError as error:
+        findings = [*packages(), gpus_here(), pipeline_here(), *(judge_here(*one) for one in judges)]
+        if arguments.start:
+            findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
+        write_json(arguments.json, {"findings": [asdict(one) for one in findings]})
+    except (ValueError, OSError) as error:
         sys.exit(f"{parser.prog}: {error}")
-    findings = [*packages(), gpus_here(), pipeline_here(), *(judge_here(*one) for one in judges)]
-    if arguments.start:
-        findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
     grid = Table.grid(padding=(0, 2))
     for one in findings:
         said = "\n".join(filter(None, (f"{one.what}: {one.found}", one.advice)))
         grid.add_row({True: "ok", False: "NO", None: "-"}[one.ok], said, style="red" if one.ok is False else None)
     Console(markup=False, highlight=False).print(grid)  # `[train]` is no markup
-    write_json(arguments.json, {"findings": [asdict(one) for one in findings]})
     sys.exit(int(any(one.ok is False for one in findings)))
 
 
@@ -63,7 +63,7 @@ def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]
         from spanreward.training.plan.needs import asked_judges  # needs the extra train
         from spanreward.training.recipe import load_recipe
 
-        recipe = load_recipe(arguments.recipe, arguments.options)
+        recipe = load_recipe(arguments.recipe, check_once(arguments.options))
         judges += [(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
     return judges
 

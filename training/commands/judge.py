@@ -96,9 +96,8 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.scoring import read_rows
 
-    metric_options.check_files(
-        arguments, metric_options.resumable(arguments.output), [arguments.rows], **{"rows without a verdict": None}
-    )
+    like = {"rows without a verdict": None}
+    metric_options.check_files(arguments, [arguments.output], [arguments.rows], **like)
     samples, pictures = dict[str, Sample](), dict[str, str]()
     for row in read_rows(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit):
         if isinstance(row.sample, str) or not row.sample.references:

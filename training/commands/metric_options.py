@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanreward.rewards.files.outputs import check_apart, check_json
+from spanreward.training.recipe_file import RecipeError, read_yaml
 
 if TYPE_CHECKING:
     from spanreward.rewards.reward.reward import Reward
@@ -70,31 +71,36 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
 
 def overrides_of(arguments: argparse.Namespace) -> list[str]:
     """Returns a recipe's overrides, with those that have a flag."""
-    given = {key: vars(arguments).get(flag) for flag, key in SHORT.items()}
-    texts = (f"{key}={json.dumps(one, default=str)}" for key, one in given.items() if one not in (None, False))
-    return [*arguments.options, *texts]
+    given = [(key, vars(arguments).get(flag)) for flag, key in SHORT.items()]
+    own = [f"{key}={json.dumps(one, default=str)}" for key, one in given if one is not None and one is not False]
+    return check_once([*arguments.options, *own])
+
+
+def check_once(texts: Sequence[str]) -> Sequence[str]:
+    """Returns these texts of the form key=value. Raises RecipeError for a key with two values."""
+    given = dict(text.partition("=")[::2] for text in texts)
+    for key, _, value in (text.partition("=") for text in texts):
+        if given[key] != value:
+            raise RecipeError(f"{key} is given twice, {value} and {given[key]}: give it once.")
+    return texts
 
 
 def check_files(
-    arguments: argparse.Namespace, outputs: Iterable[Path | None], inputs: Iterable[str | Path | None], **like: Any
+    arguments: argparse.Namespace, outputs: Sequence[Path], inputs: Iterable[str | Path | None], **like: Any
 ) -> None:
     """Raises ValueError for an output or --json that must not be written (rewards/files/outputs.py). Files in names
     such as FILE.py:NAME and in options such as prompts=FILE are inputs too. like: of `check_json`.
     """
     words = [str(path) for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options) if path]
     read = [Path(part) for word in words for part in (word, word.rpartition(":")[0], word.partition("=")[2]) if part]
-    check_apart([*outputs, arguments.json], read)
+    beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]  # what made it
+    check_apart([*outputs, *beside, arguments.json], read)
     check_json(arguments.json, like, arguments.overwrite)
-
-
-def resumable(output: Path) -> list[Path]:
-    """Returns the output and the file beside it that says what made it."""
-    return [output, output.with_name(f"{output.name}.settings.json")]
 
 
 def renamed(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
-    names = dict(text.partition("=")[::2] for text in columns)
+    names = dict(text.partition("=")[::2] for text in check_once(columns))
     if not all(map(all, names.items())):
         raise ValueError(f"--columns is written OURS=THEIRS, such as reference=caption, got {', '.join(columns)}.")
     return names
@@ -137,14 +143,12 @@ def open_metric(name: str, arguments: argparse.Namespace) -> Iterator[tuple["Rew
         yield reward, settings
 
 
-def read_options(texts: Iterable[str]) -> dict[str, Any]:
-    return dict(map(read_option, texts))
+def read_options(texts: Sequence[str]) -> dict[str, Any]:
+    return dict(map(read_option, check_once(texts)))
 
 
 def read_option(text: str) -> tuple[str, Any]:
     """Returns the key and the YAML value of `key=value`; 2e9 is a number too. Raises ValueError."""
-    from spanreward.training.recipe_file import RecipeError, read_yaml
-
     key, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"an option is written key=value, got {text!r}.")

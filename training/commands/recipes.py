@@ -43,8 +43,9 @@ def main() -> None:
     try:
         for copied in copy(arguments.name, arguments.output):
             print(copied)
-    except FileExistsError as error:
-        sys.exit(f"{parser.prog}: {error} is there already: choose another --output, or move it away.")
+    except OSError as error:
+        there = " is there already: choose another --output, or move it away."
+        sys.exit(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
 
 
 def files() -> list[str]:

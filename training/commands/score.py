@@ -53,8 +53,7 @@ def main() -> None:
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
         inputs = (arguments.input, arguments.reward)
-        outputs = metric_options.resumable(arguments.output)
-        metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
+        metric_options.check_files(arguments, [arguments.output], inputs, bad_lines=None, mean_score=None)
         opened = metric_options.open_metric(arguments.reward, arguments)
         with opened as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)

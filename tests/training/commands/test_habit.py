@@ -162,3 +162,29 @@ def test_a_recipe_s_flags_are_short_for_its_keys(tmp_path: Path) -> None:
     assert overrides_of(nothing) == []
     told = spanreward("train", "recipes/quickstart/scenes-sft.yaml", "--stop-on", "failed")
     assert "--stop-on watches rewards, and an sft run asks none: leave it out." in told.err
+
+
+def test_a_key_with_two_values_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = str(Path("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml").resolve())
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text(json.dumps(ROW) + "\n")
+    score = "score posh --judge match --input rows.jsonl --output v.jsonl"
+    for words, key in (
+        (f"{score} mode=published mode=default", "mode"),
+        (f"{score} --columns reference=a --columns reference=b", "reference"),
+        (f"{score} --judge-option coref=none --judge-option coref=rules", "coref"),
+        (f"train {recipe} --output x output=y", "output"),
+        (f"doctor --recipe {recipe} seed=1 seed=2", "seed"),
+    ):
+        done = spanreward(*words.split())
+        assert (done.code, f"{key} is given twice, " in done.err) == (1, True), (words, done.err)
+    with pytest.raises(ValueError, match=r"data.count: Input should be greater than 0, got 0"):
+        load_recipe(recipe, overrides_of(argparse.Namespace(options=[], limit=0)))
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    for words in ("recipes accelerate_configs/ddp.yaml --output file", "doctor --json file/found.json"):
+        done = spanreward(*words.split())
+        assert (done.code, "[Errno " in done.err, "file" in done.err) == (1, True, True), done.err
