@@ -69,7 +69,7 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
         parser.add_argument(flag, **{**FLAGS[name], **changes.get(name, {})})
 
 
-def overrides_of(arguments: argparse.Namespace) -> list[str]:
+def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
     """Returns a recipe's overrides, with those that have a flag."""
     given = [(key, vars(arguments).get(flag)) for flag, key in SHORT.items()]
     own = [f"{key}={json.dumps(one, default=str)}" for key, one in given if one is not None and one is not False]
