@@ -16,7 +16,7 @@ from rich.table import Table
 from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
 
 if TYPE_CHECKING:
     from experiments.labels.judgments import Judgment
@@ -38,11 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="its name, see above")
     parser.add_argument("file", type=Path, metavar="FILE.jsonl", help="people's judgments, one a line")
     parser.add_argument("--metric", help="posh, harmonic, lave, ... (default the table's own)")
-    parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
     parser.add_argument("--columns", metavar="MAP.yaml", help="a column map in place of the table's own")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="the folder that pictures' paths start from")
     parser.add_argument("--count", type=int, metavar="N", help="only the first N groups, as pictures (default all)")
-    add_metric_options(parser)
+    add_flags(parser, *ASKING, "options", judge={"default": "match"})
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

@@ -35,7 +35,7 @@ from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.files.outputs import write_json
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.training.commands.metric_options import add_judge_options, read_option
+from spanreward.training.commands.metric_options import ASKING, add_flags, read_options
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
@@ -68,8 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"tables:\n{listed}", formatter_class=form)
     parser.add_argument("name", choices=REPRODUCTIONS, metavar="TABLE", help="one of those below")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments")
-    parser.add_argument("--judge", help="in place of the paper's judge")
-    add_judge_options(parser)
+    add_flags(parser, *ASKING, judge={"help": "in place of the paper's judge"})
     parser.add_argument("--prompts", metavar="PATH", help="in place of ours: the metric's option prompts")
     parser.add_argument("--demonstrations", metavar="PATH", help="the option demonstrations of LAVE")
     parser.add_argument(
@@ -242,7 +241,7 @@ def load_of(step: Step, arguments: argparse.Namespace) -> Load:
         texts = len(samples)
         words = sum(len(sample.completion.split()) for sample in samples.values()) / texts
         references = sum(len(sample.references or sample.answers) for sample in samples.values()) / texts
-    options = dict(read_option(text) for text in options_of(step, arguments))
+    options = read_options(options_of(step, arguments))
     kept = {name: value for name, value in options.items() if name not in ELSEWHERE}
     cost = build_reward(step.metric_name, MatchJudge(), kept).cost(words, round(references))
     if texts is None or cost is None:

@@ -158,6 +158,10 @@ class Reward:
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
 
 
+def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
+    return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
+
+
 def _is_list(values: Any) -> bool:
     """Whether a column has a value for each completion, such as a list, an array or a column of `datasets` or pandas.
     Anything else, such as one reference for all, holds for every completion.

@@ -23,7 +23,6 @@ import argparse
 import logging
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
@@ -38,12 +37,9 @@ SHOWN = 20  # the most lines without a score that are named
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reward", help="posh, harmonic, lave, pairwise, criteria or FILE.py:NAME, a metric of your own")
-    parser.add_argument("--judge", help=f"who answers the metric's questions: {metric_options.JUDGES}")
     parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
-    metric_options.add_rows_options(parser)
-    parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
-    metric_options.add_metric_options(parser, overwrite="the output")
+    output = {"required": True, "metavar": "VERDICTS.jsonl", "help": "one verdict per row"}
+    metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
 
     from spanreward.rewards.scoring import score_file
@@ -54,7 +50,7 @@ def main() -> None:
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
         inputs = (arguments.input, arguments.reward)
-        metric_options.check_files(arguments, arguments.output, inputs, bad_lines=None, mean_score=None)
+        metric_options.check_files(arguments, [arguments.output], inputs, bad_lines=None, mean_score=None)
         opened = metric_options.open_metric(arguments.reward, arguments)
         with opened as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)

@@ -10,7 +10,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from spanreward.training.commands.metric_options import add_judge_options, judge_of
+from spanreward.training.commands.metric_options import ASKING, add_flags, judge_of
 
 HELP = "a judge's scores, pairs and rankings against people's"
 DESCRIPTION = """Reads a folder laid out as MLLM-as-a-Judge (score.jsonl, pair.jsonl, batch.jsonl) or VL-RewardBench
@@ -27,10 +27,8 @@ MOST = 8  # authors, or mistakes, of a table
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="laid out as MLLM-as-a-Judge or VL-RewardBench")
-    parser.add_argument(
-        "--judge", default="experiments/scenes/word_judge.py:WordJudge", help="who is measured (default: words alone)"
-    )
-    add_judge_options(parser)
+    default = "experiments/scenes/word_judge.py:WordJudge"
+    add_flags(parser, *ASKING, judge={"default": default, "help": "who is measured (default: words alone)"})
     parser.add_argument("--prompts", metavar="PATH", help="a file like rewards/pairwise/prompts.yaml (default: ours)")
     parser.add_argument("--analyse", action="store_true", help="have the judge write an analysis before it decides")
     parser.add_argument(
