@@ -26,6 +26,7 @@ ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
 _SPACE = re.compile(r"\s*")
 
+Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
 Row = tuple[int, str, dict[str, Any] | str]  # its number, its place, and the row or why it cannot be read
 
 
@@ -52,7 +53,7 @@ def table_rows(source: str | Path, columns: Mapping[str, str] | None = None, lim
     """
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
-    for number, where, row in islice(_rows(str(source)), limit):
+    for number, where, row in islice(_rows(source), limit):
         if isinstance(row, dict) and columns:
             lacking = [name for name in columns.values() if name not in row]
             ours = {name: row.get(theirs) for name, theirs in columns.items()}
@@ -60,7 +61,10 @@ def table_rows(source: str | Path, columns: Mapping[str, str] | None = None, lim
         yield number, where, row
 
 
-def _rows(source: str) -> Iterator[Row]:
+def _rows(source: Rows) -> Iterator[Row]:
+    if not isinstance(source, str | Path):
+        return ((number, where, _object(row, where)) for number, where, row in _numbered("row", source))
+    source = str(source)
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))

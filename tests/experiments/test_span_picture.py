@@ -8,7 +8,7 @@ from hypothesis import example, given, strategies as st
 
 from experiments.readme_picture import draw
 from experiments.span_picture import cells, layout, span_picture
-from spanreward.training.evaluation.page.coloured_text import LEVELS
+from spanreward.rewards.base.coloured_text import LEVELS
 from tests.support.invented_report import span
 from tests.support.paths import ROOT
 

@@ -37,6 +37,18 @@ def browse(page: Any, *flags: Any) -> Any:
     return run.stdout, re.findall(r"CONSOLE.*", run.stderr)
 
 
+def loading_seconds(page: Any) -> float:
+    """Seconds from the request of `page` to the frame after its loading, by the browser's own clock, a real one."""
+    timed = page.with_name("timed.html")
+    policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
+    look = "requestAnimationFrame(() => setTimeout(() => console.log(`took ${performance.now()} ms`)))"
+    timed.write_text(policy.replace("</body>", f"<script>onload = () => {look}</script></body>"), encoding="utf-8")
+    flags = [flag for flag in FLAGS if "virtual-time" not in flag]
+    command = [str(CHROMIUM), *flags, f"--user-data-dir={page.parent / 'profile'}", "--timeout=20000", "--dump-dom"]
+    run = subprocess.run([*command, timed.resolve().as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    return float(re.search(r"took ([\d.]+) ms", run.stderr)[1]) / 1000
+
+
 def framed(page: Any, width: Any) -> Any:
     """A page that shows `page` at `width` pixels (a window cannot be that narrow) and then says how wide it came out.
 

@@ -274,11 +274,6 @@ def test_a_cascade_is_built_with_its_judges() -> None:
     assert (judge.teacher.memory, judge.sure, judge.audit, judge.seed) == (2e9, 0.9, 0.1, 3)
 
 
-def test_a_key_of_earlier_versions_is_told_what_replaces_it() -> None:
-    with pytest.raises(RecipeError, match=r"rewards\.0\.judge\.placement is gone: .* name server:URL#MODEL\."):
-        load_recipe(DAPO, ["rewards.0.judge={name: match, placement: rank0}"])
-
-
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
