@@ -148,6 +148,8 @@ def score(
     rows: a file or `hub:NAME`, or mappings such as a `Dataset` or `frame.to_dict("records")`. A row that cannot be read
     has the status not_applicable. Raises ValueError for what is no rows, and for a column that no row has.
     """
+    if not isinstance(reward, Reward):
+        raise ScoringError(f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}.")
     read = read_rows(rows, columns, limit)
     if not any(row.held for row in read):
         raise ScoringError(f"no row can be read ({read[0].sample}): of a pandas frame, give frame.to_dict('records').")

@@ -122,7 +122,7 @@ class FilePart(RowsPart):
 
 def source_of(block: Any) -> Any:
     """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
-    source = block.get("source") if isinstance(block, dict) else block.source
+    source = block.get("source") if isinstance(block, dict) else isinstance(block, Part) and block.source
     return "file" if isinstance(source, str) and is_custom(source) else source
 
 
@@ -330,9 +330,10 @@ def misplaced(key: str, here: Collection[str], shown: str) -> str:
     """Returns what is wrong with a key that its place does not have, and where else in a recipe it belongs."""
     places: dict[str, Collection[str]] = {place: part.model_fields for place, part in PLACES.items()}
     places["under data.columns"] = get_args(Column)
-    if not get_close_matches(key, {*here, *chain(*places.values())}, 1, CLOSE):
-        if "options" in here:
-            return f"unknown recipe key {shown!r}: arguments of its class belong under options."
+    known = {*chain(*places.values())}
+    if "options" in here and key not in known and not get_close_matches(key, here, 1):
+        return f"unknown recipe key {shown!r}: arguments of its class belong under options."
+    if not get_close_matches(key, {*here, *known}, 1, CLOSE):
         dapo, sft = ({*arguments_of(one)}.difference(RESERVED) for one in ("dapo", "sft"))
         places |= {"under trainer": dapo & sft, "under trainer where the algorithm is grpo or dapo": dapo - sft}
         places["under trainer where the algorithm is sft"] = sft - dapo
@@ -386,5 +387,10 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
         parents = [step for step in path[:-1] if not step.isdigit()]
         part = PARTS[parents[-1]] if parents else part
         return misplaced(path[-1], part.model_fields, shown)
+    if first["type"] == "model_type":
+        key = next(
+            iter(PARTS.get(next((step for step in reversed(path) if not step.isdigit()), ""), part).model_fields)
+        )
+        return f"recipe key {shown}: it holds keys and values, as {{{key}: ...}}, got {first['input']!r}."
     value = f", got {first['input']!r}" if first["type"] not in ("missing", "value_error") else ""
     return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

@@ -7,7 +7,7 @@ from typing import Literal
 Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
 MODES = ("default", "published")
 CLOSE = 0.8  # difflib's ratio of a name and its misspelling; what is less alike may be another word
-LISTED = 40  # names in a message
+LISTED = 20  # names in a message
 
 
 def unknown(
@@ -21,16 +21,17 @@ def unknown(
 
     elsewhere: the names of other places, such as {"under trainer": ["span_coef"]}. A name of one of them belongs there.
     """
-    names = sorted(valid)
-    homes = {key: place for place, keys in (elsewhere or {}).items() for key in keys if key not in names}
-    near = next(iter(difflib.get_close_matches(name, [*names, *homes], 1)), None)
-    if near is None:
+    names, places = sorted(valid), elsewhere or {}
+    homes = {key: place for place in reversed(places) for key in places[place] if key not in names}
+    near = difflib.get_close_matches(name, names, 1)
+    far = difflib.get_close_matches(name, homes, 1, CLOSE)
+    if far and (name in homes or not difflib.get_close_matches(name, names, 1, CLOSE)):
+        hint = f"it belongs {homes[name]}." if name in homes else f"did you mean {far[0]!r}, {homes[far[0]]}?"
+    elif near:
+        hint = f"did you mean {near[0]!r}?"
+    else:
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         hint = f"valid are {', '.join(names[:LISTED])}{more}."
-    elif near == name:
-        hint = f"it belongs {homes[name]}."
-    else:
-        hint = f"did you mean {near!r}{', ' + homes[near] if near in homes else ''}?"
     return f"unknown {kind} {shown or name!r}: {hint}"
 
 

@@ -24,6 +24,7 @@ from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_o
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
+RESULTS = {"schema", "models", "difference"}  # keys of what `spanreward compare` writes as results.json
 _SPACE = re.compile(r"\s*")
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
@@ -69,7 +70,8 @@ def _rows(source: Rows) -> Iterator[Row]:
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))
     if not Path(source).is_file():
-        raise FileNotFoundError(f"there is no input file {source}.")
+        cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
+        raise FileNotFoundError(f"there is no input file {source}{cure}.")
     content = Path(source).read_bytes()
     if content.startswith(b"\x1f\x8b"):
         try:
@@ -124,6 +126,8 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
     if not lines or isinstance(lines[0][2], dict):
         return iter(lines)
     entries = _entries(content)
+    if entries and len(entries) == 1 and entries[0].keys() >= RESULTS:
+        raise ValueError(f"{source} holds a comparison's numbers and no rows: its answers are in completions.jsonl.")
     if entries is not None:
         return ((number, where, _object(row, where)) for number, where, row in _numbered("entry", entries))
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))  # over lines, and some may be objects

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.checks import check_known, unknown
+from spanreward.rewards.base.checks import CLOSE, check_known, unknown
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
@@ -111,7 +111,7 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives."""
     kind, colon, given = spec.partition(":")
     if kind not in KINDS:
-        if get_close_matches(kind, KINDS, 1):
+        if get_close_matches(kind, KINDS, 1, CLOSE):
             raise ValueError(f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}.")
         url, model = (spec, "MODEL") if given.startswith("//") else ("URL", given or spec)
         url, model = (url, model) if without_secret(spec) == spec else ("URL", "MODEL")

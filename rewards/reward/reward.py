@@ -127,6 +127,10 @@ class Reward:
         columns: the others that the metric reads. Raises ValueError as `__call__` does.
         """
         given = {} if references is None else {"answers" if "answers" in self.columns else "reference": references}
+        if missing := self.missing_column({*columns, *given}):
+            raise ValueError(
+                f"{self.__name__} needs {missing}: write compute(predictions=[...], references=[...], ...)"
+            )
         _, verdicts = self.judge_completions([""] * len(predictions), predictions, **{**columns, **given})
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
         mean = sum(scores) / len(scores) if scores else None

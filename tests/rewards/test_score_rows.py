@@ -23,7 +23,9 @@ def test_the_rows_keep_what_they_hold_and_get_their_verdicts(tmp_path: Path) -> 
     found = score(PoshReward("match"), tmp_path / "rows.jsonl")
     assert found[:2] == score(PoshReward("match"), ROWS)[:2]
     assert [{key: value for key, value in row.items() if "/" not in key} for row in found] == ROWS
-    scores = PoshReward("match")([""] * 2, ["A red circle.", "A dog."], reference=[row["reference"] for row in ROWS[:2]])
+    scores = PoshReward("match")(
+        [""] * 2, ["A red circle.", "A dog."], reference=[row["reference"] for row in ROWS[:2]]
+    )
     assert [row["posh/score"] for row in found] == [*scores, None]
     assert [row["posh/status"] for row in found] == ["ok", "ok", "not_applicable"]
     assert found[0]["posh/precision"] == 1.0

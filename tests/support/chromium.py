@@ -44,8 +44,13 @@ def loading_seconds(page: Any) -> float:
     look = "requestAnimationFrame(() => setTimeout(() => console.log(`took ${performance.now()} ms`)))"
     timed.write_text(policy.replace("</body>", f"<script>onload = () => {look}</script></body>"), encoding="utf-8")
     flags = [flag for flag in FLAGS if "virtual-time" not in flag]
-    command = [str(CHROMIUM), *flags, f"--user-data-dir={page.parent / 'profile'}", "--timeout=20000", "--dump-dom"]
-    run = subprocess.run([*command, timed.resolve().as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    flags += [
+        f"--user-data-dir={page.parent / 'profile'}",
+        "--timeout=30000",
+        f"--screenshot={page.with_suffix('.png')}",
+    ]
+    command = [str(CHROMIUM), *flags, timed.resolve().as_uri()]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return float(re.search(r"took ([\d.]+) ms", run.stderr)[1]) / 1000
 
 

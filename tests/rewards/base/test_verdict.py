@@ -14,6 +14,7 @@ from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.own_parts import overlap
 from tests.support.page import Page
 
+TAGS = "div style p b span mark details summary ul li"
 TEXT, REFERENCE = "A green circle.", "A red circle."
 numbers = st.floats(-1e6, 1e6)
 spans = st.builds(
@@ -29,7 +30,9 @@ def verdict_of(text: str = TEXT) -> Verdict:
 
 
 @given(st.floats(0, 1), st.dictionaries(st.text(), numbers), st.lists(spans), st.lists(spans), st.text(), st.integers())
-def test_a_verdict_is_the_same_after_json(score: float, parts: Any, on: Any, missed: Any, note: str, index: int) -> None:
+def test_a_verdict_is_the_same_after_json(
+    score: float, parts: Any, on: Any, missed: Any, note: str, index: int
+) -> None:
     verdict = Verdict(score, Status.OK, parts, tuple(on), tuple(missed), index, note, note[::-1])
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
     assert Verdict.from_dict(verdict.to_dict()) == verdict
@@ -105,7 +108,7 @@ def test_nothing_hostile_gets_through(text: str) -> None:
     row = hostile_row(text)
     for shown in (row.verdicts["posh"].html(row.sample), row.verdicts["posh"]._repr_html_()):
         tags = Page(shown).tags
-        assert {tag for tag, _ in tags} <= set("div style p b span mark details summary ul li".split())
+        assert {tag for tag, _ in tags} <= {*TAGS.split()}
         assert {key for _, attributes in tags for key in attributes} <= {"class", "dir", "title"}
     assert Page(row.verdicts["posh"].html(row.sample)).texts[0] == legible(text)
 

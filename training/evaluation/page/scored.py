@@ -2,24 +2,25 @@
 
     write_scored(Path("verdicts.html"), "posh with match: rows.jsonl", rows, verdicts)
 
-The page needs no other file and no network. It draws a few rows at a time, by a script of its own, the only one that
-its content security policy runs. Texts are escaped before they reach the script.
+The page needs no other file and no network. Its own script, the only one that its content security policy runs, draws a
+few rows at a time, and sets every text as a text, never as HTML.
 """
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
-from PIL import Image
-
-from spanreward.rewards.base.verdict import NotApplicable, Verdict
+from spanreward.rewards.base.coloured_text import legible, level, segments
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.scoring import InputRow
-from spanreward.training.evaluation.page.render import render
+from spanreward.training.evaluation.page.render import data_uri, label, render
 
 SHOWN = 12_000  # rows of a page: of more, the worst half and the best half
 PICTURES = 300  # of these rows, chosen likewise
@@ -28,15 +29,17 @@ SCRIPT = Path(__file__).with_name("templates") / "scored.js.jinja"
 
 
 def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Sequence[Verdict]) -> None:
-    """Writes the page whole or not at all. Raises OSError."""
+    """Writes the page whole or not at all. Raises OSError, and ValueError for a span past its text."""
     scores = {number: verdict.score for number, verdict in enumerate(verdicts) if verdict.score is not None}
     order = sorted(scores, key=scores.__getitem__) + [n for n in range(len(rows)) if n not in scores]
     pictured = set(ends(order, PICTURES))
+    shown = [row_of(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
     script = SCRIPT.read_text("utf-8")
     page = render(
         "scored.html.jinja",
         title=title,
-        rows=[(rows[n], verdicts[n], picture_of(rows[n]) if n in pictured else None) for n in ends(order, SHOWN)],
+        rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
+        shown=len(shown),
         count=len(rows),
         scored=len(scores),
         mean=fmean(scores.values()) if scores else None,
@@ -47,14 +50,31 @@ def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Seq
     write_whole(path, page)
 
 
+def row_of(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
+    """Returns what the script draws of a row: texts, and texts in pieces."""
+    sample = Sample("", "") if isinstance(row.sample, str) else row.sample
+    picture = None
+    with suppress(NotApplicable):
+        picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
+    told = [("Row", [row.id]), ("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
+    return {
+        **{"score": verdict.score, "status": verdict.status.value.replace("_", " "), "note": verdict.note},
+        "parts": [(label(part), value) for part, value in verdict.parts.items()],
+        "told": [*told, ("Reference", sample.references), ("Answers", sample.answers)],
+        "text": pieces(sample.completion, verdict.spans),
+        "missed": pieces(sample.references[verdict.reference], verdict.left_out) if verdict.left_out else [],
+        "picture": picture,
+    }
+
+
+def pieces(text: str, spans: Sequence[Span]) -> list[tuple[Any, ...]]:
+    """Returns (text), or (text, level, score, notes) of what is judged."""
+    cut = segments(text, spans)
+    return [(one.text,) if one.score is None else (one.text, level(one.score), one.score, one.notes) for one in cut]
+
+
 def ends(order: list[int], most: int) -> list[int]:
     return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
-
-
-def picture_of(row: InputRow) -> Image.Image | None:
-    with suppress(NotApplicable):
-        return None if isinstance(row.sample, str) or not row.sample.images else opened(row.sample.images[0])
-    return None
 
 
 def check_page(path: Path | None, overwrite: bool) -> None:
