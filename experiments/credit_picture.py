@@ -17,7 +17,7 @@ from spanreward import PoshReward, Recorder, token_credit
 from spanreward.rewards.base.coloured_text import LEVELS
 from spanreward.training.data.load import load_data
 
-NUMBER = 6  # of the completion in the group
+NUMBER = 3  # of the completion in the group
 SIZE = 12.0  # of letters, in pixels
 CELL = 0.6 * SIZE
 HEIGHT = 34.0  # of the longest bar
