@@ -62,10 +62,6 @@ class InputRow:
     sample: Sample | str
 
 
-class ScoringError(ValueError):
-    """The file cannot be scored. The message says what to change."""
-
-
 def score_file(
     reward: Reward,
     source: Path | str,
@@ -79,9 +75,9 @@ def score_file(
     """Scores the rows without a score. `progress(done, total)` is called at the start and after every chunk.
 
     source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge, options). They must
-    equal those of an existing output. overwrite: an existing output is begun anew. Raises ScoringError for a missing
-    file or a column that no row has, and ValueError for an output that is the input, has other settings, or holds
-    scores of rows that the input has not.
+    equal those of an existing output. overwrite: an existing output is begun anew. Raises OSError for a
+    missing file, and ValueError for a column that no row has, and for an output that is the input, has other settings,
+    or holds scores of rows that the input has not.
 
     Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or not at all. So
     whatever ends the process costs one chunk at most. A metric that compares rows keeps all of its scores or none.
@@ -98,7 +94,7 @@ def score_file(
         scored = [line for line in lines if line["score"] is not None]
         if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
             others = f"{len(gone)}, such as {gone[0]!r}, are not in {source}"
-            raise ScoringError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
+            raise ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
         scores_of = defaultdict(list)
         for line in reversed(scored):
             scores_of[line["fingerprint"]].append(line)
@@ -149,10 +145,10 @@ def score(
     has the status not_applicable. Raises ValueError for what is no rows, and for a column that no row has.
     """
     if not isinstance(reward, Reward):
-        raise ScoringError(f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}.")
+        raise ValueError(f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}.")
     read = read_rows(rows, columns, limit)
     if not any(row.held for row in read):
-        raise ScoringError(f"no row can be read ({read[0].sample}): of a pandas frame, give frame.to_dict('records').")
+        raise ValueError(f"no row can be read ({read[0].sample}): of a pandas frame, give frame.to_dict('records').")
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
     verdicts = [one for start in range(0, len(read), CHUNK) for one in _judge_rows(reward, read[start : start + CHUNK])]
     found = []
@@ -168,13 +164,10 @@ def _text(lines: Iterable[Line]) -> str:
 
 
 def read_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
-    """Returns the rows of any file or dataset that `table_rows` reads. Raises ScoringError where there is no row."""
-    try:
-        rows = [read_row(*row) for row in table_rows(source, columns, limit)]
-    except (ValueError, FileNotFoundError) as error:
-        raise ScoringError(str(error)) from None
+    """Returns the rows of all that `table_rows` reads. Raises what it does, and ValueError where there is no row."""
+    rows = [read_row(*row) for row in table_rows(source, columns, limit)]
     if not rows:
-        raise ScoringError(f"{source} holds no rows: write one JSON object a line.")
+        raise ValueError(f"{source} holds no rows: write one JSON object a line.")
     return rows
 
 
@@ -199,12 +192,12 @@ def read_row(number: int, where: str, row: dict[str, Any] | str) -> InputRow:
 
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
-    """Raises ScoringError if the reward needs a column that no row has."""
+    """Raises ValueError if the reward needs a column that no row has."""
     keys = sorted(frozenset().union(*(row.held for row in rows)))
     missing = reward.missing_column(keys)
     if keys and missing:
         needed = f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
-        raise ScoringError(f"{needed}: rename the key that holds it to {missing}.")
+        raise ValueError(f"{needed}: rename the key that holds it to {missing}.")
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:

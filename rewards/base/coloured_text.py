@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -100,12 +102,10 @@ def render(template: str, **values: Any) -> Html:
 
 
 @cache
-def templates(folder: Path | None = None) -> Any:
+def templates(folder: Path = TEMPLATES) -> Environment:
     """Returns jinja's environment of the folder's templates and ours. What HTML cannot hold becomes U+FFFD."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(
-        loader=FileSystemLoader([TEMPLATES] if folder is None else [folder, TEMPLATES]),
+        loader=FileSystemLoader([folder, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from functools import cache
 from numbers import Real
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from spanreward.rewards.base.coloured_text import Html, render
 from spanreward.rewards.base.values import people, texts
@@ -180,8 +181,8 @@ class Verdict:
     def html(self, text: str | Sample | None = None) -> Html:
         """Returns what a notebook draws: the text with its words coloured, the parts and the notes.
 
-        text: the completion, or its sample, whose reference then shows what is missed; without it the spans are
-        numbers. Raises ValueError for spans that end past the text.
+        text: the completion, or its sample, whose reference then shows what is missed. Raises ValueError for spans past
+        the text. Without a text, as in a notebook's last line, the spans are numbers.
         """
         said, reference = (text.completion, text.references) if isinstance(text, Sample) else (text, ())
         missed = reference[self.reference] if reference and self.left_out else None
@@ -196,19 +197,12 @@ class Verdict:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Verdict":
         """Returns the verdict of `to_dict`, maybe read from JSON. Raises ValueError for any other key or value."""
-        from pydantic import ValidationError
-
         try:
-            found: Verdict = _adapter().validate_json(json.dumps(data), strict=True)
+            return READER.validate_json(json.dumps(data), strict=True)
         except ValidationError as error:
             first = error.errors()[0]
             place, said = ".".join(map(str, ("a verdict", *first["loc"]))), first["msg"].removeprefix("Value error, ")
             raise ValueError(f"{place}: {said}, got {first['input']!r:.80}") from None
-        return found
 
 
-@cache
-def _adapter() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Verdict)
+READER = TypeAdapter(Verdict)

@@ -125,10 +125,10 @@ class Judge(ABC):
     deadline: float | None = None
     _depth = 0  # how many `with` of this judge are open
 
-    def __repr__(self) -> str:
-        """The kind and the model, `vllm:Qwen/Qwen3-8B`. Unlike `name` it reads no file and asks no server."""
-        given = [str(self.__dict__["model"])] if "model" in self.__dict__ else []
-        return ":".join([type(self).__name__.removesuffix("Judge").lower(), *given])
+    def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
+        return ":".join(
+            [type(self).__name__.removesuffix("Judge").lower(), *map(str, self.__dict__.get("model", "").split())]
+        )
 
     @property
     @abstractmethod

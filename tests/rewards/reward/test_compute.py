@@ -38,7 +38,7 @@ def test_nothing_to_judge_has_no_mean() -> None:
     ("given", "message"),
     [
         ({"predictions": TEXTS, "references": ["A dog."]}, "the column 'reference' has 1 values for 3 completions"),
-        ({"predictions": TEXTS}, "posh needs the dataset column 'reference'"),
+        ({"predictions": TEXTS}, "posh needs 'reference': write compute"),
         ({"predictions": "A dog.", "references": "A dog."}, "completions must be a list, a text or message for each"),
     ],
 )

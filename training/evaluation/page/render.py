@@ -23,8 +23,7 @@ def render(template: str, **values: Any) -> str:
     """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes U+FFFD."""
     environment = templates(Path(__file__).with_name("templates"))
     environment.globals.update(received=received, label=label, number=number, data_uri=data_uri)
-    page: str = environment.get_template(template).render(values)
-    return page
+    return environment.get_template(template).render(values)
 
 
 def number(value: float | None, digits: int, signed: bool = False) -> str:

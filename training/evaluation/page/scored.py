@@ -2,8 +2,7 @@
 
     write_scored(Path("verdicts.html"), "posh with match: rows.jsonl", rows, verdicts)
 
-The page needs no other file and no network. Its own script, the only one that its content security policy runs, draws a
-few rows at a time, and sets every text as a text, never as HTML.
+Its own script, the only one that its content security policy runs, draws a few rows at a time, all texts as texts.
 """
 
 import base64
@@ -32,16 +31,13 @@ def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Seq
     """Writes the page whole or not at all. Raises OSError, and ValueError for a span past its text."""
     scores = {number: verdict.score for number, verdict in enumerate(verdicts) if verdict.score is not None}
     order = sorted(scores, key=scores.__getitem__) + [n for n in range(len(rows)) if n not in scores]
-    pictured = set(ends(order, PICTURES))
-    shown = [row_of(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
-    script = SCRIPT.read_text("utf-8")
+    pictured, script = set(ends(order, PICTURES)), SCRIPT.read_text("utf-8")
+    shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
     page = render(
         "scored.html.jinja",
         title=title,
         rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
-        shown=len(shown),
-        count=len(rows),
-        scored=len(scores),
+        **{"shown": len(shown), "count": len(rows), "scored": len(scores)},
         mean=fmean(scores.values()) if scores else None,
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -50,17 +46,20 @@ def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Seq
     write_whole(path, page)
 
 
-def row_of(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
+def ends(order: list[int], most: int) -> list[int]:
+    return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
+
+
+def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     """Returns what the script draws of a row: texts, and texts in pieces."""
     sample = Sample("", "") if isinstance(row.sample, str) else row.sample
-    picture = None
+    picture, asked = None, [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
     with suppress(NotApplicable):
         picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
-    told = [("Row", [row.id]), ("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
     return {
         **{"score": verdict.score, "status": verdict.status.value.replace("_", " "), "note": verdict.note},
         "parts": [(label(part), value) for part, value in verdict.parts.items()],
-        "told": [*told, ("Reference", sample.references), ("Answers", sample.answers)],
+        "told": [("Row", [row.id]), *asked, ("Reference", sample.references), ("Answers", sample.answers)],
         "text": pieces(sample.completion, verdict.spans),
         "missed": pieces(sample.references[verdict.reference], verdict.left_out) if verdict.left_out else [],
         "picture": picture,
@@ -71,10 +70,6 @@ def pieces(text: str, spans: Sequence[Span]) -> list[tuple[Any, ...]]:
     """Returns (text), or (text, level, score, notes) of what is judged."""
     cut = segments(text, spans)
     return [(one.text,) if one.score is None else (one.text, level(one.score), one.score, one.notes) for one in cut]
-
-
-def ends(order: list[int], most: int) -> list[int]:
-    return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
 
 
 def check_page(path: Path | None, overwrite: bool) -> None:
