@@ -73,8 +73,8 @@ def row_of_bars(places: list[tuple[int, int]], values: list[float], zero: float)
             f'<rect x="{x:.1f}" y="{top:.1f}" width="{CELL * (end - start) - 1:.1f}" height="{high:.1f}" '
             f'fill="{colour}"><title>{value:+.3f}</title></rect>'
         )
-    end = SIZE + CELL * max(end for _, end in places)
-    return [*drawn, f'<line x1="{SIZE}" y1="{zero:.1f}" x2="{end:.1f}" y2="{zero:.1f}" stroke="#57606a"/>']
+    right = SIZE + CELL * max(end for _, end in places)
+    return [*drawn, f'<line x1="{SIZE}" y1="{zero:.1f}" x2="{right:.1f}" y2="{zero:.1f}" stroke="#57606a"/>']
 
 
 if __name__ == "__main__":

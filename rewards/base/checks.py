@@ -21,8 +21,8 @@ def unknown(
 
     elsewhere: the names of other places, such as {"under trainer": ["span_coef"]}. A name of one of them belongs there.
     """
-    names, places = sorted(valid), elsewhere or {}
-    homes = {key: place for place in reversed(places) for key in places[place] if key not in names}
+    names, places = sorted(valid), dict(elsewhere or {})
+    homes = {key: place for place, keys in reversed(places.items()) for key in keys if key not in names}
     near = difflib.get_close_matches(name, names, 1)
     far = difflib.get_close_matches(name, homes, 1, CLOSE)
     if far and (name in homes or not difflib.get_close_matches(name, names, 1, CLOSE)):

@@ -48,9 +48,9 @@ def read_table(
         yield f"{source} {where}", encodable(row, f"{source} {where}")
 
 
-def table_rows(source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Row]:
-    """Yields the first `limit` rows. columns: our names, and the file's names for them. Raises OSError, and ValueError
-    in one sentence for a file that cannot be read at all.
+def table_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Row]:
+    """Yields the first `limit` rows. columns: our names, and the source's names for them. Raises OSError, and
+    ValueError in one sentence for a file that cannot be read at all.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
