@@ -122,9 +122,8 @@ class FilePart(RowsPart):
 
 def source_of(block: Any) -> Any:
     """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
-    source = (
-        block.get("source") if isinstance(block, dict) else vars(block).get("source") if isinstance(block, Part) else 0
-    )
+    held = block if isinstance(block, dict) else vars(block) if isinstance(block, Part) else {}
+    source = held.get("source")
     return "file" if isinstance(source, str) and is_custom(source) else source
 
 

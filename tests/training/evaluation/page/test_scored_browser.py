@@ -11,7 +11,7 @@ import pytest
 from spanreward.rewards import Sample, Span, Verdict
 from spanreward.rewards.scoring import InputRow
 from spanreward.training.evaluation.page.scored import write_scored
-from tests.support.chromium import axe_violations, browse, loading_seconds, measure, needs_chromium
+from tests.support.chromium import axe_violations, browse, measure, needs_chromium, opening_seconds
 from tests.support.hostile_row import HOSTILE, hostile_row
 
 pytestmark = needs_chromium
@@ -95,8 +95,8 @@ def test_orders_and_search(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_rows_open_at_once(tmp_path: Path) -> None:
-    """A free core takes less than a second, one that other tests share more."""
+def test_ten_thousand_rows_open_in_a_second(tmp_path: Path) -> None:
+    """1.0 s of a core here, with the painting; a slower machine may take twice as much."""
     page = large(tmp_path / "p.html", 10_000)
     assert page.stat().st_size < 50e6
-    assert min(loading_seconds(page) for _ in range(4)) < 4
+    assert min(opening_seconds(page) for _ in range(2)) < 2
