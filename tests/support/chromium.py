@@ -39,8 +39,8 @@ def browse(page: Any, *flags: Any) -> Any:
 
 
 def opening_seconds(page: Any) -> float:
-    """Seconds of a core that the browser takes to open and paint `page`, less those of an empty one. Another load of the
-    machine does not count.
+    """Seconds of a core that the browser takes to open and paint `page`, less those of an empty one. What else runs on
+    the machine does not count.
     """
     empty = page.with_name("empty.html")
     empty.write_text("<!doctype html><title>empty</title>")
