@@ -23,6 +23,7 @@ import argparse
 import logging
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
