@@ -46,8 +46,7 @@ RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9  # the highest rate of a model w
 
 def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
     """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the model's size."""
-    third = (weights >= LARGE and not gpu) * (layers // 3)
-    frozen = third if recipe.frozen_layers is None else recipe.frozen_layers
+    frozen = (weights >= LARGE and not gpu) * (layers // 3) if recipe.frozen_layers is None else recipe.frozen_layers
     batch = recipe.batch or (16 if weights < HUGE else 8)
     return frozen, batch, recipe.learning_rate or RATE * min(1, SMALL / weights) ** 0.5
 

@@ -6,8 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.training.judge.changes import Changes, Word, rewrite
-from spanreward.training.judge.unclaimed import GRAMMAR, unclaimed
+from spanreward.training.judge.changes import GRAMMAR, Changes, Word, rewrite, unclaimed
 
 CAPTIONS = {
     "1": ["A brown dog sits on the green grass.", "The dog near two trees.", "An old dog is sitting on a lawn."],
