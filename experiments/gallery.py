@@ -51,7 +51,7 @@ def compare(page: Path, work: Path) -> None:
     sides = [f"{model}={ANSWERS / f'{model}.jsonl'}" for model in ("base", "sft", "dapo")]
     count = len((ANSWERS / "base.jsonl").read_text().splitlines())
     title = "Drawn pictures: base, SFT and DAPO with PoSh"
-    spanreward("compare", *sides, "--recipe", RECIPE, "--prompts", str(count), "--output", str(work), "--title", title)
+    spanreward("compare", *sides, "--recipe", RECIPE, "--limit", str(count), "--output", str(work), "--title", title)
     shutil.copy(work / "report.html", page)
 
 

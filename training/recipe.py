@@ -183,13 +183,26 @@ class JudgePart(Part):
         return self.cascade.student.answering + self.cascade.teacher.answering
 
 
-class RewardPart(Part):
+class MetricPart(Part):
     """A metric (a name or FILE.py:CLASS), the judge that answers its questions, and options of the metric's class."""
 
     metric: str
     judge: Asked = JudgePart(name="match")
-    weight: float = 1.0
     options: dict[str, Any] = {}
+
+
+class RewardPart(MetricPart):
+    weight: float = 1.0
+
+
+class WinRatePart(MetricPart):
+    """Arguments of WinRateCallback."""
+
+    every: int = Field(50, gt=0)
+    anchor: str | None = None
+    prompts: int = Field(64, gt=1)
+    max_tokens: int | None = Field(None, gt=0)
+    stop: bool = False
 
 
 class CheckPart(Part):
@@ -212,9 +225,10 @@ class Recipe(RunPart):
 
     algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's default is "dapo". It
     leaves the other settings that DAPO changes (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
-    referees: rewards for `spanreward compare` that nothing is trained on. verdicts: write every completion with its
-    verdicts to the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of spans;
-    the last step has one too.
+    referees: rewards for `spanreward compare` that nothing is trained on. win_rate: a metric that compares the policy
+    with an anchor while it trains (training/callbacks/win_rate.py). verdicts: write every completion with its verdicts
+    to the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of spans; the last
+    step has one too.
     """
 
     algorithm: Literal["sft", "grpo", "dapo"]
@@ -226,8 +240,13 @@ class Recipe(RunPart):
     validation: dict[str, Any] | None = None
     rewards: list[RewardPart] = []
     referees: list[RewardPart] = []
+    win_rate: WinRatePart | None = None
     trainer: dict[str, Any] = {}
     check: CheckPart | None = None
+
+    @property
+    def watching(self) -> list[WinRatePart]:
+        return [] if self.win_rate is None else [self.win_rate]
 
     @property
     def validation_data(self) -> DataPart | None:
@@ -245,7 +264,7 @@ SOURCES: dict[str, type[Part]] = {"jsonl": JsonlPart, "hub": HubPart, "file": Fi
 PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
     **SOURCES,
     **{"policy": PolicyPart, "lora": LoraPart, "check": CheckPart},
-    **{"rewards": RewardPart, "referees": RewardPart},
+    **{"rewards": RewardPart, "referees": RewardPart, "win_rate": WinRatePart},
     **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
 }
 

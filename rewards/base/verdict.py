@@ -101,8 +101,8 @@ class Span:
 
     Attributes:
         score: from 0 (wrong) to 1 (right).
-        credit: what these words add to the verdict's score, negative where they cost. Every span of a `component`
-            carries the whole credit of the component: count it once per component, not once per span.
+        credit: what these words add to the verdict's score, negative where they cost; PoSh gives words rated 1 of 5
+            none above 0. Every span of a `component` carries its whole credit: count it once per component.
         kind: entity, attribute, relation, answer, filler, unread or a criterion's name.
         note: the reason, in one sentence.
         component: the number of the component that the words name.

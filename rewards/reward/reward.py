@@ -186,6 +186,10 @@ class Reward:
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
 
 
+def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
+    return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
+
+
 def checked(samples: Any) -> Sequence[Sample]:
     """Returns the samples of `assess`. Raises TypeError for anything else, with how it is written."""
     wrong = [one for one in samples if not isinstance(one, Sample)] if isinstance(samples, (list, tuple)) else [samples]

@@ -24,7 +24,7 @@ from spanreward.training.recipe import (
     load_recipe,
     read_mapping,
 )
-from spanreward.training.run import build_rewards
+from spanreward.training.recipe_rewards import build_rewards
 from tests.support.paths import ROOT
 
 DATA = sorted((ROOT / "recipes/data").glob("*.yaml"))

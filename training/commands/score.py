@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from spanreward.rewards.files.outputs import check_apart, write_json
+from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands import metric_options
 
 SHOWN = 20  # the most lines without a score that are named
@@ -38,14 +38,11 @@ SHOWN = 20  # the most lines without a score that are named
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reward", help="posh, harmonic, lave, pairwise, criteria or FILE.py:NAME, a metric of your own")
-    parser.add_argument("--judge", help=f"who answers the metric's questions: {metric_options.JUDGES}")
     parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
-    metric_options.add_rows_options(parser)
-    parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    output = {"required": True, "metavar": "VERDICTS.jsonl", "help": "one verdict per row"}
     html = "write a page there too: each text with its words coloured, worst or best first, with a search"
     parser.add_argument("--html", type=Path, metavar="PAGE", help=html)
-    metric_options.add_metric_options(parser, overwrite="the output")
+    metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
 
     from spanreward.rewards.scoring import read_rows, read_verdicts, score_file
@@ -57,8 +54,8 @@ def main() -> None:
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
         inputs, columns = (arguments.input, arguments.reward), metric_options.renamed(arguments.columns)
-        metric_options.check_files(arguments, arguments.output, inputs, bad_lines=None, mean_score=None)
-        check_apart([arguments.html, arguments.output, arguments.json], [Path(arguments.input)])
+        outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
+        metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite)
         opened = metric_options.open_metric(arguments.reward, arguments)
         with opened as (reward, settings), Progress(console=console) as bar:

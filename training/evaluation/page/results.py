@@ -65,8 +65,8 @@ def tables(found: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
 
 def compared(entry: Compared, main: bool) -> dict[str, Any]:
     found = asdict(entry)
-    optional = {name: found[name] for name in ("holm", "equivalent") if found[name] is not None}
-    return found["difference"] | optional | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
+    adjusted = {} if entry.holm is None else {"holm": entry.holm}
+    return found["difference"] | adjusted | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
 
 
 def sliced(row: Slice) -> dict[str, Any]:
