@@ -5,7 +5,7 @@ python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,11 +50,15 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def measure_all(
-    arguments: argparse.Namespace, others: Sequence["Reward"] = ()
+    arguments: argparse.Namespace,
+    others: Sequence["Reward"] = (),
+    given: Callable[[Sequence["Judgment"]], Mapping[str, "Judged"]] = lambda records: {},
 ) -> tuple[dict[str, Any], list["Judgment"], dict[str, "Judged"]]:
-    """Returns the numbers, the records, and the verdicts on them by metric: the table's metric first, then `others`."""
+    """Returns the numbers, the records, and the verdicts on them by metric: the table's metric first, then `others`,
+    then those that `given` returns.
+    """
     from experiments.labels.column_map import load_map
-    from experiments.labels.tables import TABLES, fill_table, judge_records, unscored
+    from experiments.labels.tables import EVERY_COMPONENT, TABLES, fill_table, judge_records, unscored
     from spanreward.rewards.base.checks import check_known
 
     check_known("table", [arguments.table], TABLES)
@@ -65,8 +69,11 @@ def measure_all(
     records = table.read(arguments.file, columns, arguments.pictures)
     groups = set(list(dict.fromkeys(record.group for record in records))[: arguments.count])
     records = [record for record in records if record.group in groups]
-    with open_metric(arguments.metric or table.metric, arguments) as (reward, settings):
-        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)}
+    metric = arguments.metric or table.metric
+    if (metric, table.metric) == ("posh", EVERY_COMPONENT):
+        metric = EVERY_COMPONENT
+    with open_metric(metric, arguments) as (reward, settings):
+        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)} | dict(given(records))
     numbers = {
         "table": arguments.table,
         "paper": table.paper,
@@ -84,6 +91,7 @@ def tables_of(numbers: Mapping[str, Any]) -> list[Table]:
     """Returns the measures, and what a reader should know."""
     settings = numbers["metric"]
     options = " ".join(f"{key}={value}" for key, value in settings["options"].items()) or "its own defaults"
+    options += "" if "prompts" in settings["options"] or not settings["judge"] else ", our prompts"
     read = f", read by {settings['parsed_by']}" if settings["parsed_by"] else ""
     paper = f" ({numbers['paper']})" if numbers["paper"] else ""
     title = f"{numbers['table']}{paper}: {settings['reward']} with {settings['judge']}, {options}{read}"

@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import Sample, Span, Status, Verdict
+from spanreward.rewards.base.coloured_text import legible
 from spanreward.training.callbacks import span_table
 from spanreward.training.callbacks.span_table import (
     ShownRow,
@@ -25,7 +26,6 @@ from spanreward.training.callbacks.span_table import (
     send,
     write_page,
 )
-from spanreward.training.evaluation.page.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page
