@@ -8,7 +8,7 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
 
 HELP = "which words a judge suspects, beside the words that are wrong"
 DESCRIPTION = """\
@@ -18,12 +18,12 @@ and the F1 of the best threshold, which is seen on the texts themselves."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="rows with completion, reference and mistakes")
-    parser.add_argument("--judge", default="match", help="who answers PoSh's questions (default match)")
     parser.add_argument("--unseen", type=Path, metavar="FOLDER", help="only pictures that this encoder did not read")
     parser.add_argument("--limit", type=int, metavar="N", help="N of these, evenly spread (default all)")
     parser.add_argument("--joined", action="store_true", help="read a text's references as one")
     parser.add_argument("--tokens", action="store_true", help="the encoder's own suspicion, without PoSh")
-    add_metric_options(parser)
+    judge = {"default": "match", "help": "who answers PoSh's questions (default match)"}
+    add_flags(parser, *ASKING, "options", judge=judge)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
