@@ -24,6 +24,7 @@ from transformers import (
     TrainingArguments,
     set_seed,
 )
+from transformers.trainer_pt_utils import DistributedLengthGroupedSampler
 
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
@@ -42,6 +43,15 @@ IGNORED = -100
 UNIT = 1000  # a label is how right a token is, in thousandths
 LONGEST = 512  # tokens of a window in training: a description of 200 words, and a text of half the length twice
 RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9  # the highest rate of a model with SMALL weights; beyond it falls
+
+
+class ByEpoch(Trainer):
+    """Trainer with texts of like length together, in an order that follows from the epoch: a resumed run has it too."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> DistributedLengthGroupedSampler:
+        lengths = [len(row["input_ids"]) for row in self.train_dataset]  # type: ignore[union-attr]
+        batch, seed = self.args.train_batch_size, self.args.seed
+        return DistributedLengthGroupedSampler(batch, lengths=lengths, num_replicas=1, rank=0, seed=seed)
 
 
 def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
@@ -71,7 +81,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         part.requires_grad_(False)  # words that were not seen in training keep their meaning
     limits = min(LONGEST, tokenizer.model_max_length, readable(model)), is_decoder(model)
     train, held_out = ([row for example in side for row in encoded(tokenizer, example, *limits)] for side in sides)
-    trainer = Trainer(
+    trainer = ByEpoch(
         model=model,
         args=TrainingArguments(
             output_dir=str(output),
@@ -81,7 +91,6 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
             per_device_eval_batch_size=2 * batch,
             learning_rate=rate,
             warmup_steps=recipe.steps // 20,
-            train_sampling_strategy="group_by_length",
             **{f"{what}_strategy": "steps" for what in ("eval", "save")},  # type: ignore[arg-type]
             **{f"{what}_steps": recipe.check_every for what in ("eval", "save")},  # type: ignore[arg-type]
             save_total_limit=2,
