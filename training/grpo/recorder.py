@@ -21,17 +21,19 @@ from threading import Event, Thread
 from typing import Any
 
 from spanreward.rewards.base.background import in_background
+from spanreward.rewards.base.values import tools_pictures
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.contrast import OTHERS, contrasts, sampled
-from spanreward.rewards.reward.reward import LogMetric, Reward, summarise
+from spanreward.rewards.reward.reward import LogMetric, Reward, judges_of, summarise
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
 Received = Sequence[tuple[int, int, float]]  # per token of a completion: its characters [start, end), its advantage
+Paid = Mapping[str, tuple[float | None, float]]  # what each reward function gave a completion, and its weight
 LONG = 300.0  # seconds of waiting after which the log says so
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # keys of a row that TRL passes by themselves
 
@@ -47,20 +49,24 @@ class Recorder:
         contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (reward/contrast.py). Of
             all rows, each against one other, if `contrast_coef` is above 0.
         contrast_coef: how much of what a row would earn on the other row its score loses, 0 or more.
+        tool_pictures: whether the judge also sees the pictures that tools return in a completion's messages.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
         token_advantages: what each token received, by the index of a completion that ended by itself, with span_coef.
+        paid: from SpanGRPOTrainer, by completion, what each of its reward functions gave, NaN for none, and its weight.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
-    def __init__(self, reward: Reward, contrast_coef: float = 0.0) -> None:
+    def __init__(self, reward: Reward, contrast_coef: float = 0.0, tool_pictures: bool = False) -> None:
         self.__name__ = reward.__name__
         self.reward = reward
         self.contrast_coef = contrast_coef
+        self.tool_pictures = tool_pictures
         self.samples: list[Sample] = []
         self.verdicts: list[Verdict] = []
         self.contrasts: dict[int, float] = {}
         self.advantages: list[float] | None = None
         self.token_advantages: dict[int, Received] = {}
+        self.paid: Sequence[Paid] = []
         self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
         self._judged = False  # whether verdicts wait for a call to fetch their scores
 
@@ -81,12 +87,15 @@ class Recorder:
         `Reward.__call__` does.
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
+        if self.tool_pictures:
+            pictures = map(tools_pictures, completions)
+            samples = [replace(one, images=one.images + more) for one, more in zip(samples, pictures, strict=True)]
         if parts is None:
             verdicts = self._judge_answers(samples, asleep, log_metric)
         else:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
-            samples = [replace(sample, completion=part.reasoning + part.answer + part.after) for sample, part in pairs]
+            samples = [replace(sample, completion=part.text) for sample, part in pairs]
             verdicts = self._judge_answers(answers, asleep, log_metric)
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)
@@ -106,7 +115,7 @@ class Recorder:
     def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
         self.samples, self.verdicts, self.advantages, self.token_advantages = samples, verdicts, None, {}
-        self._judged = True
+        self.paid, self._judged = [], True
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
@@ -214,10 +223,6 @@ def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0] if name not in NOT_COLUMNS}
-
-
-def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
-    return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:

@@ -33,7 +33,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
-from spanreward.rewards.base.values import completion_text
+from spanreward.rewards.base.values import assistants_texts
 from spanreward.rewards.base.verdict import LARGEST
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import Reward
@@ -71,6 +71,7 @@ class Batch:
     sampled and judged before and that TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
     reasoning. failed: for each completion whether a judge failed on it. offsets: see `_offsets`. pictured: rows with
     a picture's token. unusable: bool, (rows of all ranks,), which of them have a reward that is infinite or huge.
+    paid: (rows of all ranks, R), the rewards that TRL sums, NaN for none.
     """
 
     rows: list[dict[str, Any]]
@@ -83,6 +84,7 @@ class Batch:
     offsets: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     pictured: list[int] = field(default_factory=list)
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
+    paid: torch.Tensor = field(default_factory=lambda: torch.zeros(0, 0))
 
 
 class SpanGRPOTrainer(ResumingTrainer):
@@ -104,7 +106,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
         args = read_config(args, model)
         functions = [
-            Recorder(one, args.contrast_coef) if isinstance(one, Reward) else one for one in several if one is not None
+            Recorder(one, args.contrast_coef, args.tool_pictures) if isinstance(one, Reward) else one
+            for one in several
+            if one is not None
         ]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
@@ -162,8 +166,14 @@ class SpanGRPOTrainer(ResumingTrainer):
             row: [(*place, value) for place, value in zip(places, output["advantages"][row].tolist(), strict=False)]
             for row, places in self._batch.offsets.items()
         }
+        of_rank = self._batch.paid[self.accelerator.process_index * len(advantages) :][: len(advantages)]
+        weighted = self.reward_func_names, self.reward_weights.tolist()
+        paid = [
+            {name: (value, weight) for name, weight, value in zip(*weighted, row, strict=True)}
+            for row in of_rank.tolist()
+        ]
         for recorder in self.recorders:
-            recorder.advantages, recorder.token_advantages = advantages, received
+            recorder.advantages, recorder.token_advantages, recorder.paid = advantages, received, paid
         return output
 
     # 1. Dynamic sampling.
@@ -212,9 +222,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         if not batch.drafting:
             batch.pictured = take_out(ids, self._picture_tokens, self._tokenizer.pad_token_id, masks)
         if end is None and self.recorders:
-            said = zip(ids, map(completion_text, completions), strict=True)
-            parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in said]
-            batch.parts = parts if any(part.reasoning or part.after for part in parts) else None
+            turns = None if self.args.judged_turns == "all" else 1
+            said = [[*islice(assistants_texts(one), turns)][::-1] for one in completions]
+            parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in zip(ids, said, strict=True)]
+            batch.parts = parts if any(part.answer != part.text for part in parts) else None
             if not self._mark and (mark := unknown_mark(self._tokenizer.backend_tokenizer, ids, parts)):
                 self._mark = mark
                 log.warning("most completions begin with %r%s", mark, UNKNOWN)
@@ -267,15 +278,17 @@ class SpanGRPOTrainer(ResumingTrainer):
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and found["judge/failed_fraction"] != 1:
             self._stop_when_nothing_is_scored(rewards)
-        # NaN in every column: TRL leaves the row out
-        return self._usable(rewards).masked_fill(failed.unsqueeze(1), torch.nan)
+        return self._usable(rewards, failed)
 
-    def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), punished, with NaN in each row that has one above LARGEST."""
+    def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | bool = False) -> torch.Tensor:
+        """Returns the rewards, (rows of all ranks, R), punished. A row that has one above LARGEST, or that failed, has
+        NaN in every column, and TRL leaves it out.
+        """
         if self.args.soft_overlong_cache and self.args.multi_objective_aggregation == "normalize_then_sum":
             rewards = punish_within(rewards, self._scoring)
         self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)
-        return rewards.masked_fill(self._batch.unusable.unsqueeze(1), torch.nan)
+        self._batch.paid = rewards.masked_fill((self._batch.unusable | failed).unsqueeze(1), torch.nan)
+        return self._batch.paid
 
     def _recall(self, drafted: list[Rollout], prompts: Any, completions: Any, columns: dict[str, list[Any]]) -> None:
         """Give every recorder the verdicts that it found when the batch was drafted."""
