@@ -13,9 +13,9 @@ No reference backs what is no claim by its form: an order, the future, a wish, w
 and what the writer or reader does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from spanreward.rewards.language.framing import ADVERBS, NEUTRAL, PLAIN, SEEING, Needs, framed
+from spanreward.rewards.language.framing import ADVERBS, DENYING, NEUTRAL, PLAIN, SEEING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import FINITE, LEADS, NOUNS, PICTURES, PLACING, POSTURES, Word, word_set
 
@@ -42,7 +42,8 @@ def hanging(words: Sequence[Word]) -> dict[Word, Needs]:
     for start, end, needs in framed(words):
         for word in words[start:end]:
             found[word] |= needs
-    return found
+    denying = group_of(DENYING)  # a plain denial is one whatever a reference has
+    return {word: needs | {NEVER} if any(need & denying for need in needs) else needs for word, needs in found.items()}
 
 
 def climbed(words: Sequence[Word], past: bool) -> dict[Word, Needs]:
@@ -141,7 +142,8 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
 def qualifies(word: Word) -> bool:
     """Whether it is an adverb that may take back its verb or noun: "hardly", "once", "zero"."""
     text = word.text.lower()
-    return word.dep in QUALIFYING and (word.dep != "nummod" or text in ("zero", "0")) and text not in ADVERBS
+    told = text in ADVERBS or (text in DENYING and word.dep == "intj")  # "no, it is red"
+    return not told and word.dep in QUALIFYING and (word.dep != "nummod" or text in ("zero", "0"))
 
 
 def subject_of(verb: Word) -> Word | None:
@@ -164,4 +166,8 @@ def finite_of(verb: Word) -> Word | None:
 
 
 def group(*words: Word) -> frozenset[str]:
-    return frozenset(lemma(word.text.lower()) for word in words)
+    return group_of(word.text.lower() for word in words)
+
+
+def group_of(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(lemma, words))

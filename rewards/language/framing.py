@@ -38,7 +38,7 @@ BACK = word_set("that this these those it above everything all none nothing i we
 WHOLE = word_set("above everything all none nothing")
 FORWARD = word_set("following below")
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "INTJ")
-DENYING = word_set("no not n't if")
+DENYING = word_set("no not n't never nowhere if")
 STOPS = frozenset(".!?;:\n()[]\u2026")
 SHORT = 6  # words of a piece that says something of the text
 
