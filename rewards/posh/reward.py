@@ -63,7 +63,6 @@ COMPUTED_PER_QUESTION = 29  # prompt tokens that a prefix cache lacks, on descri
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 GIVEN = "given graphs"
-FOUND = 3.0  # the least rating of what a text has
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,13 +268,6 @@ class PoshReward(ReadingReward):
         too_often = surplus(interviews) if default else frozenset()
         said = best_of([components(interview, too_often, reaching=default) for interview in interviews])
         said += denials(interviews)
-        if default:  # what only a frame names can cost and not earn
-            starts = {start for (start, _), _ in pairs[0].recall.target_graph.hanging}
-            framed = [bool(one.spans) and all(start in starts for start, _ in one.spans) for one in said]
-            named = [there and one.rating >= FOUND for one, there in zip(said, framed, strict=True)]
-            said = [one for one, leave_out in zip(said, named, strict=True) if not leave_out]
-            if any(named) and all(framed):
-                return Verdict(0.0, Status.EMPTY, coarse_scores(0.0, 0.0), note="the completion claims nothing")
         precision = direction_score([component.rating for component in said])
         sides = [components(pair.recall) for pair in pairs]
         recalls = [direction_score([component.rating for component in side]) for side in sides]
