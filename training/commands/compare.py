@@ -151,7 +151,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         prompts = prompts_of_file(arguments.data, *chosen, metric_options.renamed(arguments.columns))
         parts = parts_of(arguments)
     else:
-        recipe = load_recipe(arguments.recipe, metric_options.check_once(arguments.options))
+        recipe = load_recipe(arguments.recipe, arguments.options)
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
         learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
