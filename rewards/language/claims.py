@@ -15,9 +15,22 @@ and what the writer or reader does.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from spanreward.rewards.language.framing import ADVERBS, DENYING, NEUTRAL, PLAIN, SEEING, Needs, framed
+from spanreward.rewards.language.framing import DENYING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.words import FINITE, LEADS, NOUNS, PICTURES, PLACING, POSTURES, Word, word_set
+from spanreward.rewards.language.words import (
+    ADVERBS,
+    FINITE,
+    LEADS,
+    NEUTRAL,
+    NOUNS,
+    PICTURES,
+    PLACING,
+    PLAIN,
+    POSTURES,
+    SEEING,
+    Word,
+    word_set,
+)
 
 NEVER = frozenset[str]()  # a need that nothing meets
 CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")

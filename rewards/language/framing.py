@@ -10,28 +10,9 @@ if a reference has a dog.
 from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.words import (
-    FINITE,
-    HAVING,
-    HEDGES,
-    LEADS,
-    NOUNS,
-    PARTS,
-    PICTURES,
-    POSTURES,
-    SEVERAL,
-    SIDES,
-    Word,
-    word_set,
-)
+from spanreward.rewards.language.words import ADVERBS, FINITE, NEUTRAL, NOUNS, PICTURES, PLAIN, Word, word_set
 
 Needs = frozenset[frozenset[str]]
-SEEING = word_set("see find spot view observe notice glimpse look seem make")
-NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")  # verbs that fit every picture
-PLAIN = SEVERAL | PARTS | PICTURES | frozenset(SIDES) | word_set("one each corner edge side background foreground view")
-_ADVERBS = """above here there nearby back below further away also then now directly just only together up down outside
-inside so too still very overhead ahead overall however additionally finally meanwhile where when"""
-ADVERBS = frozenset(SIDES) | LEADS | HEDGES | word_set(_ADVERBS)
 OTHER = word_set("another other different next last previous every most")  # pictures than the one that is described
 QUOTES = word_set("\" \u201c \u201d `` ''")
 BACK = word_set("that this these those it above everything all none nothing i we")

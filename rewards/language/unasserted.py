@@ -8,12 +8,12 @@
 them claims one. An unasserted word claims nothing to be there, and it supports no claim of another text. A plain denial
 is a claim of its own: that the thing is not there (absences.py).
 
-Denials and alternatives are read by words and Penn Treebank tags (denial.py, alternatives.py). In long lists and broken
-sentences the tagger is right more often than the parser.
+Denials and alternatives are read by words and tags: in broken sentences the tagger is right more often than the parser.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from spanreward.rewards.language.alternatives import left_open
 from spanreward.rewards.language.claims import NEVER, hanging
@@ -27,16 +27,12 @@ ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # tags after a verb that op
 STOPS = frozenset(".!?;:\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Unasserted:
-    """left_out: the places of words that the text does not assert. denied: those of them that it plainly denies.
-
-    hanging: what the other words need.
-    """
+class Unasserted(NamedTuple):
+    """left_out: places of words that it does not assert. denied: those that it denies. hanging: the others' needs."""
 
     left_out: frozenset[int] = frozenset()
     denied: frozenset[int] = frozenset()
-    hanging: Mapping[Word, Needs] = field(default_factory=dict)
+    hanging: Mapping[Word, Needs] = MappingProxyType({})
 
 
 def asserted(text: str, graph: SceneGraph) -> str:
