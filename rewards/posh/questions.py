@@ -121,6 +121,7 @@ def presence_question(
         interview.target_graph,
         source=interview.source_text if shows_source else "",
         places=component.spans if shows_source else (),
+        unbacked=tuple(span for span, _ in interview.target_graph.hanging),
     )
     return Question(
         [{"role": "user", "content": before + interview.prefix + after}],
