@@ -1,9 +1,7 @@
 """Train an encoder judge, which reads each text once: from captions that are changed on purpose, or from a large judge.
 
-    spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
-    spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
-
-docs/train_a_judge.md explains the recipe and the model card.
+spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
+spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 """
 
 import argparse
@@ -25,7 +23,6 @@ from spanreward.training.commands.main import run
 CHUNK = 16  # rows that are judged together
 
 TRAIN = """\
-    spanreward judge train recipes/judges/people.yaml
     spanreward judge train RECIPE seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
     spanreward judge train RECIPE --resume                     # after an interruption, with the same recipe
 
@@ -33,8 +30,7 @@ TRAIN = """\
 LABELS = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
-The rows are as for `spanreward score posh`. A line of the output is a question and its ratings. The same command goes
-on after an interruption, asks again about rows without a verdict, and adds new rows; --overwrite starts anew."""
+The rows are as for `spanreward score posh`. The same command goes on after an interruption; --overwrite starts anew."""
 LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}  # the keys of a line
 DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 

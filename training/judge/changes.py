@@ -10,21 +10,22 @@ The target is one to four other captions of the same picture. Kinds:
     swapped    two nouns, or two adjectives, of the caption change places
     added      an adjective before a noun
     other      a caption of another picture: wrong are its words that no caption of this picture has
-    unclaimed  a sentence more that claims nothing, and is wrong unless it denies what no caption has (unclaimed.py)
+    unclaimed  a sentence more that claims nothing, and is wrong unless it denies what no caption has (unclaimed.yaml)
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from spacy.tokens import Token
 
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.words import NOUNS, word_set
-from spanreward.training.judge.unclaimed import unclaimed
 
 CHANGED = ("NOUN", "PROPN", "ADJ", "VERB", "ADP", "NUM")  # equally likely
 COLOURS = word_set("red green blue yellow white black brown orange purple pink gray grey tan golden silver")
@@ -32,6 +33,7 @@ JOINING = word_set("and or , a an the")
 ARTICLE = re.compile(r"\b([Aa])n?( +)$")
 NEAR = 0.7  # the share of other pictures that share a word with this one
 MOST = 4  # captions in a target
+GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
 Places = list[tuple[int, int]]
 
 
@@ -160,6 +162,18 @@ def read(token: Token) -> Word:
 
 def cased(text: str, like: Word) -> str:
     return text.capitalize() if like.start == 0 and like.text.istitle() else text.lower()
+
+
+def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
+    """Returns a sentence that names the thing, or words in no order, and whether it denies it, which may be right."""
+    rules = GRAMMAR | GRAMMAR["many" if many else "one"] | {"noun": [noun], "word": words}
+
+    def grown(text: str) -> str:
+        return re.sub("<([a-z]+)>", lambda symbol: grown(random.choice(rules[symbol[1]])), text)
+
+    form = random.choice(GRAMMAR["sentence"])
+    sentence = re.sub(r"\ba (?=[aeiou])", "an ", grown(form))
+    return sentence[0].upper() + sentence[1:], form == "<denied>"
 
 
 def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:

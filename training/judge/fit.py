@@ -56,8 +56,7 @@ class ByEpoch(Trainer):
 
 def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
     """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the model's size."""
-    third = (weights >= LARGE and not gpu) * (layers // 3)
-    frozen = third if recipe.frozen_layers is None else recipe.frozen_layers
+    frozen = (weights >= LARGE and not gpu) * (layers // 3) if recipe.frozen_layers is None else recipe.frozen_layers
     batch = recipe.batch or (16 if weights < HUGE else 8)
     return frozen, batch, recipe.learning_rate or RATE * min(1, SMALL / weights) ** 0.5
 

@@ -79,8 +79,7 @@ class EncoderJudge(Judge):
         """Loads the model. Raises FileNotFoundError without its files, ValueError if it has not two labels."""
         if self._loaded is None:
             folder = model_folder(self.model)
-            weights = {"use_safetensors": True, "dtype": torch.float32}
-            model = AutoModelForTokenClassification.from_pretrained(folder, **weights).eval()
+            model = AutoModelForTokenClassification.from_pretrained(folder, use_safetensors=True, dtype=torch.float32)
             if model.config.num_labels != 2:
                 raise ValueError(
                     f"the token classifier {self.model} has {model.config.num_labels} labels, and the encoder judge "

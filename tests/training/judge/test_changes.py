@@ -6,8 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.training.judge.changes import Changes, Word, rewrite
-from spanreward.training.judge.unclaimed import GRAMMAR, unclaimed
+from spanreward.training.judge.changes import GRAMMAR, Changes, Word, rewrite, unclaimed
 
 CAPTIONS = {
     "1": ["A brown dog sits on the green grass.", "The dog near two trees.", "An old dog is sitting on a lawn."],
@@ -15,6 +14,7 @@ CAPTIONS = {
     "3": ["Three men ride horses on a beach.", "The men are riding near the water.", "A horse and a man."],
     "4": ["A red bus next to a small blue car.", "An empty bus in the street.", "The car is behind a bus."],
 }
+DENIAL = re.compile(r"\b(no|not|nobody|neither)\b(?! longer)")
 SYMBOL = re.compile("<([a-z]+)>")
 WORDS = {name: {word.lower().strip(".") for text in texts for word in text.split()} for name, texts in CAPTIONS.items()}
 
@@ -51,7 +51,7 @@ def test_marks_lie_on_the_changed_words(changes: Changes, kind: str, seed: int, 
     elif kind == "unclaimed":
         assert any(text.strip(".") in example.text for text in CAPTIONS[name])
         assert len(wrong) < 2  # the sentence, but for a denial of what no caption has
-        assert wrong or "no" in example.text.lower()
+        assert wrong or DENIAL.search(example.text.lower())
     elif kind == "other":
         assert any(example.text in texts for texts in CAPTIONS.values())
 
@@ -73,7 +73,7 @@ def test_the_grammar_names_the_thing_in_every_sentence() -> None:
         assert sentence.endswith((".", "?"))
         assert not set("<>") & set(sentence)
         assert " a owl" not in sentence.lower()
-        assert denied == (re.search(r"\b(no|not|nobody|neither)\b(?! longer)", sentence.lower()) is not None)
+        assert denied == bool(DENIAL.search(sentence.lower()))
     forms = [form for forms in GRAMMAR.values() if isinstance(forms, list) for form in forms]
     assert set(SYMBOL.findall(" ".join(forms))) <= {*GRAMMAR, *GRAMMAR["one"], "noun", "word"}
     assert GRAMMAR["one"].keys() == GRAMMAR["many"].keys()
