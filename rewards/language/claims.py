@@ -2,12 +2,10 @@
 
     hanging(words)      # of "They removed a red circle.": "circle" needs {{"remov"}}
 
-Texts name things in countless frames that do not claim them ("think of a dog", "unlike a dog", "the price of a dog"),
-and no list has them all. So this lists no frames. What a clause names hangs from its verb, the verb's subject and
-adverbs, and the words that open the clause; a noun hangs from the noun before "of". These governors are words like any
-others: neutral ones, which fit every picture ("there is", "shows", "sits", "in"), or words that a reference has, or
-words that put the thing elsewhere. Each one that is not neutral is a need: a group of words of which a reference must
-have one (backing.py). A clause with a verb of its own needs its verb or its subject: "a man leaps" needs a man.
+Texts name things in countless frames that do not claim them ("think of a dog", "unlike a dog"), and no list has them
+all. But what a clause names hangs from its verb, that verb's subject and adverbs, and the words that open the clause; a
+noun hangs from the noun before "of". Each of these governors is neutral, fitting every picture ("there is", "shows",
+"in"), or a need: a group of words of which a reference must have one (backing.py). "A man leaps" needs either.
 
 No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text has a present),
 and what the writer or reader does.

@@ -5,8 +5,7 @@
     text = question_text(interview, component, published=False)         # "Does the TEXT mention ...?"
     presence_question(interview, component, text, published=False)      # with the target's text, as typed data too
 
-conduct.py asks the questions and keeps the answers. In default mode a name in a question has at most LONGEST_NAME
-characters.
+conduct.py asks them. In default mode a name in a question has at most LONGEST_NAME characters.
 """
 
 from dataclasses import dataclass

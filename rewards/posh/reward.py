@@ -5,16 +5,10 @@
     verdict = reward.assess([sample])[0]
     verdict.score, verdict.parts["precision"], verdict.spans, verdict.missed
 
-Precision asks the judge whether each entity, attribute and relation of the completion is in the reference. Recall asks
-whether the reference's are in the completion. Both are mean ratings / 5, and the score is their F1.
-
-mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
-mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
-filler (rewards/text/filler.py).
-
-With several references, published mode judges each one separately and takes the best F1. In default mode a component of
-the completion has its best rating over all references, and recall is that of the reference with the best F1. A
-reference "a red or orange bird" supports both a red bird and an orange bird, and recall asks for neither colour.
+Precision asks whether each entity, attribute and relation of the completion is in the reference, recall the reverse.
+Both are mean ratings / 5, and the score is their F1. mode="published" follows the published code: of several references
+the best F1 counts. In mode="default" identifiers are worded by rule, filler is penalised, a component of the completion
+has its best rating over all references, and recall is that of the reference with the best F1.
 """
 
 import json
