@@ -101,7 +101,10 @@ def test_a_frame_that_claims_nothing_does_not_pay() -> None:
 
 
 def test_a_frame_answers_no_question() -> None:
-    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items()}
+    """But for two: what takes a claim back is found by what a reference has, and CapRL has none."""
+    backed = ("True or false", "There is {thing} {place}. Just kidding")
+    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items() if not name.startswith(backed)}
+    assert len(once) == len(FRAMES) - 2
     payoffs = measure_payoffs(CaprlReward(referee_judge(CASES)), CASES, once)
     assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
 

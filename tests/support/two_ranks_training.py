@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import spanreward.training.recipe_rewards
+import spanreward.training.run
 from spanreward.rewards.judges import MatchJudge
 from spanreward.training.commands.train import main
 
