@@ -12,10 +12,9 @@ file of answers, JSONL ({"id": ..., "completion": ...}) or another table, may ta
 The recipe gives rewards, held-out metrics (its referees) and data. Without one, --data names rows as `spanreward score`
 reads them (id, and what the metrics need, such as reference), and --metric and --judge (match, without one) the scores.
 
-The output folder holds report.html, results.json, completions.jsonl, and answers/,
-which the next comparison reads in place of sampling again. Another comparison there needs --overwrite. Warnings are
-printed last, in red, and first on the page; with --strict they make the exit code 2. docs/compare.md explains which
-rows are taken, and when "better" is said.
+The output folder holds report.html, results.json, completions.jsonl, and answers/, which the next comparison reads in
+place of sampling again. Another comparison there needs --overwrite. Warnings are printed last, in red, and first on the
+page; with --strict they make the exit code 2. docs/compare.md explains which rows are taken, and when "better" is said.
 """
 
 import argparse
