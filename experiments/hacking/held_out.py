@@ -13,7 +13,7 @@ from experiments.hacking.payoffs import description_cases, measure_payoffs
 from spanreward.rewards import MatchJudge, PoshReward
 
 PRICE = 0.02
-TEXTS = 12  # of which 6 are terse
+TEXTS = 12  # 6 are terse
 TRUTH = "There is {thing} {place}."
 
 

@@ -19,7 +19,7 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
 
 
 def backed(graph: SceneGraph, known: Set[str]) -> SceneGraph:
-    """Returns the graph without the words of which a need is not known. It keeps in `hanging` what it left out."""
+    """Returns the graph without the words that have an unknown need. Its `hanging` keeps what it left out."""
     left_out = [(span, needs) for span, needs in graph.hanging if any(known.isdisjoint(need) for need in needs)]
     if left_out == graph.hanging == []:
         return graph

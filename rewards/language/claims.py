@@ -5,13 +5,13 @@
 Texts name things in countless frames that do not claim them ("think of a dog", "unlike a dog"), and no list has them
 all. But what a clause names hangs from its verb, that verb's subject and adverbs, and the words that open the clause; a
 noun hangs from the noun before "of". Each of these governors is neutral, fitting every picture ("there is", "shows",
-"in"), or a need: a group of words of which a reference must have one (backing.py). "A man leaps" needs either.
+"in"), or a need: a reference must have one of its words (backing.py). "A man leaps" needs a man or a leap.
 
 No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text has a present),
 and what the writer or reader does.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.language.framing import DENYING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
@@ -31,6 +31,7 @@ from spanreward.rewards.language.words import (
 )
 
 NEVER = frozenset[str]()  # a need that nothing meets
+DENIAL = frozenset(map(lemma, DENYING))
 CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")
 SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
 ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")  # a verb so tied to a verb shares its subject
@@ -53,8 +54,8 @@ def hanging(words: Sequence[Word]) -> dict[Word, Needs]:
     for start, end, needs in framed(words):
         for word in words[start:end]:
             found[word] |= needs
-    denying = group_of(DENYING)  # a plain denial is one whatever a reference has
-    return {word: needs | {NEVER} if any(need & denying for need in needs) else needs for word, needs in found.items()}
+    # a plain denial is one whatever a reference has
+    return {word: needs | {NEVER} if any(need & DENIAL for need in needs) else needs for word, needs in found.items()}
 
 
 def climbed(words: Sequence[Word], past: bool) -> dict[Word, Needs]:
@@ -177,8 +178,4 @@ def finite_of(verb: Word) -> Word | None:
 
 
 def group(*words: Word) -> frozenset[str]:
-    return group_of(word.text.lower() for word in words)
-
-
-def group_of(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(map(lemma, words))
+    return frozenset(lemma(word.text.lower()) for word in words)

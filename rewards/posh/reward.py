@@ -211,10 +211,11 @@ class PoshReward(ReadingReward):
         distinct = {id(graph): graph for row in rows for graph in (row.graph, *(own for own, _ in row.references))}
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         default = self.mode == "default"
+        known = {texts: vocabulary(texts) for texts in {row.sample.references for row in rows if default}}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
         for number, row in enumerate(rows):
-            paid = backed(row.graph, vocabulary(row.sample.references)) if default else row.graph
+            paid = backed(row.graph, known[row.sample.references]) if default else row.graph
             said, wanted = views[id(row.graph)], [views[id(own)] for own, _ in row.references]
             # in the published code a reference without components has recall 1, and an empty completion precision 1
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]

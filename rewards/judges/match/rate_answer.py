@@ -6,12 +6,22 @@ It knows no synonyms. It compares words without accents and articles, and number
 items (answer_items.py): pieces between commas, "and", "or" and the like, each asserted or denied. The first rule that
 applies gives the rating:
 
-asked: it ends with a question mark: 1. yes/no (the most frequent reference): the share of references that agree with
-the first item that says one, 1 for both or neither. equality: it is a reference: 3, or 2 where another is given more
-than twice as often. conflict: a color, side or number that no reference gives: 1. vague: "many" for "how many": 2.
-denied: its items with a reference's words are taken back: 1. contained: such an item is asserted: the share of its
-alternatives that references know, 3 from two thirds, 2 from a half, else 1. part: all its words are in a frequent
-reference: 3 from two thirds of that one's words, else 2. overlap: F1 with it of at least 0.5: 2. else: 1.
+    asked       The answer ends with a question mark: 1.
+    yes/no      Yes or no is the most frequent reference. The first item that says yes or no decides; 1 if a later item
+                says the other, if none does, for "not sure", "yes or no" and "if yes". The rating goes by the share of
+                yes and no references that agree: 3 from two thirds, 1 up to one third.
+    equality    It is a reference: 3, or 2 where another is given more than twice as often.
+    conflict    Its items have a color, a side or (asked how many) a number that no reference gives: 1.
+    vague       Asked how many, it says "many", "a few" and the like: 2.
+    denied      The items that have all words of a reference in order are all denied or taken back: 1.
+    contained   Such an item is asserted: 3, or 2 where another reference is given more than twice as often. The other
+                short items of the answer are its alternatives. An answer is worth the share of its alternatives that
+                the references know: 3 from two thirds, 2 from a half, else 1. Words beside the reference's in its own
+                item count as alternatives too, unless they are the question's.
+    part        All its words are in one reference that is given at least half as often as the most frequent one: 3 from
+                two thirds of that reference's words, else 2 ("left" for "top left" is incomplete).
+    overlap     The F1 of its words with such a reference is at least 0.5: 2.
+    else        1.
 """
 
 import re
