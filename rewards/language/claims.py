@@ -8,12 +8,14 @@ noun hangs from the noun before "of". Each of these governors is neutral, fittin
 "in"), or a need: a reference must have one of its words (backing.py). "A man leaps" needs a man or a leap.
 
 No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text has a present),
-and what the writer or reader does.
+what the writer or reader does, a denial (denial.py), a question, and alternatives: if "either red or blue" asserted a
+colour, a list of all colours would always contain the right one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
-from spanreward.rewards.language.framing import DENYING, Needs, framed
+from spanreward.rewards.language.denial import is_bare, is_denied
+from spanreward.rewards.language.framing import CONDITIONS, DENIED, DENYING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import (
     ADVERBS,
@@ -24,43 +26,50 @@ from spanreward.rewards.language.words import (
     PICTURES,
     PLACING,
     PLAIN,
-    POSTURES,
     SEEING,
+    SHOWN,
     Word,
     word_set,
 )
 
 NEVER = frozenset[str]()  # a need that nothing meets
-DENIAL = frozenset(map(lemma, DENYING))
+OPEN = frozenset(("or",))  # what an "or" leaves open
+BREAKS = word_set("but except although though while whereas however yet")
+NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
+GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")  # a denial goes on with them: "not red and small"
 CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")
 SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
 ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")  # a verb so tied to a verb shares its subject
 ADDED = ("appos", "dep", "parataxis")
 QUALIFYING = ("advmod", "npadvmod", "intj", "nummod")
-SHOWN = NEUTRAL - POSTURES | {"be", "exist", "appear"}
 PERSONS = word_set("i we you")
 READERS = PERSONS | word_set("one viewer it this that he she they who which these those")
 MODALS = word_set("may might could must")
 PLACED = (PLACING | word_set("of by with")) - word_set("about for despite past")
-CONDITIONS = word_set("if unless whether lest")
+FARTHEST = 16  # verbs between a verb and its subject
 MARKS = word_set("as while that though although because since when where whilst so for to and with")
 
 
-def hanging(words: Sequence[Word]) -> dict[Word, Needs]:
-    """Returns what each word needs. `words` is the whole text. A text that claims no present may claim the past."""
-    found = climbed(words, past=False)
+def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
+    """Returns what each word needs. A text that claims no present may claim the past.
+
+    words: the whole text. denies: its words that deny.
+    """
+    found = climbed(words, denies, past=False)
     if not any(word.pos in NOUNS and NEVER not in found[word] for word in words):
-        found = climbed(words, past=True)
+        found = climbed(words, denies, past=True)
     for start, end, needs in framed(words):
         for word in words[start:end]:
             found[word] |= needs
-    # a plain denial is one whatever a reference has
-    return {word: needs | {NEVER} if any(need & DENIAL for need in needs) else needs for word, needs in found.items()}
+    return found
 
 
-def climbed(words: Sequence[Word], past: bool) -> dict[Word, Needs]:
+def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
     """Returns what each word needs by its parse tree. past: whether the past claims too."""
     found: dict[Word, Needs] = {}
+    spared: dict[Word, Set[frozenset[str]]] = {}  # by verb, what its subject does not need
+    left_open = alternatives(words)
+    joints = {word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words}
     for word in words:
         path = [word]
         while path[-1] not in found and path[-1].head is not path[-1]:
@@ -70,12 +79,49 @@ def climbed(words: Sequence[Word], past: bool) -> dict[Word, Needs]:
                 sentence = inner.head is inner or (
                     inner.dep == "conj" and inner.head.dep in ("ROOT", "conj") and has_subject(inner)
                 )
-                own = clause(inner, past) if sentence else edge(inner, past)
-                above = found.get(inner.head, frozenset())
-                if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
-                    above = above - {group(inner.head, inner)}
-                found[inner] = frozenset(own) if sentence else above.union(own)
+                own = {*(clause(inner, past) if sentence else edge(inner, past))}
+                own |= {need for need, holds in ((DENIED, is_denied(inner, denies)), (OPEN, left_open.get(inner))) if holds}
+                above = frozenset[frozenset[str]]() if sentence else found[inner.head]
+                if inner.dep in SUBJECTS and inner.dep != "expl":  # who does what no reference has may be there all the same
+                    above = above - {group(inner.head, inner)} - spared[inner.head]
+                elif stands_for_itself(inner, joints[inner.head]):
+                    above = above - {DENIED, OPEN}
+                found[inner] = above | own
+                spared[inner] = own & {DENIED, OPEN} - above
+                if is_bare(inner, denies) or any(has_subject(child) for child in inner.children if child.dep == "conj"):
+                    spared[inner] = set()
+    return {word: needs | {OPEN} if word in left_open else needs for word, needs in found.items()}
+
+
+def alternatives(words: Sequence[Word]) -> dict[Word, bool]:
+    """Returns the words that an "or" joins, with those before them in a list with commas.
+
+    The value is whether what hangs from a word is left open too. The wall in "cleaning or painting a wall" is not.
+    """
+    found: dict[Word, bool] = {}
+    for word in reversed(words):  # what is joined stands behind
+        joints = [child for child in word.children if child.dep == "cc"]
+        joined = [child for child in word.children if child.dep == "conj"]
+        for joint in joints:
+            behind = words[min(joint.index + 1, len(words) - 1)]
+            if joint.text.lower() in ("or", "and/or") and behind.text.lower() not in NO_ALTERNATIVE:
+                verb = word.pos == "VERB" and joint.index == word.index + 1 and not any(map(has_subject, joined))
+                found |= dict.fromkeys((word, *joined), not verb)
+        if not joints and any(child in found for child in joined):
+            found[word] = True
     return found
+
+
+def stands_for_itself(word: Word, joints: Set[str]) -> bool:
+    """Whether a denial ends before this word: "not red but blue", "no dog and a cat", "while a cat sleeps".
+
+    joints: of the word above. What opens the sentence stands before the denial: "on the table, no cup".
+    """
+    if word.dep == "advcl":
+        return not BREAKS.isdisjoint(child.text.lower() for child in word.children if child.dep in ("mark", "advmod"))
+    first = word.children[0] if word.children and word.children[0].index < word.index else word
+    goes_on = not joints.isdisjoint(("or", "nor")) or (joints.isdisjoint(BREAKS) and first.tag in GOES_ON)
+    return (word.dep == "conj" and not goes_on) or (word.dep == "prep" and word.index < word.head.index)
 
 
 def has_subject(verb: Word) -> bool:
@@ -142,7 +188,8 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
-    if own is not None and (finite.index < own.index and finite is not verb):
+    opens = verb.pos == "AUX" and verb.children[0].index > verb.index  # "is there a dog", and not "here is a dog"
+    if own is not None and finite.index < own.index and (finite is not verb or opens):
         return True  # "may there be"
     if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
@@ -160,7 +207,7 @@ def qualifies(word: Word) -> bool:
 
 def subject_of(verb: Word) -> Word | None:
     """Returns a verb's subject: its own, that of the verb above it, or the noun that it describes."""
-    while True:
+    for _ in range(FARTHEST):
         own = next((child for child in verb.children if child.dep in SUBJECTS), None)
         if own is not None and not (own.is_relative and verb.dep == "relcl"):
             return own
@@ -169,6 +216,7 @@ def subject_of(verb: Word) -> Word | None:
         verb = verb.head
         if verb.pos in NOUNS:
             return verb
+    return None
 
 
 def finite_of(verb: Word) -> Word | None:

@@ -1,102 +1,127 @@
-"""Which words of a sentence are denied: what follows "no", "not", "without", and all of "X is missing".
+"""What a text denies, and which things it says are not there: "no red circle", "a man without a hat", "the dog is gone".
 
-    denied(["there", "is", "no", "circle"], ["EX", "VBZ", "DT", "NN"])        # {2, 3}
+    denies = denying(words)                 # "There is no red circle.": {the word "no"}
+    absences(words, denies, denied)         # [Denial("circle", ["red"], links=[], ...)]
 
-A negation of a clause ("there is no ...", "is not ...", "nobody ...") reaches to the end of the clause. A negation in a
-phrase ("a man with no shirt riding a horse") reaches to the end of its noun. "X is not there", "X is missing" deny X.
-"Not only" and "no more than" deny nothing. What any other words put elsewhere is a matter of claims.py.
+A denying word denies what hangs from the word that it hangs from (claims.py). The subject of a denied clause is there
+all the same ("the dog is not red"), unless the clause says no more of it than that it is there ("the dog is not here").
+
+Only a denial of a thing is an absence, or of a thing with an adjective ("the circle is not red"). A denied verb or
+place ("the dog is not on the table") may be true although the dog and the table are there, and so it stays unread.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 
-from spanreward.rewards.language.words import PICTURES, word_set
+from spanreward.rewards.language.framing import DENYING
+from spanreward.rewards.language.scene_graph import PART_OF, Denial
+from spanreward.rewards.language.words import HAVING, NOUNS, OBJECTS, PARTS, PICTURES, SHOWN, SUBJECTS, Word, word_set
 
-NOT = word_set("not n't n\u2019t nt never nor neither")
-NONE = word_set("none nobody nothing nowhere")
+NO = DENYING | word_set("n\u2019t nt nor neither none nobody nothing without lack lacks lacking sans missing absent")
 NO_DENIAL_BEFORE = word_set("only just merely simply solely far unlike alone but other more less fewer")
-WITHOUT = word_set("without lacking sans")
-MISSING = word_set("missing absent")
-SEEN = word_set("true there here visible present shown seen depicted pictured found exist exists existing")
-BE = word_set("is are was were be been being seems seem 's 're")
-BREAKS = word_set("but except although though while whereas however yet")
-JOINTS = word_set(", and &")
-OPENS = JOINTS | BREAKS | word_set("that which who or because")
-GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB", "CC")  # after a joint: "not red and small"
-NOUNS = ("NN", "NNS", "NNP", "NNPS")
-BEFORE_NOUN = ("DT", "PDT", "JJ", "JJR", "JJS", "CD", "VBN", "VBG", "PRP$", "RB", "HYPH", "POS", "PRP", "EX")
+SEEN = word_set("true there here visible present")
+EXISTING = word_set("be exist appear occur")
+PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")  # "no dog is here", "it is no dog", "is neither red", "no longer"
+DENYING_AS = (*PREDICATES, "neg", "det", "cc", "preconj")
+SILENT = (*SUBJECTS, "expl", "aux", "auxpass", "punct", "mark", "cc")
+DESCRIBING = ("amod", "compound", "nummod")
 
 
-def denied(texts: Sequence[str], tags: Sequence[str]) -> set[int]:
-    """Returns the places of the words that are denied.
-
-    texts: the words of one sentence in lower case. tags: their parts of speech (Penn Treebank).
-    """
-    found: set[int] = set()
-    at = begin = 0  # begin: where the clause begins
-    there = False  # whether "there is" was read, and no noun after it
-    while at < len(texts):
-        end = scope(texts, tags, at, leads=there or at == begin)
-        if end > at:
-            found.update(range(begin if denies_what_stands_before(texts, at) else at, end))
-            at = begin = end
-            there = False
-        else:
-            if texts[at] in OPENS:
-                begin = at + 1
-            there = (there or tags[at] == "EX") and tags[at] not in NOUNS
-            at += 1
+def denying(words: Sequence[Word]) -> set[Word]:
+    """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign" and "no, it is" do not."""
+    found = set()
+    for number, word in enumerate(words):
+        behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
+        named = word.tag == "UH" or behind[:1].isdigit() or (number and words[number - 1].tag in ("DT", "PRP$"))
+        if word.text.lower() in NO and behind not in NO_DENIAL_BEFORE and not (word.text.lower() == "no" and named):
+            found.add(word)
     return found
 
 
-def scope(texts: Sequence[str], tags: Sequence[str], at: int, leads: bool) -> int:
-    """Returns the end of the words that the word at place `at` denies, or `at` where it denies nothing.
-
-    leads: whether the word opens its clause or follows "there is".
-    """
-    word, behind = texts[at], texts[at + 1] if at + 1 < len(texts) else ""
-    if behind in NO_DENIAL_BEFORE:
-        return at
-    if word in NOT or is_missing(texts, at) or (word == "no" and behind == "longer"):
-        return clause_end(texts, tags, at + 1)
-    if word == "no" or word in NONE:
-        named = word == "no" and (tags[at] == "UH" or behind[:1].isdigit() or (at and tags[at - 1] in ("DT", "PRP$")))
-        if named or not behind:  # "No 5", "a no parking sign", "no."
-            return at
-        return clause_end(texts, tags, at + 1) if leads else phrase_end(texts, tags, at + 1)
-    return phrase_end(texts, tags, at + 1) if word in WITHOUT else at
+def is_denied(word: Word, denies: Set[Word]) -> bool:
+    """Whether something denies this word, and with it what hangs from it."""
+    return (
+        word in denies
+        or says_no(word, denies)
+        or any(
+            says_no(child, denies)
+            if child.dep in PREDICATES
+            else child.dep in ("relcl", "acl") and (child in denies or says_no(child, denies)) and is_bare(child, denies)
+            for child in word.children
+        )
+    )
 
 
-def denies_what_stands_before(texts: Sequence[str], at: int) -> bool:
-    """Whether the denial covers what stands before it: "X is not there", "does not exist", "X is missing"."""
-    first, *near = [*texts[at + 1 : at + 5], ""]
-    if texts[at] in NOT:
-        framed = first in ("in", "on", "part", "what") and not PICTURES.isdisjoint(near)
-        return framed or first in ("appear", "occur") or not SEEN.isdisjoint(texts[at + 1 : at + 4])
-    return is_missing(texts, at)
+def says_no(word: Word, denies: Set[Word]) -> bool:
+    """Whether a denying word hangs from it that denies it: "no", "not", and not "without"."""
+    return any(child in denies and (child.dep in DENYING_AS or child.tag == "RB") for child in word.children)
 
 
-def is_missing(texts: Sequence[str], at: int) -> bool:
-    return texts[at] in MISSING and not BE.isdisjoint(texts[max(at - 2, 0) : at])
+def is_bare(verb: Word, denies: Set[Word]) -> bool:
+    """Whether a clause says of its subject only that it is there, or in the picture, or that it is not."""
+    shows = verb.lemma in EXISTING or verb in denies or (verb.lemma in SHOWN and verb.has_child("auxpass"))
+    return shows and all(
+        child in denies
+        or child.dep in SILENT
+        or child.text.lower() in SEEN
+        or child.lemma in PARTS
+        or any(below.lemma in PICTURES for below in child.children)
+        for child in verb.children
+    )
 
 
-def clause_end(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
-    """Returns the end of the clause: "but" and the like, or a comma or "and" before no bare adjective or noun."""
-    while at < len(texts):
-        goes_on = at + 1 < len(texts) and tags[at + 1] in GOES_ON
-        if texts[at] in BREAKS or (texts[at] in JOINTS and not goes_on):
-            return at
-        at += 1
-    return at
+def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Iterator[Denial]:
+    """Yields what the text says is not there. words: the whole text. denied: the words that a claim of it denies."""
+    absent: dict[Word, list[Word]] = {}  # with what it is absent from: the man in "the man has no hat"
+    for word in (word for word in words if word in denied):
+        head = word.head
+        if word.dep == "acomp" and head.is_copula and head.has_child("neg") and not is_bare(head, denies):
+            yield from (denial(subject, [], [word], denies) for subject in head.subjects if subject.pos in NOUNS)
+        elif word.pos in NOUNS:
+            if word.dep == "conj" and head in absent and not word.has_child("det"):
+                absent[word] = absent[head]
+            elif is_absent(word, denies):
+                absent[word] = [head.head] if word.dep == "pobj" else head.subjects if word.dep in OBJECTS else []
+            if word in absent:
+                yield denial(word, absent[word], [], denies)
 
 
-def phrase_end(texts: Sequence[str], tags: Sequence[str], at: int) -> int:
-    """Returns the end of the next noun and of the nouns that "of" and "or" join to it."""
-    named = False
-    while at < len(texts):
-        joined = texts[at] in ("of", "or", "nor")
-        if joined or tags[at] in NOUNS:
-            named = not joined
-        elif named or tags[at] not in BEFORE_NOUN:
-            return at
-        at += 1
-    return at
+def is_absent(noun: Word, denies: Set[Word]) -> bool:
+    """Whether a denied noun is the thing that is not there."""
+    verb = noun.head
+    if not denies.isdisjoint(noun.children):
+        return True
+    if noun.dep in SUBJECTS:
+        return is_bare(verb, denies) and is_denied(verb, denies)
+    has = noun.dep in OBJECTS and verb.lemma in HAVING and verb.has_child("neg")
+    return has or verb in denies or (noun.dep == "attr" and verb.has_child("expl"))
+
+
+def denial(noun: Word, owners: Sequence[Word], predicates: Sequence[Word], denies: Set[Word]) -> Denial:
+    """Returns the denial of a noun with its adjectives, its places, and what it is denied of."""
+    adjectives = [*adjectives_of(noun), *predicates]
+    placed = [
+        (prep, place)
+        for prep in noun.children
+        for place in prep.children
+        if prep.dep == "prep" and place.dep == "pobj" and place.text.lower() not in PICTURES
+    ]
+    no = [child for child in (*noun.children, *noun.head.children) if child in denies and child.dep != "acomp"]
+    said = {noun, *no, *adjectives, *(word for pair in placed for word in pair)}
+    return Denial(
+        head=noun.text.lower(),
+        attributes=[word.text.lower() for word in adjectives],
+        links=[
+            *((PART_OF, named(owner)) for owner in owners),
+            *((prep.text.lower(), named(place)) for prep, place in placed),
+        ],
+        of_one=bool(predicates),
+        text_spans=sorted((word.start, word.end) for word in said),
+    )
+
+
+def adjectives_of(noun: Word) -> list[Word]:
+    return [child for child in noun.children if child.dep in DESCRIBING and child.text.lower() not in NO]
+
+
+def named(noun: Word) -> list[str]:
+    return [word.text.lower() for word in (*adjectives_of(noun), noun)]

@@ -5,7 +5,6 @@ from itertools import groupby
 
 from spacy.tokens import Doc
 
-from spanreward.rewards.language.absences import absences
 from spanreward.rewards.language.clusters import Cluster, References, resolve
 from spanreward.rewards.language.components import Component, Kind, Places, Role, find_components
 from spanreward.rewards.language.grammar import misplaced
@@ -51,8 +50,7 @@ def graph_of(
     wrong_places = misplaced(words) if rules.grammar else []
     relations = list(builder.relations.values())
     needs = [((word.start, word.end), sorted(map(sorted, groups))) for word, groups in read.hanging.items()]
-    denials = list(absences(words, read.denied))
-    return SceneGraph(builder.entities, relations, sentences, wrong_places, spans, denials, needs)
+    return SceneGraph(builder.entities, relations, sentences, wrong_places, spans, [*read.absent], needs)
 
 
 def without_components(components: Pieces, left_out: frozenset[int]) -> tuple[list[Component], list[CharacterSpan]]:

@@ -1,4 +1,4 @@
-"""Which parts of a text another part frames: a heading, a quotation, a short piece that takes back what stands there.
+"""Which parts of a text another part frames: a heading, a quotation, a question mark, a short piece that takes back.
 
     framed(words)       # of "There is a dog. Scratch that.": the words of the first sentence need {"scratch", ...}
 
@@ -7,6 +7,7 @@ what stands before "scratch that", "I made it up" or "not really" needs a word o
 if a reference has a dog.
 """
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.language.lemmas import lemma
@@ -19,7 +20,10 @@ BACK = word_set("that this these those it above everything all none nothing i we
 WHOLE = word_set("above everything all none nothing")
 FORWARD = word_set("following below")
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "INTJ")
-DENYING = word_set("no not n't never nowhere if")
+DENYING = word_set("no not n't never nowhere")
+CONDITIONS = word_set("if unless whether lest")
+DENIED = frozenset(("not",))  # the need of what a text plainly denies, whatever a reference has
+ASKED = frozenset("?")  # a need that nothing meets
 STOPS = frozenset(".!?;:\n()[]\u2026")
 SHORT = 6  # words of a piece that says something of the text
 
@@ -37,14 +41,18 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
         needs = heading.union(frozenset((lemma(word.text.lower()),)) for word in own if names_another_picture(word))
         if needs:
             yield start, end, needs
+        if stop == "?":
+            opened = bisect(quotes, end)  # in 'A sign says "Who?"' only the quotation asks
+            yield max(start, quotes[opened - 1]) if opened % 2 else start, end, frozenset((ASKED,))
+        denied = any(word.text.lower() in DENYING for word in own)
         if stop == ":":
-            heading |= {frozenset((word,)) for word in content}
+            heading |= {DENIED} if denied else {frozenset((word,)) for word in content}
         elif stop in (".", "!", "?"):
             heading = frozenset()
         if content and len(own) <= SHORT and speaks_of_text(own):
             said = {word.text.lower() for word in own}
             before = (0 if said & WHOLE else previous), start
-            yield *((end, len(words)) if said & FORWARD else before), frozenset((content,))
+            yield *((end, len(words)) if said & FORWARD else before), frozenset((DENIED if denied else content,))
         previous = start if own else previous
 
 
@@ -52,7 +60,7 @@ def has_content(word: Word) -> bool:
     """Whether a word is neither neutral nor one that only points to other words."""
     text = word.text.lower()
     fits = word.lemma in NEUTRAL or text in PLAIN | ADVERBS | BACK | FORWARD
-    return text in DENYING or (word.pos in CONTENT and not fits)
+    return text in DENYING | CONDITIONS or (word.pos in CONTENT and not fits)
 
 
 def names_another_picture(word: Word) -> bool:

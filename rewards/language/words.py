@@ -31,6 +31,7 @@ PARTS = word_set("top front back side middle part end rest")
 LEADS = word_set("next close adjacent near far opposite left right")  # "next to", "far from", "left of"
 SEEING = word_set("see find spot view observe notice glimpse look seem make")
 NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")  # verbs that fit every picture
+SHOWN = NEUTRAL - POSTURES | {"be", "exist", "appear"}
 PLAIN = SEVERAL | PARTS | PICTURES | frozenset(SIDES) | word_set("one each corner edge side background foreground view")
 _ADVERBS = """above here there nearby back below further away also then now directly just only together up down outside
 inside so too still very overhead ahead overall however additionally finally meanwhile where when"""
