@@ -80,9 +80,13 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                     inner.dep == "conj" and inner.head.dep in ("ROOT", "conj") and has_subject(inner)
                 )
                 own = {*(clause(inner, past) if sentence else edge(inner, past))}
-                own |= {need for need, holds in ((DENIED, is_denied(inner, denies)), (OPEN, left_open.get(inner))) if holds}
+                own |= {
+                    need for need, holds in ((DENIED, is_denied(inner, denies)), (OPEN, left_open.get(inner))) if holds
+                }
                 above = frozenset[frozenset[str]]() if sentence else found[inner.head]
-                if inner.dep in SUBJECTS and inner.dep != "expl":  # who does what no reference has may be there all the same
+                if (
+                    inner.dep in SUBJECTS and inner.dep != "expl"
+                ):  # who does what no reference has may be there all the same
                     above = above - {group(inner.head, inner)} - spared[inner.head]
                 elif stands_for_itself(inner, joints[inner.head]):
                     above = above - {DENIED, OPEN}
@@ -188,9 +192,9 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
-    opens = verb.pos == "AUX" and verb.children[0].index > verb.index  # "is there a dog", and not "here is a dog"
-    if own is not None and finite.index < own.index and (finite is not verb or opens):
-        return True  # "may there be"
+    if own is not None and finite.index < own.index:
+        if finite is not verb or (verb.pos == "AUX" and verb.children[0].index > verb.index):
+            return True  # "may there be", "is there a dog", and not "here is a dog"
     if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
     # taggers take "turned" in "sits, its back turned" for the past

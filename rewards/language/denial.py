@@ -45,7 +45,9 @@ def is_denied(word: Word, denies: Set[Word]) -> bool:
         or any(
             says_no(child, denies)
             if child.dep in PREDICATES
-            else child.dep in ("relcl", "acl") and (child in denies or says_no(child, denies)) and is_bare(child, denies)
+            else child.dep in ("relcl", "acl")
+            and (child in denies or says_no(child, denies))
+            and is_bare(child, denies)
             for child in word.children
         )
     )

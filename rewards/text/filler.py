@@ -10,11 +10,9 @@ the limits were set on texts by people (docs/evidence/filler.md). The function w
 """
 
 import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise, zip_longest
 
 from spacy.lang.en.stop_words import STOP_WORDS
@@ -51,7 +49,6 @@ NOT_AFTER = {
     **dict.fromkeys(("and", "or"), frozenset(("and", "or"))),
     **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
 }
-ENDS = re.compile(r"[.!?](?!\w)|\Z")  # ends of sentences, and not the first period of "a.m."
 STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
@@ -60,7 +57,6 @@ QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
 ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
 ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
-ASKED = re.compile(r"[^.!?]*\?")
 NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
 NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not have
     r"q[bcdefghjklmnoprstvwxyz]|j[bcdfghjklmnpqrstvwxz]|v[bcdfghjmnpqtwxz]|z[bcdfgjkmnpqrsvx]|x[bdgjkmnrvxz]"
@@ -96,12 +92,13 @@ def find_filler(
     words = [match.group().casefold() for match in matches]
     misused = _small_words_misused(text, places, words)
     found = {
-        "a phrase over and over": _repeated(words),
-        "few words over and over": _monotonous(words),
+        "a phrase over and over": [*_repeated(words), *_monotonous(words)],
         "words in no order": _disordered(places, misused, misplaced),
-        "words that lead nowhere": sorted({*misused, *_said_again(text, places, words)})[1:],
-        "words without content": _beyond((word in FUNCTION_WORDS for word in words), RUN),
-        "words that state nothing": [] if stated is None else _unstated(text, places, stated),
+        "words that lead nowhere": sorted({*misused, *_stuttered(text, places, words)})[1:],
+        "words that state nothing": [
+            *_beyond((word in FUNCTION_WORDS for word in words), RUN),
+            *([] if stated is None else _unstated(text, places, stated)),
+        ],
         "no words": _unwordly(words, known),
         "an unfinished end": _unfinished(text, places, words) if ends else [],
     }
@@ -117,12 +114,6 @@ def find_filler(
         for m in NO_WORDS.finditer(text)
         if len(m[0]) > SIGNS and not TABLE.fullmatch(m[0])
     ]
-    pieces += [
-        (start + LONG, end, "no words")
-        for number, (start, end) in enumerate(places)
-        if end - start > LONG and number not in why and not NOT_LATIN.search(words[number])
-    ]
-    pieces += _foreign(text, places, why, known)
     joined = _join(text, sorted(pieces))
     return Filler(sum(end - start for start, end, _ in joined) / len(text), tuple(joined))
 
@@ -172,40 +163,23 @@ def _monotonous(words: Sequence[str]) -> list[int]:
 
 
 def _small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Returns small words before a word that cannot follow them, and each "is" that opens a statement."""
+    """Returns small words before a word that cannot follow them."""
     found = []
-    begin = 0  # of the sentence
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
         start, end = places[number]
-        stop = text[end : end + 1]
         if word in NOT_AFTER:
-            if stop in STOPS:
+            if text[end : end + 1] in STOPS:
                 wrong = word in OPENING and not ABBREVIATED.match(text, start)
             else:
                 wrong = following != word and following in NOT_AFTER[word]
-            if wrong or (word in IS and begin == number > 0 and not ASKED.match(text, end)):
-                found.append(number)
-        if stop in STOPS and ENDS.match(text, end):
-            begin = number + 1
+            found += [number] * wrong
     return found
 
 
-def _said_again(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Returns words said twice in a row, and the last words of short sentences whose words were all said before."""
-    found = []
-    said: set[str] = set()
-    begin = 0  # of the sentence
-    for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
-        end = places[number][1]
-        if text[end : end + 1] not in STOPS:
-            if word == following:
-                found.append(number + 1)
-        elif ENDS.match(text, end):
-            if number - begin < 2 and said.issuperset(words[begin : number + 1]):
-                found.append(number)
-            said.update(words[begin : number + 1])
-            begin = number + 1
-    return found
+def _stuttered(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+    """Returns words said twice in a row."""
+    pairs = enumerate(pairwise(words))
+    return [n + 1 for n, (word, following) in pairs if word == following and text[places[n][1]] not in STOPS]
 
 
 def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
@@ -241,10 +215,20 @@ def _disordered(
 
 
 def _unwordly(words: Sequence[str], known: str) -> list[int]:
-    """Returns words that are neither English nor in `known`, from the third different one on."""
-    strange = {word: number for number, word in reversed(list(enumerate(words))) if NO_ENGLISH.search(word)}
-    named = set(WORD.findall(known.casefold()))
-    return sorted(number for word, number in strange.items() if word not in named)[2:]
+    """Returns words that neither are English nor stand in `known`.
+
+    They are words in another script than Latin, unless `known` has one too, words of more than LONG letters, and from
+    the third different one on those with letters that English does not join.
+    """
+    named, latin = set(WORD.findall(known.casefold())), not NOT_LATIN.search(known)
+    new = {word: number for number, word in reversed(list(enumerate(words))) if word not in named}
+    strange = sorted(number for word, number in new.items() if NO_ENGLISH.search(word))[2:]
+    foreign = [
+        number
+        for number, word in enumerate(words)
+        if (latin if NOT_LATIN.search(word) else len(word) > LONG and word in new)
+    ]
+    return [*strange, *foreign]
 
 
 def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
@@ -253,31 +237,6 @@ def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
         return []
     breaks_off = SENTENCE_END.search(text, 0, places[-1][0]) and not ENDED.search(text, places[-1][1])
     return [len(words) - 1] if breaks_off or words[-1] in DANGLING else []
-
-
-def _foreign(
-    text: str, places: Sequence[tuple[int, int]], why: dict[int, str], known: str
-) -> list[tuple[int, int, str]]:
-    """Returns the words in a script that is neither Latin nor in `known`."""
-    if not NOT_LATIN.search(text):
-        return []
-    expected = _scripts(known)
-    return [
-        (start, end, "another script")
-        for number, (start, end) in enumerate(places)
-        if number not in why and not _scripts(text[start:end]) <= expected
-    ]
-
-
-def _scripts(text: str) -> frozenset[str]:
-    """Returns the text's scripts other than Latin, by the first word of their letters' Unicode names."""
-    return frozenset(_script_of(letter) for letter in set(NOT_LATIN.findall(text)))
-
-
-@lru_cache(maxsize=4096)
-def _script_of(letter: str) -> str:
-    name = unicodedata.name(letter, "unnamed").split()[0]
-    return "CJK" if name in ("HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO") else name  # texts mix them
 
 
 def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

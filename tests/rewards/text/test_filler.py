@@ -10,7 +10,7 @@ from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.posh.scores import SCORES
-from spanreward.rewards.text.filler import COPIED, FILLER, LONG, SIGNS, find_filler, is_degenerate, penalise_filler
+from spanreward.rewards.text.filler import COPIED, FILLER, SIGNS, find_filler, is_degenerate, penalise_filler
 from tests.support.paths import DATA
 
 HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."
@@ -36,18 +36,18 @@ def found(text: str, **settings: Any) -> list[tuple[str, str]]:
         ("| thing | colour |\n|---|---|\n| horse | brown |", None, None),
         (f"{HONEST} {HONEST}", None, "a phrase over and over"),
         ("The the man on a of a bench.", "a", "words that lead nowhere"),  # one slip is free
-        ("A man on a bench. Bench. Man.", "Man", "words that lead nowhere"),
+        ("A man and and a dog on on a bench.", "on", "words that lead nowhere"),
         ("The is man on a of a bench.", "The is man on a", "words in no order"),  # from one slip of grammar to the next
         ("It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.", None, None),
         ("George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.", None, None),
         (f"The the man. {HONEST} A of a man.", "A", "words that lead nowhere"),  # far apart, and one is free
-        ("A man who is there to be with it as well as of him.", "it as well as of him", "words without content"),
+        ("A man who is there to be with it as well as of him.", "it as well as of him", "words that state nothing"),
         ("A red star." + "\n" * 20, "\n" * (20 + 1 - SIGNS), "signs and white space"),
         ("A red star" + "!" * 20, "!" * (20 - SIGNS), "signs and white space"),
-        ("A red 的的的 star.", "的的的", "another script"),
+        ("A red 的的的 star.", "的的的", "no words"),
         ("A star in café Zürich, Łódź, 5⁷ and 20 °C.", None, None),
         ("A qzx vkj zzq jqk wvx dog.", "zzq jqk wvx", "no words"),
-        ("A " + "abc" * 20, "abc" * 20, None),
+        ("A " + "abc" * 20, "abc" * 20, "no words"),
         ("A red star. A blue", "blue", "an unfinished end"),
         ("A red star and the", "the", "an unfinished end"),
         ("A red star and a blue one", None, None),  # many captions have no full stop
@@ -62,9 +62,7 @@ def test_each_kind_by_hand(text: str, filler: str | None, reason: str | None) ->
         assert pieces == []
         return
     assert reason is None or {why for _, why in pieces} == {reason}
-    if text.startswith("A abc"):
-        assert pieces == [(filler[LONG:], "no words")]
-    elif filler is not None:
+    if filler is not None:
         assert [words for words, _ in pieces] == [filler]
 
 
