@@ -13,8 +13,9 @@ colour, a list of all colours would always contain the right one.
 """
 
 from collections.abc import Iterator, Sequence, Set
+from math import inf
 
-from spanreward.rewards.language.denial import is_bare, is_denied
+from spanreward.rewards.language.denial import denied_from
 from spanreward.rewards.language.framing import CONDITIONS, DENIED, DENYING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import (
@@ -67,7 +68,7 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
 def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
     """Returns what each word needs by its parse tree. past: whether the past claims too."""
     found: dict[Word, Needs] = {}
-    spared: dict[Word, Set[frozenset[str]]] = {}  # by verb, what its subject does not need
+    denied: dict[Word, float] = {}  # from which place on
     left_open = alternatives(words)
     joints = {word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words}
     for word in words:
@@ -80,39 +81,34 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                     inner.dep == "conj" and inner.head.dep in ("ROOT", "conj") and has_subject(inner)
                 )
                 own = {*(clause(inner, past) if sentence else edge(inner, past))}
-                own |= {
-                    need for need, holds in ((DENIED, is_denied(inner, denies)), (OPEN, left_open.get(inner))) if holds
-                }
+                own |= {OPEN} if left_open.get(inner) else set()
                 above = frozenset[frozenset[str]]() if sentence else found[inner.head]
-                if (
-                    inner.dep in SUBJECTS and inner.dep != "expl"
-                ):  # who does what no reference has may be there all the same
-                    above = above - {group(inner.head, inner)} - spared[inner.head]
-                elif stands_for_itself(inner, joints[inner.head]):
-                    above = above - {DENIED, OPEN}
-                found[inner] = above | own
-                spared[inner] = own & {DENIED, OPEN} - above
-                if is_bare(inner, denies) or any(has_subject(child) for child in inner.children if child.dep == "conj"):
-                    spared[inner] = set()
-    return {word: needs | {OPEN} if word in left_open else needs for word, needs in found.items()}
+                ends = sentence or stands_for_itself(inner, joints[inner.head])
+                if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
+                    above = above - {group(inner.head, inner)} - ({OPEN} if left_open.get(inner.head) == 1 else set())
+                found[inner] = (above - {OPEN} if ends else above) | own
+                denied[inner] = min(denied_from(inner, denies), inf if ends else denied[inner.head])
+    for word in words:
+        found[word] |= ({OPEN} if word in left_open else set()) | ({DENIED} if denied[word] <= word.index else set())
+    return found
 
 
-def alternatives(words: Sequence[Word]) -> dict[Word, bool]:
-    """Returns the words that an "or" joins, with those before them in a list with commas.
+def alternatives(words: Sequence[Word]) -> dict[Word, int]:
+    """Returns the words that an "or" joins, with those before them in a list with commas, and what each leaves open.
 
-    The value is whether what hangs from a word is left open too. The wall in "cleaning or painting a wall" is not.
+    That is 0: the word alone ("cleaning or painting a wall"), 1: what hangs from it except its subject, 2: all of it.
     """
-    found: dict[Word, bool] = {}
+    found: dict[Word, int] = {}
     for word in reversed(words):  # what is joined stands behind
         joints = [child for child in word.children if child.dep == "cc"]
         joined = [child for child in word.children if child.dep == "conj"]
         for joint in joints:
             behind = words[min(joint.index + 1, len(words) - 1)]
             if joint.text.lower() in ("or", "and/or") and behind.text.lower() not in NO_ALTERNATIVE:
-                verb = word.pos == "VERB" and joint.index == word.index + 1 and not any(map(has_subject, joined))
-                found |= dict.fromkeys((word, *joined), not verb)
-        if not joints and any(child in found for child in joined):
-            found[word] = True
+                bare = word.pos == "VERB" and joint.index == word.index + 1
+                found |= dict.fromkeys((word, *joined), 2 if any(map(has_subject, joined)) else int(not bare))
+        if not joints and not found.keys().isdisjoint(joined):
+            found[word] = 1
     return found
 
 
@@ -121,8 +117,10 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
 
     joints: of the word above. What opens the sentence stands before the denial: "on the table, no cup".
     """
-    if word.dep == "advcl":
-        return not BREAKS.isdisjoint(child.text.lower() for child in word.children if child.dep in ("mark", "advmod"))
+    if word.dep == "advcl" or word.tag == ".":
+        return word.tag == "." or not BREAKS.isdisjoint(
+            child.text.lower() for child in word.children if child.dep in ("mark", "advmod")
+        )
     first = word.children[0] if word.children and word.children[0].index < word.index else word
     goes_on = not joints.isdisjoint(("or", "nor")) or (joints.isdisjoint(BREAKS) and first.tag in GOES_ON)
     return (word.dep == "conj" and not goes_on) or (word.dep == "prep" and word.index < word.head.index)
@@ -192,14 +190,18 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
-    if own is not None and finite.index < own.index:
-        if finite is not verb or (verb.pos == "AUX" and verb.children[0].index > verb.index):
-            return True  # "may there be", "is there a dog", and not "here is a dog"
+    if own is not None and finite.index < own.index and (finite is not verb or opens(verb)):
+        return True  # "may there be", "is there a dog", and not "here is a dog"
     if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
     # taggers take "turned" in "sits, its back turned" for the past
     present = finite.text.endswith("ed") and any(child.tag in ("VBZ", "VBP") for child in verb.children)
     return finite.tag == "VBD" and not past and not present and verb.dep not in ("relcl", "acl")
+
+
+def opens(verb: Word) -> bool:
+    """Whether a form of "be" opens its clause."""
+    return verb.pos == "AUX" and verb.children[0].index > verb.index
 
 
 def qualifies(word: Word) -> bool:

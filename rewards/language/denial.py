@@ -1,16 +1,17 @@
-"""What a text denies, and which things it says are not there: "no red circle", "a man without a hat", "the dog is gone".
+"""What a text denies, and the things it says are not there: "no red circle", "a man without a hat", "no dog is here".
 
     denies = denying(words)                 # "There is no red circle.": {the word "no"}
     absences(words, denies, denied)         # [Denial("circle", ["red"], links=[], ...)]
 
-A denying word denies what hangs from the word that it hangs from (claims.py). The subject of a denied clause is there
-all the same ("the dog is not red"), unless the clause says no more of it than that it is there ("the dog is not here").
+A denying word denies what stands behind it and hangs from the word that it hangs from (claims.py), so that the dog is
+there in "the dog is not red". A clause that says no more of its subject than that it is there is denied whole.
 
 Only a denial of a thing is an absence, or of a thing with an adjective ("the circle is not red"). A denied verb or
 place ("the dog is not on the table") may be true although the dog and the table are there, and so it stays unread.
 """
 
 from collections.abc import Iterator, Sequence, Set
+from math import inf
 
 from spanreward.rewards.language.framing import DENYING
 from spanreward.rewards.language.scene_graph import PART_OF, Denial
@@ -37,25 +38,23 @@ def denying(words: Sequence[Word]) -> set[Word]:
     return found
 
 
-def is_denied(word: Word, denies: Set[Word]) -> bool:
-    """Whether something denies this word, and with it what hangs from it."""
-    return (
-        word in denies
-        or says_no(word, denies)
-        or any(
-            says_no(child, denies)
-            if child.dep in PREDICATES
-            else child.dep in ("relcl", "acl")
-            and (child in denies or says_no(child, denies))
-            and is_bare(child, denies)
-            for child in word.children
-        )
-    )
+def denied_from(word: Word, denies: Set[Word]) -> float:
+    """Returns the place from which on a denial reaches the word and what hangs from it, infinity where none does."""
+    if word in denies:
+        return 0 if is_bare(word, denies) else word.index
+    predicates = [child for child in word.children if child.dep in PREDICATES]
+    said = [no for one in (word, *predicates) for no in one.children if no in denies and no_of(no)]
+    clauses = [child for child in word.children if child.dep in ("relcl", "acl") and is_bare(child, denies)]
+    if any(denied_from(clause, denies) < inf for clause in clauses):  # "a dog that is not there"
+        return 0
+    if said and (is_bare(word, denies) or any(no.dep == "conj" for no in said)):  # "or not"
+        return 0
+    return min((no.index for no in said), default=inf)
 
 
-def says_no(word: Word, denies: Set[Word]) -> bool:
-    """Whether a denying word hangs from it that denies it: "no", "not", and not "without"."""
-    return any(child in denies and (child.dep in DENYING_AS or child.tag == "RB") for child in word.children)
+def no_of(word: Word) -> bool:
+    """Whether a denying word denies the word above it, as "no" and "not" do and "without" does not."""
+    return word.dep in DENYING_AS or word.tag == "RB"
 
 
 def is_bare(verb: Word, denies: Set[Word]) -> bool:
@@ -93,7 +92,7 @@ def is_absent(noun: Word, denies: Set[Word]) -> bool:
     if not denies.isdisjoint(noun.children):
         return True
     if noun.dep in SUBJECTS:
-        return is_bare(verb, denies) and is_denied(verb, denies)
+        return is_bare(verb, denies) and denied_from(verb, denies) < inf
     has = noun.dep in OBJECTS and verb.lemma in HAVING and verb.has_child("neg")
     return has or verb in denies or (noun.dep == "attr" and verb.has_child("expl"))
 

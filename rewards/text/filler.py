@@ -90,11 +90,9 @@ def find_filler(
     matches = list(WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
-    misused = _small_words_misused(text, places, words)
     found = {
         "a phrase over and over": [*_repeated(words), *_monotonous(words)],
-        "words in no order": _disordered(places, misused, misplaced),
-        "words that lead nowhere": sorted({*misused, *_stuttered(text, places, words)})[1:],
+        "words in no order": _disordered(text, places, words, misplaced),
         "words that state nothing": [
             *_beyond((word in FUNCTION_WORDS for word in words), RUN),
             *([] if stated is None else _unstated(text, places, stated)),
@@ -176,12 +174,6 @@ def _small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Se
     return found
 
 
-def _stuttered(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
-    """Returns words said twice in a row."""
-    pairs = enumerate(pairwise(words))
-    return [n + 1 for n, (word, following) in pairs if word == following and text[places[n][1]] not in STOPS]
-
-
 def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
     """Returns the words beyond the first UNSTATED of every run of words outside the stated places."""
     inside = bytearray(len(text))
@@ -204,14 +196,15 @@ def _beyond(marked: Iterable[bool], most: int) -> list[int]:
 
 
 def _disordered(
-    places: Sequence[tuple[int, int]], misused: Sequence[int], misplaced: Sequence[tuple[int, int]]
+    text: str, places: Sequence[tuple[int, int]], words: Sequence[str], misplaced: Sequence[tuple[int, int]]
 ) -> list[int]:
-    """Returns the words from one slip of grammar to the next, if that is at most ORDERED words away."""
+    """Returns small words misused, from the second on, and all words from one slip of grammar to the next nearby."""
+    misused = _small_words_misused(text, places, words)
     slips = [(number, number + 1) for number in misused]
     slips += [(bisect_right(places, (start, 0)), bisect_left(places, (end, 0))) for start, end in misplaced]
     slips.sort()
     between = [(one, end) for (one, behind), (other, end) in pairwise(slips) if behind <= other <= one + ORDERED]
-    return sorted({number for start, end in between for number in range(start, end)})
+    return sorted({*misused[1:], *(number for start, end in between for number in range(start, end))})
 
 
 def _unwordly(words: Sequence[str], known: str) -> list[int]:
@@ -223,12 +216,8 @@ def _unwordly(words: Sequence[str], known: str) -> list[int]:
     named, latin = set(WORD.findall(known.casefold())), not NOT_LATIN.search(known)
     new = {word: number for number, word in reversed(list(enumerate(words))) if word not in named}
     strange = sorted(number for word, number in new.items() if NO_ENGLISH.search(word))[2:]
-    foreign = [
-        number
-        for number, word in enumerate(words)
-        if (latin if NOT_LATIN.search(word) else len(word) > LONG and word in new)
-    ]
-    return [*strange, *foreign]
+    foreign = {word for word in new if (latin if NOT_LATIN.search(word) else len(word) > LONG)}
+    return [*strange, *(number for number, word in enumerate(words) if word in foreign)]
 
 
 def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:

@@ -35,12 +35,12 @@ def found(text: str, **settings: Any) -> list[tuple[str, str]]:
         ("A clock shows 1 2 3 4 5 6 7 8 9 10 11 12.", None, None),
         ("| thing | colour |\n|---|---|\n| horse | brown |", None, None),
         (f"{HONEST} {HONEST}", None, "a phrase over and over"),
-        ("The the man on a of a bench.", "a", "words that lead nowhere"),  # one slip is free
-        ("A man and and a dog on on a bench.", "on", "words that lead nowhere"),
+        ("The the man on a of a bench.", None, None),  # one slip is free
         ("The is man on a of a bench.", "The is man on a", "words in no order"),  # from one slip of grammar to the next
         ("It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.", None, None),
         ("George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.", None, None),
-        (f"The the man. {HONEST} A of a man.", "A", "words that lead nowhere"),  # far apart, and one is free
+        (f"The the man. {HONEST} A of a man.", None, None),  # a word twice in a row is no slip
+        (f"The is man. {HONEST} A of a man.", "A", "words in no order"),  # far apart, and one is free
         ("A man who is there to be with it as well as of him.", "it as well as of him", "words that state nothing"),
         ("A red star." + "\n" * 20, "\n" * (20 + 1 - SIGNS), "signs and white space"),
         ("A red star" + "!" * 20, "!" * (20 - SIGNS), "signs and white space"),
