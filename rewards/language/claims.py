@@ -15,7 +15,7 @@ colour, a list of all colours would always contain the right one.
 from collections.abc import Iterator, Sequence, Set
 from math import inf
 
-from spanreward.rewards.language.denial import denied_from
+from spanreward.rewards.language.denial import denied_from, stands_for_itself
 from spanreward.rewards.language.framing import CONDITIONS, DENIED, DENYING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import (
@@ -35,9 +35,7 @@ from spanreward.rewards.language.words import (
 
 NEVER = frozenset[str]()  # a need that nothing meets
 OPEN = frozenset(("or",))  # what an "or" leaves open
-BREAKS = word_set("but except although though while whereas however yet")
 NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
-GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")  # a denial goes on with them: "not red and small"
 CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")
 SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
 ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")  # a verb so tied to a verb shares its subject
@@ -87,7 +85,8 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
                     above = above - {group(inner.head, inner)} - ({OPEN} if left_open.get(inner.head) == 1 else set())
                 found[inner] = (above - {OPEN} if ends else above) | own
-                denied[inner] = min(denied_from(inner, denies), inf if ends else denied[inner.head])
+                reach = inf if ends else denied[inner.head]
+                denied[inner] = min(denied_from(inner, denies), 0 if inner.dep == "ccomp" and reach < inf else reach)
     for word in words:
         found[word] |= ({OPEN} if word in left_open else set()) | ({DENIED} if denied[word] <= word.index else set())
     return found
@@ -102,28 +101,17 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     for word in reversed(words):  # what is joined stands behind
         joints = [child for child in word.children if child.dep == "cc"]
         joined = [child for child in word.children if child.dep == "conj"]
-        for joint in joints:
-            behind = words[min(joint.index + 1, len(words) - 1)]
-            if joint.text.lower() in ("or", "and/or") and behind.text.lower() not in NO_ALTERNATIVE:
-                bare = word.pos == "VERB" and joint.index == word.index + 1
-                found |= dict.fromkeys((word, *joined), 2 if any(map(has_subject, joined)) else int(not bare))
+        if any(is_or(joint, words) for joint in joints):
+            bare = word.pos == "VERB" and joints[0].index == word.index + 1
+            found |= dict.fromkeys((word, *joined), 2 if any(map(has_subject, joined)) else int(not bare))
         if not joints and not found.keys().isdisjoint(joined):
             found[word] = 1
     return found
 
 
-def stands_for_itself(word: Word, joints: Set[str]) -> bool:
-    """Whether a denial ends before this word: "not red but blue", "no dog and a cat", "while a cat sleeps".
-
-    joints: of the word above. What opens the sentence stands before the denial: "on the table, no cup".
-    """
-    if word.dep == "advcl" or word.tag == ".":
-        return word.tag == "." or not BREAKS.isdisjoint(
-            child.text.lower() for child in word.children if child.dep in ("mark", "advmod")
-        )
-    first = word.children[0] if word.children and word.children[0].index < word.index else word
-    goes_on = not joints.isdisjoint(("or", "nor")) or (joints.isdisjoint(BREAKS) and first.tag in GOES_ON)
-    return (word.dep == "conj" and not goes_on) or (word.dep == "prep" and word.index < word.head.index)
+def is_or(joint: Word, words: Sequence[Word]) -> bool:
+    behind = words[min(joint.index + 1, len(words) - 1)].text.lower()
+    return joint.text.lower() in ("or", "and/or") and behind not in NO_ALTERNATIVE
 
 
 def has_subject(verb: Word) -> bool:
@@ -190,18 +178,14 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
-    if own is not None and finite.index < own.index and (finite is not verb or opens(verb)):
+    asks = finite is not verb or (verb.lemma == "be" and own is verb.children[0])
+    if own is not None and finite.index < own.index and asks:
         return True  # "may there be", "is there a dog", and not "here is a dog"
     if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
     # taggers take "turned" in "sits, its back turned" for the past
     present = finite.text.endswith("ed") and any(child.tag in ("VBZ", "VBP") for child in verb.children)
     return finite.tag == "VBD" and not past and not present and verb.dep not in ("relcl", "acl")
-
-
-def opens(verb: Word) -> bool:
-    """Whether a form of "be" opens its clause."""
-    return verb.pos == "AUX" and verb.children[0].index > verb.index
 
 
 def qualifies(word: Word) -> bool:

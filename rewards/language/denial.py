@@ -19,6 +19,8 @@ from spanreward.rewards.language.words import HAVING, NOUNS, OBJECTS, PARTS, PIC
 
 NO = DENYING | word_set("n\u2019t nt nor neither none nobody nothing without lack lacks lacking sans missing absent")
 NO_DENIAL_BEFORE = word_set("only just merely simply solely far unlike alone but other more less fewer")
+BREAKS = word_set("but except although though while whereas however yet")
+GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")  # a denial goes on with them: "not red and small"
 SEEN = word_set("true there here visible present")
 EXISTING = word_set("be exist appear occur")
 PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")  # "no dog is here", "it is no dog", "is neither red", "no longer"
@@ -55,6 +57,19 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
 def no_of(word: Word) -> bool:
     """Whether a denying word denies the word above it, as "no" and "not" do and "without" does not."""
     return word.dep in DENYING_AS or word.tag == "RB"
+
+
+def stands_for_itself(word: Word, joints: Set[str]) -> bool:
+    """Whether a denial ends before this word: "not red but blue", "no dog and a cat", "while a cat sleeps".
+
+    joints: of the word above. What opens the sentence stands before the denial: "on the table, no cup".
+    """
+    if word.dep == "advcl":
+        return not BREAKS.isdisjoint(child.text.lower() for child in word.children if child.dep in ("mark", "advmod"))
+    first = word.children[0] if word.children and word.children[0].index < word.index else word
+    goes_on = not joints.isdisjoint(("or", "nor")) or (joints.isdisjoint(BREAKS) and first.tag in GOES_ON)
+    opens = word.dep == "prep" and word.index < word.head.index
+    return opens or word.tag == "." or (word.dep == "conj" and not goes_on)
 
 
 def is_bare(verb: Word, denies: Set[Word]) -> bool:

@@ -23,7 +23,6 @@ def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
         (word.start, words[min(number + 1, len(words) - 1)].end)
         for number, word in enumerate(words)
         if stands_wrongly(words, number)
-        or (tag_at(words, number - 1) == "." and number and opens_wrongly(words, number))
     ]
 
 
@@ -48,37 +47,8 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
         subject = before not in ("CC", "IN", "DT", ",") and following in FINITE  # "is small has"
         return between or subject or following == "PRP" or (before == "JJ" and following == "IN")  # "small large in"
     if word.tag in FINITE:
-        return following in ("VBZ", "VBP", "VBD") or (text in ("is", "was") and is_bare(words, number + 1))
+        return following in ("VBZ", "VBP", "VBD")  # "is has"
     return word.tag == following == "CC"
-
-
-def opens_wrongly(words: Sequence[Word], number: int) -> bool:
-    """Whether the sentence that begins here opens with its verb, is only a place, or has a noun without an article."""
-    end = after_noun(words, number)
-    leads_bare = end > number and tag_at(words, end) in FINITE  # "Large is ..."
-    opens_with_verb = words[number].tag in ("VBZ", "VBD", "MD")
-    return opens_with_verb or leads_bare or is_place(words, number) or is_bare(words, number)
-
-
-def is_place(words: Sequence[Word], number: int) -> bool:
-    """Whether the sentence opens with a preposition and has no verb: "Of the corner." """
-    if words[number].tag != "IN":
-        return False
-    while tag_at(words, number) not in (".", "EX", "VBG", "VBN", *FINITE):
-        number += 1
-    return tag_at(words, number) == "."
-
-
-def is_bare(words: Sequence[Word], number: int) -> bool:
-    """Whether a noun without an article fills the text up to the stop or the next verb: "(is) yellow star." """
-    end = after_noun(words, number)
-    return end > number and words[end - 1].tag == "NN" and tag_at(words, end) in (".", ",", "VBZ", "DT", "EX", "RB")
-
-
-def after_noun(words: Sequence[Word], number: int) -> int:
-    while tag_at(words, number) in ("JJ", "NN"):
-        number += 1
-    return number
 
 
 def tag_at(words: Sequence[Word], number: int) -> str:

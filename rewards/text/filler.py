@@ -29,7 +29,6 @@ WINDOW = 16
 FEW = 5
 RUN = 6
 UNSTATED = 9
-DIGITS = 12  # numbers, as on a clock; more state nothing
 QUOTED = 6  # words of a quotation, as on a sign, which may repeat
 ORDERED = 20
 SIGNS = 8  # characters in a row without a letter or digit; more are filler
@@ -179,10 +178,7 @@ def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[t
     inside = bytearray(len(text))
     for start, end in stated:
         inside[start:end] = b"\1" * (end - start)
-    numbers = [text[start:end].isdigit() for start, end in places]
-    many_numbers = sum(numbers) > DIGITS
-    outside = [not any(inside[start:end]) for start, end in places]
-    return _beyond((out and (many_numbers or not n) for out, n in zip(outside, numbers, strict=True)), UNSTATED)
+    return _beyond((not any(inside[start:end]) for start, end in places), UNSTATED)
 
 
 def _beyond(marked: Iterable[bool], most: int) -> list[int]:
