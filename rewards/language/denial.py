@@ -19,7 +19,7 @@ from spanreward.rewards.language.words import HAVING, NOUNS, OBJECTS, PARTS, PIC
 
 NO = DENYING | word_set("n\u2019t nt nor neither none nobody nothing without lack lacks lacking sans missing absent")
 NO_DENIAL_BEFORE = word_set("only just merely simply solely far unlike alone but other more less fewer")
-BREAKS = word_set("but except although though while whereas however yet")
+BREAKS = word_set("but except although though while whereas however yet because")
 GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")  # a denial goes on with them: "not red and small"
 SEEN = word_set("true there here visible present")
 EXISTING = word_set("be exist appear occur")
@@ -45,18 +45,19 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
     predicates = [child for child in word.children if child.dep in PREDICATES]
-    said = [no for one in (word, *predicates) for no in one.children if no in denies and no_of(no)]
     clauses = [child for child in word.children if child.dep in ("relcl", "acl") and is_bare(child, denies)]
-    if any(denied_from(clause, denies) < inf for clause in clauses):  # "a dog that is not there"
+    if not denies.isdisjoint(clauses) or nos_of(clauses, denies):  # "a dog that is not there"
         return 0
+    said = nos_of((word, *predicates), denies)
     if said and (is_bare(word, denies) or any(no.dep == "conj" for no in said)):  # "or not"
         return 0
     return min((no.index for no in said), default=inf)
 
 
-def no_of(word: Word) -> bool:
-    """Whether a denying word denies the word above it, as "no" and "not" do and "without" does not."""
-    return word.dep in DENYING_AS or word.tag == "RB"
+def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
+    """Returns the denying words that deny the word that they hang from, as "no" and "not" do and "without" does not."""
+    below = (child for word in words for child in word.children if child in denies)
+    return [child for child in below if child.dep in DENYING_AS or child.tag == "RB"]
 
 
 def stands_for_itself(word: Word, joints: Set[str]) -> bool:
@@ -78,6 +79,7 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
     return shows and all(
         child in denies
         or child.dep in SILENT
+        or (child.dep == "prep" and verb in denies)  # "is missing from the table"
         or child.text.lower() in SEEN
         or child.lemma in PARTS
         or any(below.lemma in PICTURES for below in child.children)

@@ -78,7 +78,7 @@ class SceneGraph:
 
     misplaced: words that cannot stand where they do (grammar.py).
     unasserted: words that the text denies, doubts, asks about or leaves open by "or" (unasserted.py). The graph and
-    `sentences` leave them out. denials: what it says is not there (absences.py). hanging: per word what it needs
+    `sentences` leave them out. denials: what it says is not there (denial.py). hanging: per word what it needs
     (claims.py). All four are empty in published mode.
     """
 
