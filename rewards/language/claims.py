@@ -84,7 +84,10 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 ends = sentence or stands_for_itself(inner, joints[inner.head])
                 if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
                     above = above - {group(inner.head, inner)} - ({OPEN} if left_open.get(inner.head) == 1 else set())
-                found[inner] = (above - {OPEN} if ends else above) | own
+                behind = (
+                    inner.dep in ("prep", "relcl", "acl") and inner.index > inner.head.index and not joints[inner.head]
+                )
+                found[inner] = (above - {OPEN} if ends or behind else above) | own  # "a cup or a glass on a table"
                 reach = inf if ends else denied[inner.head]
                 denied[inner] = min(denied_from(inner, denies), 0 if inner.dep == "ccomp" and reach < inf else reach)
     for word in words:
@@ -178,7 +181,7 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
-    asks = finite is not verb or (verb.lemma == "be" and own is verb.children[0])
+    asks = finite is not verb or (verb.lemma == "be" and own in verb.children[:1])
     if own is not None and finite.index < own.index and asks:
         return True  # "may there be", "is there a dog", and not "here is a dog"
     if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:

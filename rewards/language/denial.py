@@ -69,7 +69,7 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
         return not BREAKS.isdisjoint(child.text.lower() for child in word.children if child.dep in ("mark", "advmod"))
     first = word.children[0] if word.children and word.children[0].index < word.index else word
     goes_on = not joints.isdisjoint(("or", "nor")) or (joints.isdisjoint(BREAKS) and first.tag in GOES_ON)
-    opens = word.dep == "prep" and word.index < word.head.index
+    opens = word.dep == "prep" and (word.index < word.head.index or word.text.lower() in BREAKS)
     return opens or word.tag == "." or (word.dep == "conj" and not goes_on)
 
 
