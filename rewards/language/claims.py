@@ -84,10 +84,10 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 ends = sentence or stands_for_itself(inner, joints[inner.head])
                 if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
                     above = above - {group(inner.head, inner)} - ({OPEN} if left_open.get(inner.head) == 1 else set())
-                behind = (
-                    inner.dep in ("prep", "relcl", "acl") and inner.index > inner.head.index and not joints[inner.head]
-                )
-                found[inner] = (above - {OPEN} if ends or behind else above) | own  # "a cup or a glass on a table"
+                behind = inner.dep in ("prep", "relcl", "acl") and inner.index > inner.head.index
+                if ends or (behind and not joints[inner.head]):  # the table in "a cup or a glass on a table"
+                    above = above - {OPEN}
+                found[inner] = above | own
                 reach = inf if ends else denied[inner.head]
                 denied[inner] = min(denied_from(inner, denies), 0 if inner.dep == "ccomp" and reach < inf else reach)
     for word in words:
