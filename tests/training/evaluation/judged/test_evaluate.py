@@ -188,7 +188,7 @@ def test_rewards_must_be_told_apart(checkpoints: Any, tmp_path: Path) -> None:
 
 def test_a_reward_that_can_judge_no_row(checkpoints: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"the reward lave needs the column 'question', and the prompts have \['context'"
+        ValueError, match=r"lave needs the dataset column 'question', and the rows to compare on has \['context'"
     ):
         evaluate(setup(checkpoints, [LaveReward(MatchJudge())]), tmp_path)
 
