@@ -1,5 +1,4 @@
 """The flags of commands, each with one meaning in all of them, and the judge and the metric that they make.
-Where one is given twice the last counts.
 
     add_flags(parser, *ALL, judge={"required": True})
     add_flags(parser, "options")                           # `mode=published gamma=1`, the metric's
@@ -36,16 +35,25 @@ OF_METRIC = "an argument of the metric's class, such as mode=published, score=pr
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 
 
+class Once(argparse.Action):
+    """Stores a value, and refuses a second one, which would replace the first without a word."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, value: Any, flag: str | None = None) -> None:
+        if (given := vars(namespace)[self.dest]) not in (self.default, value):
+            parser.error(f"{flag} is given twice, {given} and {value}: give one.")
+        setattr(namespace, self.dest, value)
+
+
 FLAGS: dict[str, dict[str, Any]] = {
-    "judge": {"metavar": "JUDGE", "help": f"who answers the metric's questions: {JUDGES}"},
+    "judge": {"action": Once, "metavar": "JUDGE", "help": f"who answers the metric's questions: {JUDGES}"},
     "judge_option": {"action": "append", "default": [], "metavar": "key=value", "help": OF_JUDGE},
     "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
     "options": {"nargs": "*", "metavar": "key=value", "help": OF_METRIC},
     "columns": {"action": "append", "default": [], "metavar": "OURS=THEIRS", "help": COLUMNS},
-    "limit": {"type": int, "metavar": "N", "help": "the first N rows only"},
-    "output": {"type": Path, "metavar": "PATH", "help": "where what is made goes"},
+    "limit": {"action": Once, "type": int, "metavar": "N", "help": "the first N rows only"},
+    "output": {"action": Once, "type": Path, "metavar": "PATH", "help": "where what is made goes"},
     "overwrite": {"action": "store_true", "help": "begin what is there anew"},
-    "json": {"type": Path, "metavar": "PATH", "help": "write the printed numbers there too"},
+    "json": {"action": Once, "type": Path, "metavar": "PATH", "help": "write the printed numbers there too"},
 }
 ASKING = ("judge", "judge_option", "cache")
 ROWS = ("columns", "limit")
@@ -62,10 +70,21 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
-    """Returns a recipe's overrides, the last of which counts: a flag counts more than its key."""
+    """Returns a recipe's overrides, the last of which counts. Raises RecipeError for a flag whose key is there too."""
     given = [(key, vars(arguments).get(flag)) for flag, key in SHORT.items()]
     own = [f"{key}={json.dumps(one, default=str)}" for key, one in given if one is not None and one is not False]
+    for one in own:
+        check_once([one, *(text for text in arguments.options if text.startswith(f"{one.partition('=')[0]}="))])
     return [*arguments.options, *own]
+
+
+def check_once(texts: Sequence[str]) -> Sequence[str]:
+    """Returns these texts of the form key=value. Raises RecipeError for a key with two values."""
+    given = dict(text.partition("=")[::2] for text in texts)
+    for key, _, value in (text.partition("=") for text in texts):
+        if given[key] != value:
+            raise RecipeError(f"{key} is given twice, {value} and {given[key]}: give it once.")
+    return texts
 
 
 def check_files(
@@ -83,7 +102,7 @@ def check_files(
 
 def renamed(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
-    names = dict(text.partition("=")[::2] for text in columns)
+    names = dict(text.partition("=")[::2] for text in check_once(columns))
     if not all(map(all, names.items())):
         raise ValueError(f"--columns is written OURS=THEIRS, such as reference=caption, got {', '.join(columns)}.")
     return names
@@ -127,7 +146,7 @@ def open_metric(name: str, arguments: argparse.Namespace) -> Iterator[tuple["Rew
 
 
 def read_options(texts: Sequence[str]) -> dict[str, Any]:
-    return dict(map(read_option, texts))
+    return dict(map(read_option, check_once(texts)))
 
 
 def read_option(text: str) -> tuple[str, Any]:

@@ -8,16 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from spanreward.training.commands.main import COMMANDS
-from spanreward.training.commands.metric_options import (
-    ALL,
-    ASKING,
-    FLAGS,
-    ROWS,
-    add_flags,
-    overrides_of,
-    read_options,
-    renamed,
-)
+from spanreward.training.commands.metric_options import ALL, ASKING, FLAGS, ROWS, Once, overrides_of
 from spanreward.training.recipe import load_recipe
 from tests.support.command import spanreward
 
@@ -103,6 +94,16 @@ def test_what_may_be_repeated_is_added_to(parsers: dict[str, argparse.ArgumentPa
                 assert type(action).__name__ == "_ExtendAction", (name, action.option_strings)
 
 
+def test_a_second_value_is_refused() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--limit", **FLAGS["limit"])
+    assert FLAGS["limit"]["action"] is Once
+    assert parser.parse_args(["--limit", "3", "--limit", "3"]).limit == 3
+    done = spanreward("score", "posh", "--judge", "match", "--judge", "vllm:x", "--input", "a", "--output", "b")
+    assert done.code == 2
+    assert "--judge is given twice, match and vllm:x: give one." in done.err
+
+
 ROW = {"id": "1", "completion": "A red dog.", "reference": "A red dog.", "mistakes": [], "answers": ["a red dog"]}
 READ_BY_NONE = {"help"}
 
@@ -163,26 +164,19 @@ def test_a_recipe_s_flags_are_short_for_its_keys(tmp_path: Path) -> None:
     assert "--stop-on watches rewards, and an sft run asks none: leave it out." in told.err
 
 
-def test_the_last_of_a_flag_or_key_counts() -> None:
-    recipe = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
-    parser = argparse.ArgumentParser()
-    add_flags(parser, "limit", "columns", "options")
-    words = [
-        "--limit",
-        "3",
-        "--limit",
-        "4",
-        "--columns",
-        "reference=a",
-        "--columns",
-        "reference=b",
-        "mode=published",
-        "mode=default",
-    ]
-    found = parser.parse_intermixed_args(words)
-    assert (found.limit, renamed(found.columns), read_options(found.options)) == (
-        4, {"reference": "b"}, {"mode": "default"},
-    )  # fmt: skip
+def test_a_key_with_two_values_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = str(Path("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml").resolve())
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text(json.dumps(ROW) + "\n")
+    score = "score posh --judge match --input rows.jsonl --output v.jsonl"
+    for words, key in (
+        (f"{score} mode=published mode=default", "mode"),
+        (f"{score} --columns reference=a --columns reference=b", "reference"),
+        (f"{score} --judge-option coref=none --judge-option coref=rules", "coref"),
+        (f"train {recipe} --output x output=y", "output"),
+    ):
+        done = spanreward(*words.split())
+        assert (done.code, f"{key} is given twice, " in done.err) == (1, True), (words, done.err)
     twice = argparse.Namespace(options=["seed=1", "output=a", "seed=2"], output=None, limit=None)
     assert load_recipe(recipe, overrides_of(twice)).seed == 2  # as in scripts that pass their own words on
     with pytest.raises(ValueError, match=r"data.count: Input should be greater than 0, got 0"):
