@@ -300,7 +300,7 @@ def test_instructions_of_one_s_own(tmp_path: Path) -> None:
     assess(judge, sample("yes", answers=("yes",)), prompts=file)  # an empty instruction leaves no line
     assert judge.written[0][0].startswith("Rate it.\nSay why first.\n\nQuestion: ")
     assert LaveReward(MatchJudge(), prompts=file).wording != LaveReward(MatchJudge()).wording
-    for change, reason in (({"tusk": ""}, "did you mean 'task'"), ({"task": 3}, "lacks the text task: add it")):
+    for change, reason in (({"tusk": ""}, "did you mean 'task'"), ({"task": 3}, "task: .* valid string, got 3")):
         file.write_text(yaml.safe_dump({**texts, "rating": "", **change}))
         with pytest.raises(ValueError, match=reason):
             LaveReward(MatchJudge(), prompts=file)
