@@ -37,8 +37,8 @@ def yes() -> Any:
 def test_one_star_said_three_times_leaves_one() -> None:
     verdict = judged("A star. A star. A star.", "A star.")
     assert [span.score for span in verdict.spans if span.kind != FILLER] == [1.0, 0.0, 0.0]
-    kept = 1 - verdict.parts["filler"]  # a phrase for the third time is filler, too
-    assert kept < 1
+    kept = 1 - verdict.parts["filler"]
+    assert kept == 1  # a phrase is filler from the fourth time; what costs is the surplus
     assert verdict.parts["precision"] == pytest.approx((5 + 1 + 1) / 15 * kept)
     assert verdict.score == pytest.approx(7 / 11 * kept)  # F1 of 7/15 and 1
     # s = 1/5, P = 7/15, R = 1, three said, one wanted: 2/(P+1)^2 (s-P)/3; recall gains nothing
