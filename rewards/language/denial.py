@@ -30,12 +30,12 @@ DESCRIBING = ("amod", "compound", "nummod")
 
 
 def denying(words: Sequence[Word]) -> set[Word]:
-    """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign" and "no, it is" do not."""
+    """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign", and "none." do not."""
     found = set()
     for number, word in enumerate(words):
-        behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
-        named = word.tag == "UH" or behind[:1].isdigit() or (number and words[number - 1].tag in ("DT", "PRP$"))
-        if word.text.lower() in NO and behind not in NO_DENIAL_BEFORE and not (word.text.lower() == "no" and named):
+        text, behind = word.text.lower(), words[number + 1].text.lower() if number + 1 < len(words) else ""
+        named = word.tag == "UH" or not behind[:1].isalpha() or (number and words[number - 1].tag in ("DT", "PRP$"))
+        if text in NO and behind not in NO_DENIAL_BEFORE and not (text in ("no", "none", "nothing") and named):
             found.add(word)
     return found
 
