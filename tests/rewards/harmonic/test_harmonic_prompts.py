@@ -129,7 +129,7 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
             r"levels: a text is needed for each of 1, 2, 3, 4, 5, got 1, 2, 4",
         ),
         ({"levels": dict.fromkeys((1, 3), "x")}, r"for each of 1, 2, 3, 4, 5, got 1, 3$"),
-        ({"levels": {**SAFETY["levels"], 3: None}}, r"levels.2: Input should be a valid string, got None$"),
+        ({"levels": {**SAFETY["levels"], 3: None}}, r"levels.2: Input should be a valid string, got None"),
         ({"levels": {**SAFETY["levels"], 6: "x"}}, r"each of 1, 2, 3, 4, 5, got 1, 2, 3, 4, 5, 6$"),
         ({"levels": ["a", "b", "c", "d", "e"]}, r"each of 1, 2, 3, 4, 5, got \['a', 'b', 'c', 'd', 'e'\]$"),
         ({"question": " "}, r"question: .*, got ' '$"),
