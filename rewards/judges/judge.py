@@ -114,8 +114,7 @@ class Judge(ABC):
     start, never sleeps, and answers in this process without a time limit. A pickle has neither counts nor open `with`.
 
     Attributes:
-        remote: True if the judge answers outside this process and never sleeps. The trainer may then ask it from a
-            thread while this process computes something else.
+        remote: True if the judge answers outside this process and never sleeps.
         reads_source: True if a PresenceProbe must say which text, and which of its words, the question is made from.
         deadline: the most seconds that the judge takes within the outermost `with judge:`; None is no limit.
     """
