@@ -65,13 +65,6 @@ class Rating:
         """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 5)."""
         return sum(float(entry) * p for entry, p in self.probabilities.items())
 
-    @property
-    def std(self) -> float:
-        """Standard deviation in the scale's units (HarmonicEval eq. 4)."""
-        mean = self.mean
-        variance = sum((float(entry) - mean) ** 2 * p for entry, p in self.probabilities.items())
-        return max(variance, 0.0) ** 0.5
-
 
 def rating_of(level: float, scale: Sequence[str]) -> Rating:
     """Returns the distribution with mean `level` on one entry of the scale, or on two neighbours."""
