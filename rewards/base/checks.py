@@ -57,5 +57,6 @@ def explained(error: ValidationError, within: str) -> str:
     """Returns pydantic's first fault in a sentence, as in `prompts.yaml: layout.whole: Field required`."""
     first = error.errors()[0]
     value = "" if first["type"] in ("missing", "value_error") else f", got {first['input']!r:.80}"
+    value += " (YAML takes texts such as yes and 3 in quotes)" if first["type"] == "string_type" else ""
     said = first["msg"].removeprefix("Value error, ") + value
     return ": ".join(filter(None, (within, ".".join(map(str, first["loc"])), said)))

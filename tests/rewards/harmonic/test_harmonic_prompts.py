@@ -129,7 +129,7 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
             r"levels: a text is needed for each of 1, 2, 3, 4, 5, got 1, 2, 4",
         ),
         ({"levels": dict.fromkeys((1, 3), "x")}, r"for each of 1, 2, 3, 4, 5, got 1, 3$"),
-        ({"levels": {**SAFETY["levels"], 3: None}}, r"levels.2: Input should be a valid string, got None$"),
+        ({"levels": {**SAFETY["levels"], 3: None}}, r"levels.2: Input should be a valid string, got None"),
         ({"levels": {**SAFETY["levels"], 6: "x"}}, r"each of 1, 2, 3, 4, 5, got 1, 2, 3, 4, 5, 6$"),
         ({"levels": ["a", "b", "c", "d", "e"]}, r"each of 1, 2, 3, 4, 5, got \['a', 'b', 'c', 'd', 'e'\]$"),
         ({"question": " "}, r"question: .*, got ' '$"),
@@ -152,6 +152,11 @@ def test_files_that_are_no_criteria(tmp_path: Path) -> None:
         HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": "x"}))
     with pytest.raises(FileNotFoundError):
         HarmonicReward(FakeJudge(), criteria=str(tmp_path / "none.yaml"))
+
+
+def test_a_criterion_with_two_names(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the criterion 'safety' has its name already: leave out the key name"):
+        HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": {**SAFETY, "name": "taste"}}))
 
 
 def test_prompts_of_your_own(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
             load_prompts(path)
         assert sentence in str(error.value)
     path.write_text("[]")
-    with pytest.raises(ValueError, match="must hold the texts instructions"):
+    with pytest.raises(ValueError, match="Input should be a valid dictionary"):
         load_prompts(path)
 
 

@@ -114,7 +114,7 @@ def test_prompts_with_wrong_placeholders_are_refused(tmp_path: Path) -> None:
     changes: list[tuple[Any, str]] = [
         (None, r"own.yaml: precision.prefix: Field required$"),
         ("no text", r"precision.prefix: it takes \{text\} or \{source_text\}, \{target_text\}, got no placeholder$"),
-        (3, r"precision.prefix: Input should be a valid string, got 3$"),
+        (3, r"precision.prefix: Input should be a valid string, got 3 .*in quotes"),
     ]
     for prefix, reason in changes:
         data = yaml.safe_load(DEFAULT.read_text())
