@@ -21,8 +21,8 @@ FLOORS = {
         *("function_judge", "match", "local", "remote", "encoder", "shared", "by_name"),
     ),
     "training": (
-        *("needs", "recipe_file", "trainer_settings", "grpo", "recipe", "run_checks", "data", "policy", "run_folder"),
-        *("evaluation", "callbacks", "judge", "run", "plan", "commands"),
+        *("recipe_file", "trainer_settings", "grpo", "recipe", "run_checks", "data", "policy", "run_folder"),
+        *("evaluation", "callbacks", "judge", "run", "plan", "serve", "commands"),
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),
 }

@@ -107,12 +107,15 @@ def api_key() -> str:
 async def exchange(
     client: httpx.AsyncClient, method: str, path: str, body: Any, largest: int
 ) -> tuple[httpx.Response, bytes]:
-    """Returns a response and its content.
+    """Returns a response and its content. body: bytes of JSON, or what becomes JSON.
 
     Raises BadAnswer if it is compressed or has more than `largest` bytes, Untrusted, and httpx.RequestError.
     """
+    sent = {"json": body}
+    if isinstance(body, bytes):
+        sent = {"content": body, "headers": {"Content-Type": "application/json"}}
     try:
-        async with client.stream(method, path, json=body) as response:
+        async with client.stream(method, path, **sent) as response:
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise BadAnswer("its answer is compressed, though it was asked not to")
             content = bytearray()

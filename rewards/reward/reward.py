@@ -19,11 +19,13 @@ from typing import Any
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.reward.feedback import feedback
 from spanreward.rewards.reward.row import READ, read_sample
 
 log = logging.getLogger(__name__)
 
 LogMetric = Callable[[str, float], None]
+LogExtra = Callable[[str, list[Any]], None]
 
 
 class Reward:
@@ -38,6 +40,7 @@ class Reward:
         judges: the judges that `assess` asks.
         wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
         by_batch: whether a verdict depends on the other rows.
+        deadline: the most seconds that `assess` takes without its judges, which have their own; None is no limit.
     """
 
     columns: tuple[str, ...] = ()
@@ -47,6 +50,7 @@ class Reward:
     judges: tuple[Judge, ...] = ()
     wording: str = ""
     by_batch: bool = False
+    deadline: float | None = None
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -108,14 +112,19 @@ class Reward:
         """Returns a float in [0, 1] or None per completion, as TRL expects.
 
         columns: the dataset's columns, one value per completion or one for all, and TRL's `log_metric`, which gets the
-        means of the verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other
-        errors give None.
+        means of the verdicts' parts, and `log_extra`, which gets the verdicts in words. Raises ValueError, on every
+        rank, for a missing column or an unusable value. Other errors give None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         return [verdict.score for verdict in verdicts]
 
     def judge_completions(
-        self, prompts: Sequence[Any], completions: Sequence[Any], log_metric: LogMetric | None = None, **columns: Any
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        log_metric: LogMetric | None = None,
+        log_extra: LogExtra | None = None,
+        **columns: Any,
     ) -> tuple[list[Sample], list[Verdict]]:
         """Does what `__call__` does, and returns the samples and their verdicts."""
         samples = self.read_samples(prompts, completions, **columns)
@@ -123,6 +132,8 @@ class Reward:
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
+        if log_extra is not None:
+            log_extra(f"{self.__name__}/spans", list(map(feedback, samples, verdicts)))
         return samples, verdicts
 
     def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:

@@ -1,4 +1,4 @@
-"""Reads a row of a dataset into a Sample: `read_sample(row, completion, prompt)`."""
+"""Reads a row of a dataset into a Sample, `read_sample(row, completion, prompt)`, and writes it again, `row_of`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,7 @@ from spanreward.rewards.base.verdict import Sample
 _FIELDS = "prompt image images reference question answers task bbox context anchor criteria questions id"
 
 
+TEXTS = ("question", "task", "context", "anchor", "id")
 READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
 
 
@@ -43,3 +44,12 @@ def read_questions(questions: Any, answers: Any) -> tuple[tuple[str, tuple[str, 
     if asked and given and len(asked) != len(given):
         raise ValueError(f"the row has {len(asked)} questions and {len(given)} answers: give each question its own.")
     return tuple((question, accepted) for question, accepted in zip(asked, given, strict=False) if accepted)
+
+
+def row_of(sample: Sample) -> dict[str, Any]:
+    """Returns the row that `read_sample` reads as this sample, with its prompt and completion."""
+    found = {name: getattr(sample, name) for name in ("images", "criteria", "bbox", *TEXTS)}
+    found |= {"reference": sample.references, "questions": [asked for asked, _ in sample.questions]}
+    found |= {"answers": [accepted for _, accepted in sample.questions] or sample.answers}
+    held = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value}
+    return {**sample.columns, "prompt": sample.prompt, "completion": sample.completion, **held}

@@ -1,0 +1,1 @@
+"""`spanreward serve`: one reward as an HTTP service."""

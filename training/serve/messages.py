@@ -1,0 +1,71 @@
+"""What a client of `spanreward serve` sends and gets, and the OpenAPI schema that says so.
+
+asked = Request.model_validate_json(b'{"rows": [{"completion": "A dog.", "reference": "A cat."}]}')
+sample_of(asked.rows[0])                    # Sample("", "A dog.", references=("A cat.",))
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
+from tokenizers import Tokenizer
+
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.files.pictures import from_text
+from spanreward.rewards.reward.remote_reward import PICTURES
+from spanreward.rewards.reward.row import read_sample
+from spanreward.training.grpo.credit import token_credit
+
+Text = str | list[dict[str, Any]]
+
+
+class Row(BaseModel, extra="allow"):
+    """A completion with the metric's columns, such as `reference`. A picture is a text, data:image/png;base64,..."""
+
+    completion: Text
+    prompt: Text = ""
+    completion_ids: list[Annotated[int, Field(ge=0, lt=1 << 32)]] = []
+
+
+class Request(BaseModel, extra="forbid"):
+    """Rows, and for the credit of their `completion_ids` one of the tokenizers that /health names."""
+
+    rows: list[Row] = Field(min_length=1, max_length=1024)
+    tokenizer: str | None = None
+
+
+class Answer(BaseModel):
+    """One verdict for each row, in order, and with a tokenizer each token's credit, or a sentence why there is none."""
+
+    verdicts: list[Verdict]
+    tokens: list[list[float] | str] | None = None
+
+
+def sample_of(row: Row) -> Sample:
+    """Returns the row's sample. Raises ValueError for one that cannot be read; no path in it is opened."""
+    columns = dict(row.model_extra or {})
+    given = [columns.pop(name) for name in PICTURES & columns.keys()]
+    pictures = [one for several in given for one in (several if isinstance(several, list) else [several])]
+    return read_sample({**columns, "images": list(map(from_text, pictures))}, row.completion, row.prompt)
+
+
+def credit_of(verdict: Verdict, ids: list[int], completion: str, tokenizer: Tokenizer) -> list[float] | str:
+    if tokenizer.decode(ids, skip_special_tokens=True) != completion:
+        return f"the row's {len(ids)} completion_ids do not decode to its completion"
+    try:
+        return token_credit(verdict, ids, tokenizer)
+    except ValueError as error:
+        return str(error)
+
+
+def openapi(version: str) -> dict[str, Any]:
+    """Returns the schema of the service."""
+    kinds: list[Any] = [(Request, "validation"), (Answer, "serialization")]
+    places, models = models_json_schema(kinds, ref_template="#/components/schemas/{model}")
+    asked, told = ({"content": {"application/json": {"schema": places[kind]}}} for kind in kinds)
+    answers = {"200": {"description": "verdicts", **told}, "default": {"description": 'a refusal: {"error": "why"}'}}
+    paths: dict[str, Any] = {"/score": {"post": {"requestBody": asked, "responses": answers}}}
+    for path, about in (("/health", "what is served"), ("/metrics", "counts, as Prometheus reads them")):
+        paths[path] = {"get": {"responses": {"200": {"description": about}}}}
+    info = {"title": "spanreward serve", "version": version}
+    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": models["$defs"]}}
