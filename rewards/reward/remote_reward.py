@@ -99,7 +99,8 @@ class RemoteReward(Reward):
         found: dict[int, Verdict] = {}
         rows: dict[int, dict[str, Any]] = {}
         for number, sample in enumerate(samples):
-            rows[number] = {name: value for name, value in row_of(sample).items() if name not in PICTURES}
+            row = {**dict.fromkeys((*self.columns, *self.one_of)), **row_of(sample)}
+            rows[number] = {name: value for name, value in row.items() if name not in PICTURES}
             try:
                 if sample.images and PICTURES & {*self.columns, *self.one_of}:
                     rows[number]["images"] = [as_text(image, scale=not sample.bbox) for image in sample.images]

@@ -44,7 +44,7 @@ class Answer(BaseModel):
 def sample_of(row: Row) -> Sample:
     """Returns the row's sample. Raises ValueError for one that cannot be read; no path in it is opened."""
     columns = dict(row.model_extra or {})
-    given = [columns.pop(name) for name in PICTURES & columns.keys()]
+    given = filter(None, [columns.pop(name) for name in PICTURES & columns.keys()])
     pictures = [one for several in given for one in (several if isinstance(several, list) else [several])]
     return read_sample({**columns, "images": list(map(from_text, pictures))}, row.completion, row.prompt)
 
