@@ -12,7 +12,7 @@ EXTRAS = {  # what each extra installs
     "serve": ("starlette", "uvicorn"),
 }
 TRL = ">=1.15,<2"  # as in pyproject.toml
-VLLM = ">=0.28,<0.33"
+VLLM = ">=0.28,<0.34"
 
 
 def lacking(what: str, error: BaseException | None) -> str:

@@ -30,7 +30,7 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.training.serve.messages import Answer, Request, credit_of, openapi, sample_of
 
 BODY, BODIES = 1 << 26, 1 << 28  # bytes of one request's body, and of all that are read or judged
-SECONDS = 60.0  # that a body may take to arrive
+SECONDS = 30.0  # that a body may take to arrive
 QUEUE = 4096  # rows that are judged or wait
 AGAIN, CLOSE = {"Retry-After": "1"}, {"Connection": "close"}  # close: the rest of the body is not read
 

@@ -15,6 +15,10 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 
 
+STOCK: dict[str, Any] = {"stock": True, "log_completions": True}
+SPANS: dict[str, Any] = {"span_coef": 0.5, "max_steps": 1}
+
+
 def digest(model: torch.nn.Module) -> str:
     """A hash of all weights."""
     state = {name: value.contiguous().numpy().tobytes() for name, value in model.state_dict().items()}
@@ -30,9 +34,7 @@ def trained(path: Path, reward: Any, **settings: Any) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings", [{"stock": True, "log_completions": True}, {"span_coef": 0.5, "max_steps": 1}], ids=["stock TRL", "with spans"]
-)
+@pytest.mark.parametrize("settings", [STOCK, SPANS], ids=["stock TRL", "with spans"])
 def test_the_weights_are_equal(tmp_path: Path, settings: dict[str, Any]) -> None:
     here = trained(tmp_path / "here", PoshReward(MatchJudge()), **settings)
     with served(PoshReward(MatchJudge())) as (url, service):

@@ -55,6 +55,25 @@ def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row has them."""
+    fake = install(monkeypatch)
+    asked: list[tuple[int, bool]] = []
+    generate = fake.generate
+
+    def noting(self: Any, requests: list[Any], params: Any, **others: Any) -> Any:
+        assert (params.logprobs is None) != (params.logprob_token_ids is None)
+        asked.append((len(requests), params.logprobs is None))
+        return generate(self, requests, params, **others)
+
+    monkeypatch.setattr(fake, "generate", noting)
+    texts = [f"Rate it from 1 to 5: {number}" for number in range(6)]
+    mixed = [Question([{"role": "user", "content": text}], top=20 * (n % 2)) for n, text in enumerate(texts)]
+    with VllmJudge(model, memory=2e9) as judge:
+        judge.rate(mixed)
+    assert sorted(asked[-2:]) == [(3, False), (3, True)]
+
+
 def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(
     monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
