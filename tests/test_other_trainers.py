@@ -23,7 +23,7 @@ from PIL import Image
 
 from experiments.elsewhere.verl_batch import FILE, TEXTS as RESPONSES, responses
 from experiments.scenes.policy import tiny_tokenizer
-from spanreward import MatchJudge, PoshReward, RemoteReward, Sample, Verdict
+from spanreward import MatchJudge, PoshReward, Recorder, RemoteReward, Sample, Verdict
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.reward.batching import BatchingReward, JudgeFailed
 from spanreward.rewards.reward.reward import Reward
@@ -31,6 +31,7 @@ from spanreward.training.grpo.by_group import group_advantages
 from tests.support.paths import ROOT
 from tests.support.served import served
 from tests.support.server import IDS, Server
+from tests.support.tiny_models import save_llama
 from tests.support.tokenizer import tokenizer
 
 TEXTS = ("A red circle.", "A blue circle.", "")
@@ -509,3 +510,29 @@ def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPat
     del others["verdict"]
     with pytest.raises(ValueError, match=r"adv_estimator=spans needs trainer\.use_v1=False"):
         compute(data, adv_estimator="spans", config=config)
+
+
+@pytest.mark.slow
+def test_sdpo_learns_from_a_verdicts_words(tmp_path: Path) -> None:
+    """TRL's own trainer, one step of a tiny policy on the CPU."""
+    from datasets import Dataset
+    from trl.experimental.sdpo import SDPOConfig
+
+    module = load("trl_sdpo")
+    save_llama(tmp_path / "policy")
+    rows = [{"prompt": f"Describe picture {n}.", "reference": REFERENCE} for n in range(4)]
+    sizes = {"per_device_train_batch_size": 4, "num_generations": 2, "max_completion_length": 6, "max_steps": 1}
+    config = SDPOConfig(
+        str(tmp_path), report_to="none", use_cpu=True, bf16=False, include_environment_feedback=True, **sizes
+    )
+    recorder = Recorder(PoshReward(MatchJudge()))
+    trainer = module.FeedbackTrainer(
+        str(tmp_path / "policy"), recorder=recorder, args=config, train_dataset=Dataset.from_list(rows)
+    )
+    told: list[str] = []
+    text = trainer.teacher_context_builder._build_reprompt_text
+    trainer.teacher_context_builder._build_reprompt_text = lambda *parts: told.append(parts[-1]) or text(*parts)
+    trainer.train()
+    words = [module.feedback(*one) for one in zip(recorder.samples, recorder.verdicts, strict=True)]
+    assert any(words)
+    assert [one for one in words if not any(one in text for text in told)] == []
