@@ -11,13 +11,11 @@ import asyncio
 import hmac
 from collections import Counter
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
-from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request as HttpRequest
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from tokenizers import Tokenizer
@@ -27,7 +25,7 @@ from spanreward.rewards.files.http_client import KEY, api_key
 from spanreward.rewards.reward.batching import BatchingReward
 from spanreward.rewards.reward.remote_reward import Description
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.serve.messages import Answer, Request, credit_of, openapi, sample_of
+from spanreward.training.serve.messages import Answer, Asked, credit_of, openapi, parsed, sample_of
 
 BODY, BODIES = 1 << 26, 1 << 28  # bytes of one request's body, and of all that are read or judged
 SECONDS = 30.0  # that a body may take to arrive
@@ -43,28 +41,26 @@ class Service:
         self.batching, self.key = BatchingReward(reward), api_key()
         self.bytes = self.rows = 0  # that are held now
         self.counts: Counter[str] = Counter()
-        routes = [
-            Route("/score", self.score, methods=["POST"]),
-            Route("/health", lambda _: JSONResponse(description.model_dump())),
-            Route("/metrics", self.metrics),
-            Route("/openapi.json", lambda _: JSONResponse(openapi(version("spanreward")))),
-        ]
+        told = {"/health": description.model_dump(), "/openapi.json": openapi()}
+        routes = [Route(path, lambda _, what=what: JSONResponse(what)) for path, what in told.items()]
+        routes += [Route("/score", self.score, methods=["POST"]), Route("/metrics", self.metrics)]
         self.application = Starlette(routes=routes, exception_handlers={HTTPException: self.refused})
 
-    async def score(self, request: HttpRequest) -> Response:
+    async def score(self, request: Request) -> Response:
         """Judges the rows of a request. Those of a client that goes away are judged too."""
         self.check_key(request)
         body = bytearray()
         try:
             await self.read(request, body)
-            asked = await asyncio.to_thread(parsed, bytes(body))
-            answer = await self.judged(asked)
+            answer = await self.judged(await asyncio.to_thread(parsed, bytes(body)))
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from None
         finally:
             self.bytes -= len(body)
         self.counts.update(f'spanreward_rows_total{{status="{verdict.status}"}}' for verdict in answer.verdicts)
         return Response(answer.model_dump_json(), media_type="application/json")
 
-    async def read(self, request: HttpRequest, body: bytearray) -> None:
+    async def read(self, request: Request, body: bytearray) -> None:
         """Adds what arrives to the body, while that is bounded."""
         if not request.headers.get("Content-Type", "").startswith("application/json"):
             raise HTTPException(415, "the body is JSON: send Content-Type: application/json", CLOSE)
@@ -80,11 +76,12 @@ class Service:
         except TimeoutError:
             raise HTTPException(408, f"the body did not arrive within {SECONDS:g} s", CLOSE) from None
 
-    async def judged(self, asked: Request) -> Answer:
+    async def judged(self, asked: Asked) -> Answer:
+        """Raises ValueError for what cannot be judged."""
         tokenizer = self.tokenizers.get(asked.tokenizer or "")
         if asked.tokenizer is not None and tokenizer is None:
             served = f"served are {', '.join(self.tokenizers) or 'none'} (spanreward serve --tokenizer NAME)"
-            raise HTTPException(422, f"the tokenizer {asked.tokenizer!r:.80} is not served: {served}")
+            raise ValueError(f"the tokenizer {asked.tokenizer!r:.80} is not served: {served}")
         if self.rows + len(asked.rows) > QUEUE:
             raise HTTPException(429, f"{self.rows} rows wait, and {QUEUE} may: ask again", AGAIN)
         self.rows += len(asked.rows)
@@ -95,44 +92,26 @@ class Service:
             self.rows -= len(asked.rows)
         if tokenizer is None:
             return Answer(verdicts=verdicts)
-        told = [
-            (one, row.completion_ids, its.completion)
-            for one, row, its in zip(verdicts, asked.rows, samples, strict=True)
-        ]
+        told = zip(verdicts, asked.rows, samples, strict=True)
         tokens = await asyncio.to_thread(lambda: [credit_of(*one, tokenizer) for one in told])
         return Answer(verdicts=verdicts, tokens=tokens)
 
-    def samples(self, asked: Request) -> list[Sample]:
-        samples = []
+    def samples(self, asked: Asked) -> list[Sample]:
         for number, row in enumerate(asked.rows):
-            try:
-                if missing := self.reward.missing_column(row.model_extra or {}):
-                    raise ValueError(f"{self.reward.__name__} needs the key {missing}")
-                samples.append(sample_of(row))
-            except ValueError as error:
-                raise HTTPException(422, f"row {number}: {error}") from None
-        return samples
+            if missing := self.reward.missing_column(row.model_extra or {}):
+                raise ValueError(f"row {number}: {self.reward.__name__} needs the key {missing}")
+        return [sample_of(row, number) for number, row in enumerate(asked.rows)]
 
-    def check_key(self, request: HttpRequest) -> None:
+    def check_key(self, request: Request) -> None:
         given = request.headers.get("Authorization", "").encode()
         if self.key and not hmac.compare_digest(given, f"Bearer {self.key}".encode()):
             raise HTTPException(401, f"the key is wrong or missing: put this server's into {KEY}", CLOSE)
 
-    def metrics(self, request: HttpRequest) -> Response:
+    def metrics(self, request: Request) -> Response:
         self.check_key(request)
         now = {**self.counts, "spanreward_rows_held": self.rows, "spanreward_body_bytes_held": self.bytes}
         return PlainTextResponse("".join(f"{name} {value}\n" for name, value in sorted(now.items())))
 
-    def refused(self, request: HttpRequest, error: Any) -> Response:
+    def refused(self, request: Request, error: Any) -> Response:
         self.counts[f'spanreward_refused_total{{code="{error.status_code}"}}'] += 1
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
-
-
-def parsed(body: bytes) -> Request:
-    try:
-        return Request.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        said = f"{where or 'the body'}: {first['msg']} (see /openapi.json)"
-        raise HTTPException(422 if where else 400, said) from None

@@ -120,11 +120,11 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "told"),
     [
-        (b"", 400, "the body: Invalid JSON"),
-        (b"{", 400, "the body: Invalid JSON"),
-        (b"[1]", 400, "the body: Input should be an object"),
-        (b'"\xff"', 400, "the body: Invalid JSON"),
-        (b"[" * 100_000, 400, "the body: Invalid JSON"),
+        (b"", 422, "the body: Invalid JSON"),
+        (b"{", 422, "the body: Invalid JSON"),
+        (b"[1]", 422, "the body: Input should be an object"),
+        (b'"\xff"', 422, "the body: Invalid JSON"),
+        (b"[" * 100_000, 422, "the body: Invalid JSON"),
         ({}, 422, "rows: Field required"),
         ({"rows": []}, 422, "rows: List should have at least 1 item"),
         ({"rows": [{"completion": "x", "reference": "y"}] * 1025}, 422, "rows: List should have at most 1024 items"),
@@ -164,7 +164,7 @@ def test_health_metrics_and_schema(posh: tuple[str, Any]) -> None:
     assert lines["spanreward_rows_held"] == lines["spanreward_body_bytes_held"] == "0"
     schema = json.loads(get(f"{url}/openapi.json"))
     assert schema["openapi"] == "3.1.0"
-    assert {"Request", "Answer", "Row", "Verdict", "Span"} <= set(schema["components"]["schemas"])
+    assert {"Asked", "Answer", "Row", "Verdict", "Span"} <= set(schema["components"]["schemas"])
     named = set(re.findall('"#/components/schemas/([^"]+)"', json.dumps(schema)))
     assert named <= set(schema["components"]["schemas"])
     assert set(schema["paths"]) == {"/score", "/health", "/metrics"}
