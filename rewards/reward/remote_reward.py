@@ -21,7 +21,7 @@ from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.files import http_client as http
 from spanreward.rewards.files.pictures import as_text
-from spanreward.rewards.judges.remote.answer import Refused, read
+from spanreward.rewards.judges.remote.answer import Busy, Refused, read
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import row_of
 
@@ -134,7 +134,7 @@ class RemoteReward(Reward):
                         said, wait = read(response.status_code, content), http.seconds_to_wait(response)
                         if isinstance(said, Refused):
                             raise http.BadAnswer(said.words or f"it answers {said.status}")
-                        trouble = said.why
+                        trouble = said.why if isinstance(said, Busy) else f"it answers {response.status_code}"
                     except httpx.RequestError as error:
                         trouble, wait = f"{type(error).__name__} {error}", 0.0
                     await asyncio.sleep(max(wait, random.uniform(0, pause)))

@@ -56,9 +56,10 @@ def main() -> None:
             limits = {"limit_concurrency": CONNECTIONS, "timeout_graceful_shutdown": grace}
             served = Service(reward, told, tokenizers).application
             config = uvicorn.Config(served, log_level=logging.WARNING, lifespan="off", **limits)
-            print(f"http://{arguments.host}:{listening.getsockname()[1]} serves {decided_by}", flush=True)
+            host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+            print(f"http://{host}:{listening.getsockname()[1]} serves {decided_by}", flush=True)
             uvicorn.Server(config).run(sockets=[listening])
-    except (ValueError, OSError, ImportError, RuntimeError) as error:  # RuntimeError: a judge without an answer
+    except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:  # Overflow: of the port
         sys.exit(f"{parser.prog}: {error}")
 
 

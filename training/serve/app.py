@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from tokenizers import Tokenizer
@@ -62,7 +62,7 @@ class Service:
 
     async def read(self, request: Request, body: bytearray) -> None:
         """Adds what arrives to the body, while that is bounded."""
-        if not request.headers.get("Content-Type", "").startswith("application/json"):
+        if not request.headers.get("Content-Type", "").lower().startswith("application/json"):
             raise HTTPException(415, "the body is JSON: send Content-Type: application/json", CLOSE)
         try:
             async with asyncio.timeout(SECONDS):
@@ -73,7 +73,7 @@ class Service:
                         raise HTTPException(413, f"a body has at most {BODY:,} bytes: send fewer rows at a time", CLOSE)
                     if self.bytes > BODIES:
                         raise HTTPException(429, f"bodies of {BODIES:,} bytes are held: ask again", AGAIN | CLOSE)
-        except TimeoutError:
+        except (TimeoutError, ClientDisconnect):
             raise HTTPException(408, f"the body did not arrive within {SECONDS:g} s", CLOSE) from None
 
     async def judged(self, asked: Asked) -> Answer:

@@ -25,13 +25,13 @@ class Row(BaseModel, extra="allow"):
 
     completion: Text
     prompt: Text = ""
-    completion_ids: list[Annotated[int, Field(ge=0, lt=1 << 32)]] = []
+    completion_ids: list[Annotated[int, Field(ge=0, lt=1 << 32)]] | None = None
 
 
 class Asked(BaseModel, extra="forbid"):
     """Rows, and for the credit of their `completion_ids` one of the tokenizers that /health names."""
 
-    rows: list[Row] = Field(min_length=1, max_length=1024)
+    rows: list[Row] = Field(min_length=1, max_length=4096)
     tokenizer: str | None = None
 
 
@@ -64,12 +64,13 @@ def sample_of(row: Row, number: int = 0) -> Sample:
 
 
 def credit_of(verdict: Verdict, row: Row, sample: Sample, tokenizer: Tokenizer) -> list[float] | str:
+    ids = row.completion_ids or []
     try:
-        if tokenizer.decode(row.completion_ids, skip_special_tokens=True) == sample.completion:
-            return token_credit(verdict, row.completion_ids, tokenizer)
+        if tokenizer.decode(ids, skip_special_tokens=True) == sample.completion:
+            return token_credit(verdict, ids, tokenizer)
     except ValueError as error:
         return str(error)
-    return f"the row's {len(row.completion_ids)} completion_ids do not decode to its completion"
+    return f"the row's {len(ids)} completion_ids do not decode to its completion"
 
 
 def openapi() -> dict[str, Any]:

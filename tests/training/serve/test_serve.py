@@ -1,5 +1,6 @@
 """`spanreward serve`: the same verdicts as here for many clients at once, and bounds on what a client may do."""
 
+import asyncio
 import json
 import os
 import re
@@ -127,7 +128,7 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
         (b"[" * 100_000, 422, "the body: Invalid JSON"),
         ({}, 422, "rows: Field required"),
         ({"rows": []}, 422, "rows: List should have at least 1 item"),
-        ({"rows": [{"completion": "x", "reference": "y"}] * 1025}, 422, "rows: List should have at most 1024 items"),
+        ({"rows": [{"completion": "x", "reference": "y"}] * 4097}, 422, "rows: List should have at most 4096 items"),
         ({"rows": [{"completion": 3}]}, 422, "rows.0.completion"),
         ({"rows": [{"completion": "x", "completion_ids": [-1]}]}, 422, "rows.0.completion_ids.0"),
         ({"rows": [{"completion": "x", "completion_ids": [1 << 40]}]}, 422, "rows.0.completion_ids.0"),
@@ -152,6 +153,53 @@ def test_other_ways_to_ask_wrongly(posh: tuple[str, Any]) -> None:
     for odd in ({"completion": [{"role": "user", "content": "x"}] * 2}, {"completion": "x", "reference": 7}):
         status, answer = post(url, {"rows": [good, {**good, **odd}]})
         assert (status, answer["error"][:7]) == (422, "row 1: ")
+
+
+def raw(url: str, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=20) as client:
+        client.sendall(request)
+        return client.recv(100_000)
+
+
+def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    url, service = posh
+    good = {"completion": "A blue circle.", "reference": REFERENCE}
+    head = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
+    body = json.dumps({"rows": [good]}).encode()
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    assert b" 200 " in raw(url, chunked).split(b"\r\n")[0]
+    assert b" 422 " in raw(url, head + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00")
+    for odd in ({"completion_ids": None}, {"prompt": None}, {"id": 7}, {"reference": ["", None]}, {"reference": {}}):
+        status, answer = post(url, {"rows": [{**good, **odd}]})
+        assert status == 200 or (status, answer.keys()) == (422, {"error"}), odd
+    status, answer = post(
+        url, b'{"rows": [{"completion": "x", "reference": NaN}, {"completion": "x", "reference": null}]}'
+    )
+    assert [one["status"] for one in answer["verdicts"]] == ["not_applicable"] * 2
+    assert post(url, b'{"rows": [{"completion": "\\ud800", "reference": "y"}]}')[0] == 422
+    (verdict,) = RemoteReward(url).judge_samples([Sample("", "A blue \ud800 circle.", references=(REFERENCE,))])
+    assert verdict.status is Status.OK
+    (verdict,) = RemoteReward(url).judge_samples([Sample("", "A red circle. " * 20_000, references=(REFERENCE,))])
+    assert (
+        verdict.score
+        == PoshReward(MatchJudge())
+        .judge_samples([Sample("", "A red circle. " * 20_000, references=(REFERENCE,))])[0]
+        .score
+    )
+
+    async def within() -> list[float | None]:
+        return RemoteReward(url)([""], ["A red circle."], reference=[REFERENCE])  # as in a notebook
+
+    assert asyncio.run(within()) == PoshReward(MatchJudge())([""], ["A red circle."], reference=[REFERENCE])
+    assert RemoteReward(url).judge_samples([]) == []
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/health", method="HEAD")) as answer:
+        assert answer.status == 200
+    port = int(url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as gone:
+        gone.sendall(head + b"Content-Length: 100\r\n\r\n{")
+    time.sleep(0.3)
+    assert service.bytes == service.rows == 0
+    assert [one for one in caplog.messages if "Exception" in one] == []
 
 
 def test_health_metrics_and_schema(posh: tuple[str, Any]) -> None:
@@ -265,6 +313,7 @@ def test_sigterm_in_the_middle_loses_nothing() -> None:
         (["--tokenizer", "/nowhere"], "--tokenizer /nowhere has no tokenizer.json"),
         (["mode=odd"], "mode is"),
         (["--port", "TAKEN"], "Address already in use"),
+        (["--port", "99999"], "port must be 0-65535"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(words: list[str], told: str) -> None:
