@@ -531,7 +531,12 @@ def test_sdpo_learns_from_a_verdicts_words(tmp_path: Path) -> None:
     )
     told: list[str] = []
     text = trainer.teacher_context_builder._build_reprompt_text
-    trainer.teacher_context_builder._build_reprompt_text = lambda *parts: told.append(parts[-1]) or text(*parts)
+
+    def noting(*parts: str) -> str:
+        told.append(parts[-1])
+        return text(*parts)
+
+    trainer.teacher_context_builder._build_reprompt_text = noting
     trainer.train()
     words = [module.feedback(*one) for one in zip(recorder.samples, recorder.verdicts, strict=True)]
     assert any(words)

@@ -278,9 +278,10 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
 def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
     """Raises ValueError for a judge that may keep its rank busy longer than the `timeout` seconds the others wait."""
     for reward in rewards:
-        for whose, one in (("reward", reward), *(("judge of", judge) for judge in reward.judges)):
-            if one.deadline is not None and one.deadline >= timeout:
+        own = [("reward", reward.deadline), *(("judge of", judge.deadline) for judge in reward.judges)]
+        for whose, deadline in own:
+            if deadline is not None and deadline >= timeout:
                 raise ValueError(
-                    f"the {whose} {reward.__name__} may take {one.deadline:g} s in a step (its deadline), and the "
+                    f"the {whose} {reward.__name__} may take {deadline:g} s in a step (its deadline), and the "
                     f"other ranks wait {timeout:g} s (ddp_timeout): give it less, or the trainer more."
                 )
