@@ -169,7 +169,8 @@ def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixtu
     chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     assert b" 200 " in raw(url, chunked).split(b"\r\n")[0]
     assert b" 422 " in raw(url, head + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00")
-    for odd in ({"completion_ids": None}, {"prompt": None}, {"id": 7}, {"reference": ["", None]}, {"reference": {}}):
+    odds: list[dict[str, Any]] = [{"completion_ids": None}, {"prompt": None}, {"id": 7}, {"reference": ["", None]}]
+    for odd in (*odds, {"reference": {}}):
         status, answer = post(url, {"rows": [{**good, **odd}]})
         assert status == 200 or (status, answer.keys()) == (422, {"error"}), odd
     status, answer = post(
