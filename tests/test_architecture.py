@@ -14,19 +14,29 @@ from tests.support.paths import ROOT
 FLOORS = {
     "rewards": (
         *("base", "files", "text", "language", "judges", "reward", "comparison"),
-        *("posh", "harmonic", "lave", "pairwise", "criteria", "caprl", "metrics", "ready", "scoring"),
+        *("posh", "harmonic", "lave", "pairwise", "criteria", "metrics", "ready", "scoring"),
     ),
     "rewards.judges": (
         *("usage", "probe", "judge", "smollm2", "model_files", "encoding"),
         *("function_judge", "match", "local", "remote", "encoder", "shared", "by_name"),
     ),
     "training": (
-        *("recipe_file", "trainer_settings", "grpo", "recipe", "run_checks", "data", "policy", "run_folder"),
+        *(
+            "recipe_file",
+            "trainer_settings",
+            "grpo",
+            "recipe",
+            "recipe_rewards",
+            "run_checks",
+            "data",
+            "policy",
+            "run_folder",
+        ),
         *("evaluation", "callbacks", "judge", "run", "plan", "serve", "commands"),
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),
 }
-METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "caprl")
+METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria")
 FILES = file_graph()
 
 
@@ -65,7 +75,7 @@ def test_a_planted_circle_is_found(planted: str, tmp_path: Path) -> None:
 def test_few_metrics_use_another() -> None:
     rooms = room_graph(FILES, "rewards")
     used = {room: rooms[room] & set(METRICS) for room in METRICS if rooms[room] & set(METRICS)}
-    assert used == {"criteria": {"pairwise"}, "caprl": {"lave"}}
+    assert used == {"criteria": {"pairwise"}}
 
 
 def test_judges_know_no_metric_and_language_no_judge() -> None:

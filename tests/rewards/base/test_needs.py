@@ -37,7 +37,7 @@ from spanreward import PoshReward, Sample, build_reward, load_judge
 posh = PoshReward("match")
 (verdict,) = posh.assess([Sample("Describe it.", "A blue circle.", references=("A red circle.",))])
 print(verdict.score)
-for name in ("lave", "pairwise", "criteria", "harmonic", "caprl"):
+for name in ("lave", "pairwise", "criteria", "harmonic"):
     build_reward(name, load_judge("match"), {})
 load_judge("chat:http://127.0.0.1:9#m"), load_judge("chat:http://127.0.0.1:9#m", cache=True)
 server = load_judge("server:http://127.0.0.1:9#m")

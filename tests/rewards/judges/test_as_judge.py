@@ -4,18 +4,9 @@ from typing import Any
 
 import pytest
 
-from spanreward import (
-    CaprlReward,
-    CriteriaReward,
-    HarmonicReward,
-    LaveReward,
-    MatchJudge,
-    PairwiseReward,
-    PoshReward,
-    Sample,
-)
+from spanreward import CriteriaReward, HarmonicReward, LaveReward, MatchJudge, PairwiseReward, PoshReward, Sample
 
-METRICS = [CaprlReward, CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
+METRICS = [CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
 
 
 @pytest.mark.parametrize("metric", METRICS)
