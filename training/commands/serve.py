@@ -26,12 +26,12 @@ GRACE = 330  # seconds, to answer what was accepted from a judge without a deadl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reward", help="posh, harmonic, lave, pairwise, criteria or FILE.py:NAME")
-    parser.add_argument("--judge", help=f"who answers the metric's questions: {metric_options.JUDGES}")
-    parser.add_argument("--host", default="127.0.0.1", help="another one than this machine's needs SPANREWARD_API_KEY")
-    parser.add_argument("--port", type=int, default=8400, help="8400 if not given; 0 takes a free one")
+    once, key = metric_options.Once, "another one than this machine's needs SPANREWARD_API_KEY"
+    parser.add_argument("--host", action=once, default="127.0.0.1", help=key)
+    parser.add_argument("--port", action=once, type=int, default=8400, help="8400 if not given; 0 takes a free one")
     which = "the folder or hub id of a policy's tokenizer, for the credit of tokens; may be repeated"
     parser.add_argument("--tokenizer", action="append", default=[], metavar="NAME", help=which)
-    metric_options.add_metric_options(parser)
+    metric_options.add_flags(parser, *metric_options.ASKING, "options")
     arguments = parser.parse_intermixed_args()
     import uvicorn
 

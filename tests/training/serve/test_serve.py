@@ -277,7 +277,8 @@ def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def start(*words: str, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "spanreward", "serve", "posh", "--judge", "match", "--port", "0", *words]
+    words = words if "--port" in words else (*words, "--port", "0")
+    command = [sys.executable, "-m", "spanreward", "serve", "posh", "--judge", "match", *words]
     held = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=held)
 
