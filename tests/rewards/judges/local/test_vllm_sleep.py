@@ -205,7 +205,7 @@ def test_a_judge_on_several_gpus_waits_for_them_all(
 
 def test_a_vllm_that_lacks_what_is_used_of_it_is_named(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     fake = install(monkeypatch)
-    told = r"vLLM 0\.32\.0 has no {}, which vllm: judges need: pip install 'vllm>=0\.28,<0\.33', or put"
+    told = r"vLLM 0\.32\.0 has no {}, which vllm: judges need: pip install 'vllm>=0\.28,<0\.34', or put"
     with monkeypatch.context() as patch:
         patch.delattr("tests.support.fake_vllm.Environment.disable_envs_cache")
         with pytest.raises(RuntimeError, match=told.format("disable_envs_cache")):
