@@ -9,28 +9,33 @@ What the server does not answer, refuses or answers wrongly is None with a statu
 
 import asyncio
 import json
-import random
 from collections.abc import Container, Sequence
+from functools import partial
 from typing import Any
 
 import httpx2 as httpx
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 from pydantic_core import from_json
 
-from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.files import http_client as http
 from spanreward.rewards.files.pictures import as_text
-from spanreward.rewards.judges.remote.answer import Busy, Refused, read
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.judges.remote.answer import Busy, Refused, trouble
+from spanreward.rewards.judges.remote.asking import CONNECT, persist, post
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import row_of
 
 ROWS, SEEING = 16, 4  # of a request, without and with pictures: a lost one loses few verdicts
 LARGEST = 1 << 26  # bytes of an answer
-CONNECT = 5.0  # seconds, to connect, and for the description
-SHORTEST, LONGEST = 0.2, 5.0  # seconds, of the longest first and the longest later pause
 PICTURES = {"image", "images"}
-VERDICTS = TypeAdapter(list[Verdict])
+
+
+class Answer(BaseModel):
+    """One verdict for each row, in order, and with a tokenizer each token's credit, or a sentence why there is none."""
+
+    verdicts: list[Verdict]
+    tokens: list[list[float] | str] | None = None
 
 
 class Description(BaseModel):
@@ -57,14 +62,12 @@ class RemoteReward(Reward):
         concurrency: the most requests under way.
     """
 
+    remote = True
+
     def __init__(self, url: str, name: str = "remote", deadline: float = 300.0, concurrency: int = 8) -> None:
         super().__init__(name)
         self.server = http.Server.at(url, "the reward's url")
         self.deadline, self.concurrency, self.decided_by = deadline, concurrency, ""
-
-    @property
-    def remote(self) -> bool:
-        return True
 
     def reader(self) -> str:
         """Returns the metric, judge and parser there, and learns once what it needs to know of them. Raises
@@ -90,66 +93,51 @@ class RemoteReward(Reward):
             return None
         return super().missing_column(present)
 
-    def cost(self, words: float, references: int) -> Cost | None:
-        return None
-
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns the server's verdicts, one per sample, in order. It raises nothing for what the server does."""
         self.missing_column(())
-        found: dict[int, Verdict] = {}
-        rows: dict[int, dict[str, Any]] = {}
-        for number, sample in enumerate(samples):
-            row = {**dict.fromkeys((*self.columns, *self.one_of)), **row_of(sample)}
-            rows[number] = {name: value for name, value in row.items() if name not in PICTURES}
-            try:
-                if sample.images and PICTURES & {*self.columns, *self.one_of}:
-                    rows[number]["images"] = [as_text(image, scale=not sample.bbox) for image in sample.images]
-            except NotApplicable as reason:
-                found[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-                del rows[number]
-        found |= zip(rows, http.run(self._ask(list(rows.values()))), strict=True)
-        return [found[number] for number in range(len(samples))]
+        told = [self._row(sample) for sample in samples]
+        verdicts = iter(http.run(self._ask([row for row in told if isinstance(row, dict)])))
+        return [one if isinstance(one, Verdict) else next(verdicts) for one in told]
+
+    def _row(self, sample: Sample) -> dict[str, Any] | Verdict:
+        """Returns the row to send, or the verdict on one whose picture cannot be read."""
+        reads = dict.fromkeys((*self.columns, *self.one_of))
+        pictures = sample.images if PICTURES & reads.keys() else ()
+        try:
+            shown = [as_text(picture, scale=not sample.bbox) for picture in pictures]
+        except NotApplicable as reason:
+            return Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+        return {**reads, **row_of(sample), "images": shown}
 
     async def _ask(self, rows: list[dict[str, Any]]) -> list[Verdict]:
-        places = asyncio.Semaphore(self.concurrency)
-        size = len(rows) + 1 if self.by_batch else SEEING if any("images" in row for row in rows) else ROWS
-        requests = [rows[start : start + size] for start in range(0, len(rows), size)]
+        size = len(rows) + 1 if self.by_batch else SEEING if any(row["images"] for row in rows) else ROWS
+        parts = [rows[start : start + size] for start in range(0, len(rows), size)]
         async with self.server.client(httpx.Timeout(self.deadline, connect=CONNECT), self.concurrency) as client:
-            found = await asyncio.gather(*(self._judged(client, places, request) for request in requests))
-        return [verdict for verdicts in found for verdict in verdicts]
+            asks = [partial(self._judged, client, part) for part in parts]
+            found, _ = await persist(asks, self.server.url, self.concurrency, self.deadline, self.deadline)
+        return [verdict for part, one in zip(parts, found, strict=True) for verdict in _verdicts(one, len(part))]
 
-    async def _judged(
-        self, client: httpx.AsyncClient, places: asyncio.Semaphore, rows: list[dict[str, Any]]
-    ) -> list[Verdict]:
-        """Returns the verdicts on one request's rows, which is sent again while the server is away or busy."""
+    async def _judged(self, client: httpx.AsyncClient, rows: list[dict[str, Any]]) -> list[Verdict] | Failure | Busy:
         body = json.dumps({"rows": rows}, ensure_ascii=False, default=str).encode("utf-8", "replace")
-        trouble, pause, status = "no answer", SHORTEST, Status.ERROR
-        try:
-            async with asyncio.timeout(self.deadline), places:
-                while True:
-                    try:
-                        response, content = await http.exchange(client, "POST", "/score", body, LARGEST)
-                        if response.is_success:
-                            return verdicts_in(content, len(rows))
-                        said, wait = read(response.status_code, content), http.seconds_to_wait(response)
-                        if isinstance(said, Refused):
-                            raise http.BadAnswer(said.words or f"it answers {said.status}")
-                        trouble = said.why if isinstance(said, Busy) else f"it answers {response.status_code}"
-                    except httpx.RequestError as error:
-                        trouble, wait = f"{type(error).__name__} {error}", 0.0
-                    await asyncio.sleep(max(wait, random.uniform(0, pause)))
-                    pause = min(2 * pause, LONGEST)
-        except TimeoutError:
-            status, trouble = Status.TIMEOUT, f"no verdict within {self.deadline:g} s, at last: {trouble}"
-        except (http.BadAnswer, ValueError) as error:
-            trouble = str(error)
-        return [Verdict(None, status, note=http.legible(f"{self.server.url}: {trouble}"))] * len(rows)
+        found = await post(client, "/score", body, LARGEST, partial(read_verdicts, len(rows)))
+        if isinstance(found, Refused):
+            return Failure(
+                Status.ERROR, http.legible(f"{self.server.url} refuses the rows ({found.status}): {found.words}")
+            )
+        return found
 
 
-def verdicts_in(content: bytes, count: int) -> list[Verdict]:
-    """Reads a server's answer. Raises ValueError for one that does not hold `count` verdicts with finite numbers."""
-    said = from_json(content, allow_inf_nan=False)
-    verdicts = VERDICTS.validate_python(said.get("verdicts") if isinstance(said, dict) else None)
+def read_verdicts(count: int, status: int, content: bytes) -> list[Verdict] | Refused | Busy:
+    """Reads an answer, of any status and bytes, to so many rows. Every number in a verdict is finite."""
+    try:
+        verdicts = Answer.model_validate(from_json(content, allow_inf_nan=False)).verdicts
+    except ValueError as error:
+        return trouble(status, content) or Busy(http.legible(str(error)), patient=False)
     if len(verdicts) != count:
-        raise ValueError(f"it answered {len(verdicts)} verdicts for {count} rows")
+        return Busy(f"it answered {len(verdicts)} verdicts for {count} rows", patient=False)
     return verdicts
+
+
+def _verdicts(found: list[Verdict] | Failure, count: int) -> list[Verdict]:
+    return [Verdict(None, found.status, note=found.message)] * count if isinstance(found, Failure) else found

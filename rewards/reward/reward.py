@@ -109,7 +109,7 @@ class Reward:
 
         references: how many references the row has, each as long as the completion.
         """
-        return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
+        return None if self.judges or self.remote else Cost(0, 0, 0, exact=True, how="no judge is asked")
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any

@@ -23,9 +23,9 @@ from tokenizers import Tokenizer
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.http_client import KEY, api_key
 from spanreward.rewards.reward.batching import BatchingReward
-from spanreward.rewards.reward.remote_reward import Description
+from spanreward.rewards.reward.remote_reward import Answer, Description
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.serve.messages import Answer, Asked, credit_of, openapi, parsed, sample_of
+from spanreward.training.serve.messages import Asked, credit_of, openapi, parsed, sample_of
 
 BODY, BODIES = 1 << 26, 1 << 28  # bytes of one request's body, and of all that are read or judged
 SECONDS = 30.0  # that a body may take to arrive

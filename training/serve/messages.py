@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.files.pictures import from_text
-from spanreward.rewards.reward.remote_reward import PICTURES
+from spanreward.rewards.reward.remote_reward import PICTURES, Answer
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.grpo.credit import token_credit
 
@@ -33,13 +33,6 @@ class Asked(BaseModel, extra="forbid"):
 
     rows: list[Row] = Field(min_length=1, max_length=4096)
     tokenizer: str | None = None
-
-
-class Answer(BaseModel):
-    """One verdict for each row, in order, and with a tokenizer each token's credit, or a sentence why there is none."""
-
-    verdicts: list[Verdict]
-    tokens: list[list[float] | str] | None = None
 
 
 def parsed(body: bytes) -> Asked:

@@ -4,19 +4,16 @@
     asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
     answers, retries = run(asked)
 
-answer.py reads the answers, manner.py learns from refusals how to ask, and docs/judges.md#servers says what is asked
-again and until when. A question that waits keeps its place, so that a troubled server gets fewer at a time. How to ask
-is found out by one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of
-an answer are read.
+answer.py reads the answers, manner.py learns from refusals how to ask, and asking.py asks again. One question finds out
+how to ask, and the others follow once it is answered. At most ANSWER + TOKEN * max_tokens bytes of an answer are read.
 """
 
 import asyncio
 import logging
-import random
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import httpx2 as httpx
@@ -25,14 +22,12 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, Served, ServerAnswer, read, read_models
+from spanreward.rewards.judges.remote.asking import CONNECT, persist, post
 from spanreward.rewards.judges.remote.manner import Manner, better, fitted
 
 log = logging.getLogger(__name__)
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
-ATTEMPTS = 6  # for errors that the question itself probably causes
-SHORTEST, LONGEST = 0.5, 10.0  # seconds, of the longest first and the longest later pause
-CONNECT = 5.0  # seconds, to connect to the server, and for its list of models
 MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
 ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
 TOKEN = 64  # bytes of the text for each token that was asked for
@@ -49,16 +44,13 @@ Answer = ServerAnswer | Failure
 @dataclass(slots=True, kw_only=True)
 class Call:
     """A call with many questions. extras: fields that not every server knows. refusal: why the server answers none of
-    the questions. retries: attempts beyond a question's first. trouble: the last one. learning: held by the question
-    that finds out how the server wants to be asked.
+    the questions. learning: held by the question that finds out how the server wants to be asked.
     """
 
     path: str
     client: httpx.AsyncClient
     extras: Body
     refusal: Failure | None = None
-    retries: int = 0
-    trouble: str = ""
     learning: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -107,39 +99,16 @@ class Endpoint:
 
         A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR. extras: see Call.
         """
-        answers: dict[int, Answer] = {}
-        places = asyncio.Semaphore(self.concurrency)
         async with self._client() as client:
             call = Call(path=path, client=client, extras=extras)
+            asks = [partial(self._answer, call, body) for body in bodies]
+            return await persist(asks, self.url, self.concurrency, seconds, self.deadline)
 
-            async def settle(number: int) -> None:
-                async with places:
-                    answers[number] = await self._persist(call, bodies[number])
-
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-                    for number in range(len(bodies)):
-                        group.create_task(settle(number))
-        late = Failure(Status.TIMEOUT, f"no answer from {self.url} within {self.deadline:g} s{call.trouble}")
-        return [answers.get(number, late) for number in range(len(bodies))], call.retries
-
-    async def _persist(self, call: Call, body: Body) -> Answer:
-        """Asks one question until it has an answer, or has failed ATTEMPTS times by its own fault."""
-        troubles = faults = 0
-        while call.refusal is None:
-            call.retries += troubles > 0
-            found = await self._post(call, body)
-            if isinstance(found, ServerAnswer):
-                return found
-            if isinstance(found, Refused):
-                return self._refusal(call, body, found)
-            troubles += 1
-            faults += not found.patient
-            call.trouble = f"; the last trouble: {found.why}"
-            if faults == ATTEMPTS:
-                return Failure(Status.ERROR, f"{self.url} failed, the last of {ATTEMPTS} times: {found.why}")
-            await asyncio.sleep(found.after + pause(troubles))
-        return call.refusal
+    async def _answer(self, call: Call, body: Body) -> Answer | Busy:
+        if call.refusal is not None:
+            return call.refusal
+        found = await self._post(call, body)
+        return self._refusal(call, body, found) if isinstance(found, Refused) else found
 
     async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
         """Makes one attempt, and more as long as the server says how to ask."""
@@ -172,22 +141,9 @@ class Endpoint:
     async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused | Busy:
         request = fitted({**body, **call.extras}, manner)
         path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
-        try:
-            response, content = await http.exchange(call.client, "POST", path, request, largest)
-        except http.Untrusted as error:
-            return Refused(0, str(error))
-        except httpx.RequestError as error:
-            return Busy(http.legible(f"{type(error).__name__} {error}"), patient=True)
-        except http.BadAnswer as error:
-            return Busy(str(error), patient=False)
-        found = read(response.status_code, content)
-        if isinstance(found, Busy):
-            return replace(found, after=http.seconds_to_wait(response))
+        found = await post(call.client, path, request, largest, read)
         if isinstance(found, ServerAnswer):
             self._taken |= request.keys()
-        elif response.has_redirect_location:
-            target = http.legible(re.split("[?#]", response.headers["Location"])[0])
-            return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
         return found
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
@@ -207,8 +163,3 @@ class Endpoint:
 
     def _client(self) -> httpx.AsyncClient:
         return self.server.client(httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency)
-
-
-def pause(attempt: int) -> float:
-    """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
-    return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))
