@@ -2,7 +2,7 @@
 
     picture = opened(row["image"])                 # a decoded PIL image, or a PictureError
     shown_picture(picture).mode                    # RGB
-    as_text(picture)                               # data:image/png;base64,iVBOR..., for HTTP; from_text reads it
+    as_text(picture)                               # data:image/png;base64,iVBOR..., for HTTP
     with_box(picture, (10, 20, 60, 80))
 
 A URL is refused, so nothing is downloaded. Only plain files are read, only the FORMATS (PIL runs Ghostscript on a
@@ -12,7 +12,6 @@ PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending
 import base64
 import io
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +27,6 @@ MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is 
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
-TEXT = "data:image/png;base64,"
 
 
 class PictureError(NotApplicable):
@@ -64,15 +62,7 @@ def as_text(picture: Any, scale: bool = True) -> str:
     image, content = opened(picture), io.BytesIO()
     with _one_reason():
         (shown_picture(image) if scale else _rgb(ImageOps.exif_transpose(image))).save(content, "PNG", compress_level=1)
-    return TEXT + base64.b64encode(content.getvalue()).decode()
-
-
-def from_text(text: Any) -> dict[str, bytes]:
-    """Returns the picture of `as_text` for `opened`. Raises PictureError for all else, such as a path."""
-    kind, _, content = text.partition(";base64,") if isinstance(text, str) else ("", "", "")
-    if not kind.startswith("data:image/") or not re.fullmatch("[A-Za-z0-9+/]+={0,2}", content) or len(content) % 4:
-        raise PictureError(f"a picture over HTTP is a text such as {TEXT}..., got {text!r:.60}")
-    return {"bytes": base64.b64decode(content)}
+    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:

@@ -9,7 +9,6 @@ from spanreward.rewards.base.verdict import Sample
 _FIELDS = "prompt image images reference question answers task bbox context anchor criteria id"
 
 
-TEXTS = ("question", "task", "context", "anchor", "id")
 READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
 
 
@@ -39,7 +38,5 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
 
 def row_of(sample: Sample) -> dict[str, Any]:
     """Returns the row that `read_sample` reads as this sample, with its prompt and completion."""
-    found = {name: getattr(sample, name) for name in ("images", "criteria", "answers", "bbox", *TEXTS)}
-    found |= {"reference": sample.references}
-    held = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value}
-    return {**sample.columns, "prompt": sample.prompt, "completion": sample.completion, **held}
+    read = {name: getattr(sample, name) for name in sorted(READ - {"image", "reference"})}
+    return {**sample.columns, **read, "completion": sample.completion, "reference": sample.references}

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from spanreward.rewards.reward.remote_reward import Description
 from spanreward.rewards.reward.reward import Reward
 
 
@@ -17,9 +16,7 @@ def served(reward: Reward, tokenizers: Mapping[str, Any] | None = None) -> Itera
 
     from spanreward.training.serve.app import Service
 
-    told = Description.model_validate(reward, from_attributes=True)
-    told = told.model_copy(update={"decided_by": reward.__name__, "tokenizers": tuple(tokenizers or ())})
-    service = Service(reward, told, tokenizers or {})
+    service = Service(reward, reward.__name__, tokenizers or {})
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(service.application, log_level="error", lifespan="off"))
         server.capture_signals = lambda: contextmanager(lambda: (yield))()  # signals are the main thread's

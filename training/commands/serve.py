@@ -9,7 +9,6 @@ client needs the key. SIGTERM and Ctrl-C end the service once what it accepted i
 """
 
 import argparse
-import logging
 import signal
 import socket
 import sys
@@ -18,9 +17,8 @@ from typing import Any
 
 from spanreward.training.commands import metric_options
 
-HERE = ("127.0.0.1", "localhost", "::1")
+HERE = ("127.0.0.1", "localhost")
 CONNECTIONS = 1024
-GRACE = 330  # seconds, to answer what was accepted from a judge without a deadline
 
 
 def main() -> None:
@@ -36,7 +34,6 @@ def main() -> None:
     import uvicorn
 
     from spanreward.rewards.files.http_client import KEY, api_key
-    from spanreward.rewards.reward.remote_reward import Description
     from spanreward.training.serve.app import Service
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
@@ -44,20 +41,14 @@ def main() -> None:
         if arguments.host not in HERE and not api_key():
             raise ValueError(f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too.")
         tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
-        address, ipv6 = (arguments.host, arguments.port), socket.AF_INET6 if ":" in arguments.host else socket.AF_INET
         opened = metric_options.open_metric(arguments.reward, arguments)
-        with socket.create_server(address, family=ipv6) as listening, opened as (reward, settings):
+        with socket.create_server((arguments.host, arguments.port)) as listening, opened as (reward, settings):
             for judge in reward.judges:
                 judge.start()
             decided_by = ", ".join(filter(None, (reward.__name__, settings["judge"], settings["parsed_by"])))
-            told = Description.model_validate(reward, from_attributes=True)
-            told = told.model_copy(update={"decided_by": decided_by, "tokenizers": tuple(tokenizers)})
-            grace = int(max((judge.deadline or GRACE for judge in reward.judges), default=GRACE))
-            limits = {"limit_concurrency": CONNECTIONS, "timeout_graceful_shutdown": grace}
-            served = Service(reward, told, tokenizers).application
-            config = uvicorn.Config(served, log_level=logging.WARNING, lifespan="off", **limits)
-            host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-            print(f"http://{host}:{listening.getsockname()[1]} serves {decided_by}", flush=True)
+            served = Service(reward, decided_by, tokenizers).application
+            config = uvicorn.Config(served, log_level="warning", lifespan="off", limit_concurrency=CONNECTIONS)
+            print(f"http://{arguments.host}:{listening.getsockname()[1]} serves {decided_by}", flush=True)
             uvicorn.Server(config).run(sockets=[listening])
     except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:  # Overflow: of the port
         sys.exit(f"{parser.prog}: {error}")

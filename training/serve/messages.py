@@ -1,9 +1,11 @@
 """What a client of `spanreward serve` sends and gets, and the OpenAPI schema that says so.
 
-asked = parsed(b'{"rows": [{"completion": "A dog.", "reference": "A cat."}]}')
-sample_of(asked.rows[0])                    # Sample("", "A dog.", references=("A cat.",))
+asked = Asked.model_validate_json(b'{"rows": [{"completion": "A dog.", "reference": "A cat."}]}')
+samples_of(asked.rows, PoshReward("match"))        # [Sample("", "A dog.", references=("A cat.",))]
 """
 
+from base64 import b64decode
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -12,20 +14,23 @@ from pydantic.json_schema import models_json_schema
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Sample, Verdict
-from spanreward.rewards.files.pictures import from_text
-from spanreward.rewards.reward.remote_reward import PICTURES, Answer
+from spanreward.rewards.reward.remote_reward import Answer
+from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.grpo.credit import token_credit
 
 Text = str | list[dict[str, Any]]
+Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]  # no path, no url
 
 
 class Row(BaseModel, extra="allow"):
-    """A completion with the metric's columns, such as `reference`. A picture is a text, data:image/png;base64,..."""
+    """A completion with the metric's columns, such as `reference`."""
 
     completion: Text
     prompt: Text = ""
     completion_ids: list[Annotated[int, Field(ge=0, lt=1 << 32)]] | None = None
+    image: Picture | None = None
+    images: list[Picture] | None = None
 
 
 class Asked(BaseModel, extra="forbid"):
@@ -35,25 +40,27 @@ class Asked(BaseModel, extra="forbid"):
     tokenizer: str | None = None
 
 
-def parsed(body: bytes) -> Asked:
-    """Reads a body. Raises ValueError, with one sentence, for what is no request."""
-    try:
-        return Asked.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the body"
-        raise ValueError(f"{where}: {first['msg']} (see /openapi.json)") from None
+def why(error: Exception) -> str:
+    """Returns in one sentence why a request is refused."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']} (see /openapi.json)"
 
 
-def sample_of(row: Row, number: int = 0) -> Sample:
-    """Returns the row's sample. Raises ValueError for one that cannot be read; no path in it is opened."""
-    columns = dict(row.model_extra or {})
-    given = filter(None, [columns.pop(name) for name in PICTURES & columns.keys()])
-    pictures = [one for several in given for one in (several if isinstance(several, list) else [several])]
-    try:
-        return read_sample({**columns, "images": list(map(from_text, pictures))}, row.completion, row.prompt)
-    except ValueError as error:
-        raise ValueError(f"row {number}: {error}") from None
+def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
+    """Returns the rows' samples. Raises ValueError for a row that the reward cannot read."""
+    samples = []
+    for number, row in enumerate(rows):
+        columns = row.model_extra or {}
+        try:
+            if missing := reward.missing_column({*columns, *row.model_fields_set}):
+                raise ValueError(f"{reward.__name__} needs the key {missing}")
+            pictures = [{"bytes": b64decode(one.partition(",")[2])} for one in (row.image, *(row.images or ())) if one]
+            samples.append(read_sample({**columns, "images": pictures}, row.completion, row.prompt))
+        except ValueError as error:
+            raise ValueError(f"row {number}: {error}") from None
+    return samples
 
 
 def credit_of(verdict: Verdict, row: Row, sample: Sample, tokenizer: Tokenizer) -> list[float] | str:

@@ -18,6 +18,7 @@ from urllib.error import HTTPError
 
 import pytest
 from PIL import Image
+from pydantic import ValidationError
 
 from experiments.scenes.policy import tiny_tokenizer
 from spanreward import HarmonicReward, MatchJudge, PoshReward, RemoteReward, Sample, Status, Verdict, token_credit
@@ -30,6 +31,7 @@ from tests.support.served import served
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 from spanreward.training.serve import app
+from spanreward.training.serve.messages import Asked
 
 REFERENCE = "A red circle above a square."
 TEXTS = ("A red circle.", "A blue circle.", "", "A red circle above a square. It is not there \ud83d\ude00.")
@@ -85,6 +87,15 @@ def test_the_verdicts_are_those_of_the_reward_here(posh: tuple[str, Any]) -> Non
     assert (there.columns, there.main_parts, there.reader()) == (here.columns, here.main_parts, "posh")
 
 
+@pytest.mark.parametrize(
+    "told", ["/etc/passwd", "file:///etc/passwd", {"path": "/etc/passwd"}, 3, "data:image/png;base64,*", "", [None]]
+)
+def test_nothing_else_is_a_picture_over_http(told: Any) -> None:
+    body = {"rows": [{"completion": "x", "images" if isinstance(told, list) else "image": told}]}
+    with pytest.raises(ValidationError):
+        Asked.model_validate(body)
+
+
 def test_pictures_reach_a_metric_that_reads_them() -> None:
     seen = Slow()
     seen.one_of = ("image", "images", "context")
@@ -93,7 +104,7 @@ def test_pictures_reach_a_metric_that_reads_them() -> None:
         columns = {"image": [picture, "/nowhere/at/all.png"]}
         assert RemoteReward(url)([""] * 2, ["A cat.", "A dog."], **columns) == [0.006, None]
         status, answer = post(url, {"rows": [{"completion": "x", "image": "/etc/passwd"}]})
-        assert (status, answer["error"][:41]) == (422, "row 0: a picture over HTTP is a text such")
+        assert (status, answer["error"][:41]) == (422, "rows.0.image: String should match pattern")
         assert post(url, {"rows": [{"completion": "xx", "images": [as_text(picture)]}]})[0] == 200
     assert [len(one.images) for one in seen.samples] == [1, 1]
     assert HarmonicReward(MatchJudge()).one_of == seen.one_of
@@ -145,7 +156,6 @@ def test_a_refusal_is_one_sentence(posh: tuple[str, Any], body: Any, status: int
 
 def test_other_ways_to_ask_wrongly(posh: tuple[str, Any]) -> None:
     url, _ = posh
-    assert post(url, b"{}", **{"Content-Type": "text/plain"})[0] == 415
     assert post(url, b"{}", path="/nowhere") == (404, {"error": "Not Found"})
     with pytest.raises(HTTPError, match="405"):
         get(f"{url}/score")
@@ -199,7 +209,7 @@ def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixtu
     with socket.create_connection(("127.0.0.1", port)) as gone:
         gone.sendall(head + b"Content-Length: 100\r\n\r\n{")
     time.sleep(0.3)
-    assert service.bytes == service.rows == 0
+    assert service.counts[app.BYTES] == service.counts[app.ROWS] == 0
     assert [one for one in caplog.messages if "Exception" in one] == []
 
 
@@ -253,7 +263,7 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"] == "0 rows wait, and 8 may: ask again"
         assert RemoteReward(url, concurrency=4).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
         assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1
-        assert (service.rows, service.bytes) == (0, 0)
+        assert (service.counts[app.ROWS], service.counts[app.BYTES]) == (0, 0)
 
 
 def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +281,7 @@ def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) ->
         with socket.create_connection(("127.0.0.1", port), timeout=20) as gone:
             gone.sendall(head % 1000 + b"{")
         assert post(url, {"rows": [{"completion": "x"}]})[0] == 200
-        assert service.bytes == 0
+        assert service.counts[app.BYTES] == 0
         monkeypatch.setattr(app, "BODIES", 10)
         assert post(url, {"rows": [{"completion": "x"}]})[0] == 429
 
