@@ -68,7 +68,7 @@ def run(clients: int, rows: int, seconds: float) -> dict[str, object]:
     found: Counter[str] = Counter()
 
     def ask(client: int) -> None:
-        verdicts = RemoteReward(url, deadline=600.0, concurrency=4).judge_samples(samples)
+        verdicts = RemoteReward(url, deadline=600.0).judge_samples(samples)
         for verdict, other in zip(verdicts, expected, strict=True):
             found["lost" if verdict.score is None else "equal" if verdict == other else "different"] += 1
 

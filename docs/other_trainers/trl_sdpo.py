@@ -12,7 +12,7 @@ import os
 from trl.experimental.sdpo import SDPOConfig, SDPOTrainer
 
 from spanreward import PoshReward, Recorder, load_judge
-from spanreward.rewards.reward.feedback import feedback
+from spanreward.rewards.reward.reward import feedback
 
 
 class FeedbackTrainer(SDPOTrainer):

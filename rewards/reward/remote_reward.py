@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import Container, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import httpx2 as httpx
@@ -22,11 +23,12 @@ from spanreward.rewards.files import http_client as http
 from spanreward.rewards.files.pictures import as_text
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, trouble
-from spanreward.rewards.judges.remote.asking import CONNECT, persist, post
+from spanreward.rewards.judges.remote.endpoint import CONNECT, persist, post
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import row_of
 
 ROWS, SEEING = 16, 4  # of a request, without and with pictures: a lost one loses few verdicts
+UNDER_WAY = 8  # requests at a time
 LARGEST = 1 << 26  # bytes of an answer
 PICTURES = {"image", "images"}
 
@@ -59,15 +61,14 @@ class RemoteReward(Reward):
         name: in logs, beside other rewards.
         deadline: the seconds of one call. Until then a server that is away, busy or restarting is asked again; a row
             without an answer is a TIMEOUT.
-        concurrency: the most requests under way.
     """
 
     remote = True
 
-    def __init__(self, url: str, name: str = "remote", deadline: float = 300.0, concurrency: int = 8) -> None:
+    def __init__(self, url: str, name: str = "remote", deadline: float = 300.0) -> None:
         super().__init__(name)
         self.server = http.Server.at(url, "the reward's url")
-        self.deadline, self.concurrency, self.decided_by = deadline, concurrency, ""
+        self.deadline, self.decided_by = deadline, ""
 
     def reader(self) -> str:
         """Returns the metric, judge and parser there, and learns once what it needs to know of them. Raises
@@ -113,19 +114,19 @@ class RemoteReward(Reward):
     async def _ask(self, rows: list[dict[str, Any]]) -> list[Verdict]:
         size = len(rows) + 1 if self.by_batch else SEEING if any(row["images"] for row in rows) else ROWS
         parts = [rows[start : start + size] for start in range(0, len(rows), size)]
-        async with self.server.client(httpx.Timeout(self.deadline, connect=CONNECT), self.concurrency) as client:
-            asks = [partial(self._judged, client, part) for part in parts]
-            found, _ = await persist(asks, self.server.url, self.concurrency, self.deadline, self.deadline)
-        return [verdict for part, one in zip(parts, found, strict=True) for verdict in _verdicts(one, len(part))]
+        async with self.server.client(httpx.Timeout(self.deadline, connect=CONNECT), UNDER_WAY) as client:
+            asks = [partial(_score, client, part) for part in parts]
+            found, _ = await persist(asks, self.server.url, UNDER_WAY, self.deadline, self.deadline)
+        verdicts = [
+            [Verdict(None, one.status, note=one.message)] * len(part) if isinstance(one, Failure) else one
+            for part, one in zip(parts, found, strict=True)
+        ]
+        return list(chain.from_iterable(verdicts))
 
-    async def _judged(self, client: httpx.AsyncClient, rows: list[dict[str, Any]]) -> list[Verdict] | Failure | Busy:
-        body = json.dumps({"rows": rows}, ensure_ascii=False, default=str).encode("utf-8", "replace")
-        found = await post(client, "/score", body, LARGEST, partial(read_verdicts, len(rows)))
-        if isinstance(found, Refused):
-            return Failure(
-                Status.ERROR, http.legible(f"{self.server.url} refuses the rows ({found.status}): {found.words}")
-            )
-        return found
+
+async def _score(client: httpx.AsyncClient, rows: list[dict[str, Any]]) -> list[Verdict] | Refused | Busy:
+    body = json.dumps({"rows": rows}, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return await post(client, "/score", body, LARGEST, partial(read_verdicts, len(rows)))
 
 
 def read_verdicts(count: int, status: int, content: bytes) -> list[Verdict] | Refused | Busy:
@@ -137,7 +138,3 @@ def read_verdicts(count: int, status: int, content: bytes) -> list[Verdict] | Re
     if len(verdicts) != count:
         return Busy(f"it answered {len(verdicts)} verdicts for {count} rows", patient=False)
     return verdicts
-
-
-def _verdicts(found: list[Verdict] | Failure, count: int) -> list[Verdict]:
-    return [Verdict(None, found.status, note=found.message)] * count if isinstance(found, Failure) else found

@@ -17,12 +17,12 @@ from contextlib import ExitStack
 from typing import Any
 
 from spanreward.rewards.base.cost import Cost
-from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.reward.feedback import feedback
 from spanreward.rewards.reward.row import READ, read_sample
 
 log = logging.getLogger(__name__)
+MOST = 20  # words named of each kind in a feedback
 
 LogMetric = Callable[[str, float], None]
 LogExtra = Callable[[str, list[Any]], None]
@@ -258,3 +258,19 @@ def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
         for part, value in verdict.parts.items():
             values.setdefault(part, []).append(value)
     return {part: sum(column) / len(column) for part, column in sorted(values.items())}
+
+
+def feedback(sample: Sample, verdict: Verdict) -> str:
+    """Returns a verdict in words, for people and for trainers that teach from text: which of the words are wrong, why,
+    and what is left out. "" where that is nothing, and where there is no score.
+
+        'Wrong: "red" (the reference says blue). Left out: "a lamp".'
+    """
+    if verdict.score is None:
+        return ""
+    text, reference = sample.completion, "".join(sample.references[verdict.reference : verdict.reference + 1])
+    wrong = sorted((span for span in verdict.spans if span.asked and span.score < LEFT_OUT), key=lambda one: one.start)
+    said = [f'"{text[one.start : one.end]}"' + f" ({one.note})" * bool(one.note) for one in wrong[:MOST]]
+    missed = [f'"{reference[one.start : one.end]}"' for one in verdict.left_out[:MOST]]
+    parts = {"Wrong": said, "Left out": missed}
+    return " ".join(" ".join(f"{name}: {', '.join(words)}." for name, words in parts.items() if words).split())

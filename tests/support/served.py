@@ -14,7 +14,7 @@ def served(reward: Reward, tokenizers: Mapping[str, Any] | None = None) -> Itera
     """Yields the url and the Service."""
     import uvicorn
 
-    from spanreward.training.serve.app import Service
+    from spanreward.training.serve import Service
 
     service = Service(reward, reward.__name__, tokenizers or {})
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -34,7 +34,7 @@ def main() -> None:
     import uvicorn
 
     from spanreward.rewards.files.http_client import KEY, api_key
-    from spanreward.training.serve.app import Service
+    from spanreward.training.serve import Service
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
     try:

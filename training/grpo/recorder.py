@@ -26,8 +26,7 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.contrast import OTHERS, contrasts, sampled
-from spanreward.rewards.reward.feedback import feedback
-from spanreward.rewards.reward.reward import LogExtra, LogMetric, Reward, judges_of, summarise
+from spanreward.rewards.reward.reward import LogExtra, LogMetric, Reward, feedback, judges_of, summarise
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 

@@ -1,20 +1,26 @@
-"""One OpenAI-compatible server: it is asked many questions at once, and again what it did not answer.
+"""A server is asked many questions at once, and again what it did not answer: an OpenAI-compatible one by Endpoint,
+that of a RemoteReward by `persist` alone.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
     asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
     answers, retries = run(asked)
 
-answer.py reads the answers, manner.py learns from refusals how to ask, and asking.py asks again. One question finds out
-how to ask, and the others follow once it is answered. At most ANSWER + TOKEN * max_tokens bytes of an answer are read.
+answer.py reads the answers, manner.py learns from refusals how to ask, and docs/judges.md#servers says what is asked
+again and until when. A question that waits keeps its place, so that a troubled server gets fewer at a time. How to ask
+is found out by one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of
+an answer are read.
 """
 
 import asyncio
+import json
 import logging
+import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2 as httpx
 
@@ -22,12 +28,15 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, Served, ServerAnswer, read, read_models
-from spanreward.rewards.judges.remote.asking import CONNECT, persist, post
 from spanreward.rewards.judges.remote.manner import Manner, better, fitted
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
+ATTEMPTS = 6  # for errors that the question itself probably causes
+SHORTEST, LONGEST = 0.5, 10.0  # seconds, of the longest first and the longest later pause
+CONNECT = 5.0  # seconds, to connect to the server, and for its list of models
 MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
 ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
 TOKEN = 64  # bytes of the text for each token that was asked for
@@ -141,7 +150,7 @@ class Endpoint:
     async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused | Busy:
         request = fitted({**body, **call.extras}, manner)
         path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
-        found = await post(call.client, path, request, largest, read)
+        found = await post(call.client, path, json.dumps(request).encode(), largest, read)
         if isinstance(found, ServerAnswer):
             self._taken |= request.keys()
         return found
@@ -155,7 +164,7 @@ class Endpoint:
         if status in (*ADVICE, 402):
             said = f"{self.url}{base}/{call.path} does not answer for the model {body['model']!r} ({status}){says}"
         else:
-            said = f"{self.url} refuses the question with {status}{says}" if status else f"{self.url}{says}"
+            said = refusal(self.url, status, says)
         failure = Failure(Status.ERROR, said)
         if status in (0, 401, 402) or (status in ADVICE and not self._taken):
             call.refusal = failure
@@ -163,3 +172,74 @@ class Endpoint:
 
     def _client(self) -> httpx.AsyncClient:
         return self.server.client(httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency)
+
+
+async def post(
+    client: httpx.AsyncClient, path: str, body: bytes, largest: int, reading: Callable[[int, bytes], T | Refused | Busy]
+) -> T | Refused | Busy:
+    """Makes one attempt. largest: bytes of the answer. reading: of its status and content, whatever they are."""
+    try:
+        response, content = await http.exchange(client, "POST", path, body, largest)
+    except http.Untrusted as error:
+        return Refused(0, str(error))
+    except httpx.RequestError as error:
+        return Busy(http.legible(f"{type(error).__name__} {error}"), patient=True)
+    except http.BadAnswer as error:
+        return Busy(str(error), patient=False)
+    found = reading(response.status_code, content)
+    if isinstance(found, Busy):
+        return replace(found, after=http.seconds_to_wait(response))
+    if isinstance(found, Refused) and response.has_redirect_location:
+        target = http.legible(re.split("[?#]", response.headers["Location"])[0])
+        return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
+    return found
+
+
+async def persist(
+    asks: Sequence[Callable[[], Awaitable[T | Failure | Refused | Busy]]],
+    url: str,
+    concurrency: int,
+    seconds: float,
+    deadline: float,
+) -> tuple[list[T | Failure], int]:
+    """Returns one answer per ask, in order, and the number of attempts beyond the first ones.
+
+    An ask that is Busy is made again, until it was so ATTEMPTS times by its own fault (an ERROR), or after `seconds` (a
+    TIMEOUT). deadline: of which these seconds are what is left.
+    """
+    answers: dict[int, T | Failure] = {}
+    places = asyncio.Semaphore(concurrency)
+    retries, trouble = 0, ""
+
+    async def settle(number: int) -> None:
+        nonlocal retries, trouble
+        troubles = faults = 0
+        async with places:
+            while isinstance(found := await asks[number](), Busy):
+                troubles += 1
+                faults += not found.patient
+                trouble = f"; the last trouble: {found.why}"
+                if faults == ATTEMPTS:
+                    found = Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {found.why}")
+                    break
+                await asyncio.sleep(found.after + pause(troubles))
+                retries += 1
+            if isinstance(found, Refused):
+                found = Failure(Status.ERROR, refusal(url, found.status, f": {found.words[: http.SHOWN]}"))
+            answers[number] = found
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+            for number in range(len(asks)):
+                group.create_task(settle(number))
+    late = Failure(Status.TIMEOUT, f"no answer from {url} within {deadline:g} s{trouble}")
+    return [answers.get(number, late) for number in range(len(asks))], retries
+
+
+def refusal(url: str, status: int, says: str) -> str:
+    return f"{url} refuses the question with {status}{says}" if status else f"{url}{says}"
+
+
+def pause(attempt: int) -> float:
+    """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
+    return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))

@@ -19,7 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.needs import lacking
+from transformers import AutoTokenizer
+
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
@@ -49,15 +50,8 @@ class ServerJudge(RemoteJudge):
 
     @cached_property
     def encoder(self) -> ChatEncoder:
-        """The model's tokenizer and chat template. Raises ValueError if there is no tokenizer, and ImportError without
-        transformers, which renders the template.
-        """
+        """The model's tokenizer and chat template. Raises ValueError if there is no tokenizer."""
         where = self.tokenizer
-        try:
-            from transformers import AutoTokenizer
-        except ImportError as error:
-            needed = lacking("a judge that gets token ids (server:)", error)
-            raise ImportError(f"{needed} Or ask as a chat, chat:URL#MODEL.") from error
         path = smollm2_folder() if where == "smollm2" else Path(where).expanduser()
         try:
             tokenizer = AutoTokenizer.from_pretrained(path if path.is_dir() else where)

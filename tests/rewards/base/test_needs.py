@@ -40,10 +40,9 @@ print(verdict.score)
 for name in ("lave", "pairwise", "criteria", "harmonic"):
     build_reward(name, load_judge("match"), {})
 load_judge("chat:http://127.0.0.1:9#m"), load_judge("chat:http://127.0.0.1:9#m", cache=True)
-server = load_judge("server:http://127.0.0.1:9#m")
-for use in (lambda: server.encoder, lambda: load_judge("transformers:m"), lambda: load_judge("encoder:m")):
+for name in ("server:http://127.0.0.1:9#m", "transformers:m", "encoder:m"):
     try:
-        use()
+        load_judge(name)
     except ImportError as error:
         print(error)
 """
@@ -110,7 +109,7 @@ def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformer
     assert float(score) == verdict.score
     install = "which is not installed: pip install 'spanreward[local]'."
     assert told == [
-        f"a judge that gets token ids (server:) needs transformers, {install} Or ask as a chat, chat:URL#MODEL.",
+        f"the judge server:http://127.0.0.1:9#m needs transformers, {install}",
         f"the judge transformers:m needs torch, {install}",
         f"the judge encoder:m needs torch, {install}",
     ]

@@ -3,7 +3,7 @@
 import pytest
 
 from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
-from spanreward.rewards.reward.feedback import MOST, feedback
+from spanreward.rewards.reward.reward import MOST, feedback
 from spanreward.training.grpo.recorder import Recorder
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from spanreward import RemoteReward, Sample, Status, Verdict, build_reward
 from spanreward.rewards.files import http_client
 from spanreward.rewards.files.pictures import as_text, opened, shown_picture
-from spanreward.rewards.judges.remote import asking
+from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.reward.remote_reward import read_verdicts
 from spanreward.rewards.reward.row import read_sample, row_of
 from tests.support.liar import PATIENT, SECRET, TRANSPORT, legible
@@ -96,7 +96,7 @@ def test_a_picture_travels_as_it_is_seen(mode: str) -> None:
 @pytest.mark.parametrize("lie", [*TRANSPORT, *LIES])
 def test_a_server_that_lies_is_none_with_a_status(server: Server, lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
-    monkeypatch.setattr(asking, "pause", lambda attempt: 0.001)
+    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
     server.behave = lambda body, number: {**TRANSPORT, **LIES}[lie]
     begun = time.monotonic()
     verdicts = RemoteReward(server.url, deadline=SOON if lie in PATIENT else SLACK).judge_samples(ROWS)
@@ -108,13 +108,13 @@ def test_a_server_that_lies_is_none_with_a_status(server: Server, lie: str, monk
     if lie in PATIENT:
         assert verdicts[0].status is Status.TIMEOUT
     else:
-        assert len(server.bodies) <= 2 * asking.ATTEMPTS  # some are lost connections
+        assert len(server.bodies) <= 2 * endpoint.ATTEMPTS  # some are lost connections
 
 
 def test_a_busy_server_is_asked_again_and_only_the_lost_request_fails(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "pause", lambda attempt: 0.001)
+    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
     good = [Sample("", f"{number}") for number in range(40)]  # three requests
 
     def behave(body: dict, number: int) -> Any:

@@ -30,8 +30,8 @@ from tests.support.served import served
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
-from spanreward.training.serve import app
-from spanreward.training.serve.messages import Asked
+from spanreward.training import serve as app
+from spanreward.training.serve import Asked
 
 REFERENCE = "A red circle above a square."
 TEXTS = ("A red circle.", "A blue circle.", "", "A red circle above a square. It is not there \ud83d\ude00.")
@@ -261,7 +261,7 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         codes = [status for status, _ in pool.map(lambda _: post(url, rows), range(12))]
         assert set(codes) == {200, 429}
         assert post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"] == "0 rows wait, and 8 may: ask again"
-        assert RemoteReward(url, concurrency=4).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
+        assert RemoteReward(url).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
         assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1
         assert (service.counts[app.ROWS], service.counts[app.BYTES]) == (0, 0)
 

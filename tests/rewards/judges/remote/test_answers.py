@@ -18,7 +18,7 @@ from spanreward.rewards.files import http_client
 from spanreward.rewards.files.http_client import Server as ServerUrl
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.by_name import members
-from spanreward.rewards.judges.remote import asking
+from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.judges.remote.answer import Busy, Refused, ServerAnswer, read, read_models
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
@@ -30,7 +30,7 @@ SECRET = "sk-very-secret-9"
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "pause", lambda attempt: 0.01)
+    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.01)
     monkeypatch.delenv(http_client.KEY, raising=False)
 
 

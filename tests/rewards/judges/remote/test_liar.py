@@ -12,7 +12,7 @@ import pytest
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.remote import asking
+from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.liar import BARE, PATIENT, RATINGS, SECRET, TRANSPORT, TWICE, legible
@@ -32,7 +32,7 @@ def test_there_are_many_lies() -> None:
 @pytest.fixture(autouse=True)
 def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
-    monkeypatch.setattr(asking, "pause", lambda attempt: 0.001)
+    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
 
 
 @pytest.fixture(scope="module")

@@ -28,10 +28,9 @@ from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.files.http_client import legible
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.judges.remote import asking, remote_judge as remote_module
-from spanreward.rewards.judges.remote.asking import ATTEMPTS, pause
+from spanreward.rewards.judges.remote import endpoint as endpoint_module, remote_judge as remote_module
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.remote.endpoint import ANSWER, TOKEN, Endpoint
+from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint, pause
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, IDS, LOST, SCALE, SOON, Server, text_of
@@ -49,7 +48,7 @@ def give(entry: object) -> Question:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "pause", lambda attempt: random.uniform(0.01, 0.05))
+    monkeypatch.setattr(endpoint_module, "pause", lambda attempt: random.uniform(0.01, 0.05))
     monkeypatch.delenv(http_client.KEY, raising=False)
 
 
@@ -278,7 +277,7 @@ BOMB = gzip.compress(bytes(1 << 26))
 def test_of_an_answer_without_end_only_so_much_is_read(
     server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
 ) -> None:
-    monkeypatch.setattr(asking, "ATTEMPTS", 2)
+    monkeypatch.setattr(endpoint_module, "ATTEMPTS", 2)
     monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
     server.behave = lambda body, number: answer if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])

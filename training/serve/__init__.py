@@ -1,1 +1,0 @@
-"""`spanreward serve`: one reward as an HTTP service."""
