@@ -11,17 +11,20 @@ import argparse
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
@@ -56,7 +59,7 @@ def send(port: int, parts: Callable[[], bytes], every: float, until: threading.E
     return "connection closed"
 
 
-def run(clients: int, rows: int, seconds: float) -> dict[str, object]:
+def run(clients: int, rows: int, seconds: float) -> dict[str, Any]:
     texts = [describe(scene, random.Random(0)) for scene in make_scenes("train", 3, rows)]
     samples = [
         Sample("", text, references=(texts[(number * 7) % rows],), id=str(number)) for number, text in enumerate(texts)
@@ -88,6 +91,7 @@ def run(clients: int, rows: int, seconds: float) -> dict[str, object]:
         took = time.monotonic() - begun
         done.set()
         answered = Counter(one.result() for one in large), Counter(one.result() for one in slow)
+    counted = urllib.request.urlopen(f"{url}/metrics").read().decode()
     after = peak(again)
     again.terminate()
     memory = {"idle": round(idle), "before SIGTERM": round(before), "after": round(after)}
@@ -95,6 +99,7 @@ def run(clients: int, rows: int, seconds: float) -> dict[str, object]:
         "clients": clients,
         "rows": clients * rows,
         **found,
+        "judged by the second": int(re.findall('status="ok"} ([0-9]+)', f'{counted}status="ok"}} 0')[0]),
         "exit code after SIGTERM": code,
         "and of the second": again.wait(),
         "peak MB": memory,

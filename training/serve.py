@@ -25,7 +25,7 @@ from starlette.routing import Route
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Sample, Verdict
-from spanreward.rewards.files.http_client import KEY, api_key
+from spanreward.rewards.files.http_client import KEY, api_key, legible
 from spanreward.rewards.reward.batching import BatchingReward
 from spanreward.rewards.reward.remote_reward import Answer, Description
 from spanreward.rewards.reward.reward import Reward
@@ -104,7 +104,7 @@ class Service:
         tokenizer = self.tokenizers.get(asked.tokenizer or "")
         if asked.tokenizer is not None and tokenizer is None:
             served = f"served are {', '.join(self.tokenizers) or 'none'} (spanreward serve --tokenizer NAME)"
-            raise ValueError(f"the tokenizer {asked.tokenizer!r:.80} is not served: {served}")
+            raise ValueError(f"the tokenizer {asked.tokenizer!r} is not served: {served}")
         if self.counts[ROWS] + len(asked.rows) > QUEUE:
             raise HTTPException(429, f"{self.counts[ROWS]} rows wait, and {QUEUE} may: ask again", AGAIN)
         self.counts[ROWS] += len(asked.rows)
@@ -120,8 +120,8 @@ class Service:
         return Answer(verdicts=verdicts, tokens=tokens)
 
     def check_key(self, request: Request) -> None:
-        given = request.headers.get("Authorization", "").encode()
-        if self.key and not hmac.compare_digest(given, f"Bearer {self.key}".encode()):
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        if self.key and not (scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self.key.encode())):
             raise HTTPException(401, f"the key is wrong or missing: put this server's into {KEY}", CLOSE)
 
     def metrics(self, request: Request) -> Response:
@@ -135,11 +135,11 @@ class Service:
 
 
 def why(error: Exception) -> str:
-    """Returns in one sentence why a request is refused."""
+    """Returns in one short line why a request is refused, whatever it holds."""
     if not isinstance(error, ValidationError):
-        return str(error)
+        return legible(str(error))
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']} (see /openapi.json)"
+    return legible(f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']} (see /openapi.json)")
 
 
 def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:

@@ -68,7 +68,8 @@ class RemoteReward(Reward):
     def __init__(self, url: str, name: str = "remote", deadline: float = 300.0) -> None:
         super().__init__(name)
         self.server = http.Server.at(url, "the reward's url")
-        self.deadline, self.decided_by = deadline, ""
+        self.deadline: float = deadline
+        self.decided_by = ""
 
     def reader(self) -> str:
         """Returns the metric, judge and parser there, and learns once what it needs to know of them. Raises

@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from spanreward.rewards.reward.reward import Reward
@@ -19,7 +19,7 @@ def served(reward: Reward, tokenizers: Mapping[str, Any] | None = None) -> Itera
     service = Service(reward, reward.__name__, tokenizers or {})
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(service.application, log_level="error", lifespan="off"))
-        server.capture_signals = lambda: contextmanager(lambda: (yield))()  # signals are the main thread's
+        server.capture_signals = nullcontext  # type: ignore  # signals are the main thread's
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}", service

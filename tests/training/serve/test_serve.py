@@ -165,6 +165,18 @@ def test_other_ways_to_ask_wrongly(posh: tuple[str, Any]) -> None:
         assert (status, answer["error"][:7]) == (422, "row 1: ")
 
 
+def test_a_refusal_is_short_whatever_was_sent(posh: tuple[str, Any]) -> None:
+    good = {"completion": "A red circle.", "reference": REFERENCE}
+    odds = ({"reference": {"a": "x" * 1_000_000}}, {"answers": [["y" * 1_000_000]]}, {"image": "/etc/passwd" * 100_000})
+    bodies: list[dict[str, Any]] = [{"rows": [{**good, **odd}]} for odd in odds]
+    bodies += [{"rows": [good], "a\nb\x1b[31m": 1}, {"rows": [good], "tokenizer": "z" * 1_000_000}]
+    for body in bodies:
+        status, answer = post(posh[0], body)
+        assert status == 422
+        assert len(answer["error"]) <= 300
+        assert answer["error"].isprintable()
+
+
 def raw(url: str, request: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=20) as client:
         client.sendall(request)
@@ -236,6 +248,9 @@ def test_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
         assert post(url, rows)[0] == 401
         assert "SPANREWARD_API_KEY" in post(url, rows, Authorization="Bearer wrong")[1]["error"]
         assert post(url, rows, Authorization="Bearer sesame")[0] == 200
+        assert post(url, rows, Authorization="bearer sesame")[0] == 200
+        for other in ("Basic sesame", "sesame", "Bearer", "Bearer sesame x", "Bearer s\u00e9same"):
+            assert post(url, rows, Authorization=other)[0] == 401, other
         with pytest.raises(HTTPError, match="401"):
             get(f"{url}/metrics")
         assert RemoteReward(url)([""], ["xx"]) == [0.002]
