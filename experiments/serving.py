@@ -3,8 +3,9 @@
     python -m experiments.serving --clients 64 --rows 320
 
 Clients ask RemoteReward for verdicts of PoSh by `match`. Meanwhile a client sends a body of 100 MB, one sends a body
-without end as fast as it can, and twenty send a byte a second. In the middle the server gets SIGTERM, and another
-starts at its port. Prints what became of the rows, against the verdicts of this process, and the servers' peak memory.
+without end as fast as it can, and twenty send a byte a second. Once it has judged some rows the server gets SIGTERM,
+and another starts at its port. Prints what became of the rows, against the verdicts of this process, and the servers'
+peak memory.
 """
 
 import argparse
@@ -32,11 +33,18 @@ from spanreward import PoshReward, RemoteReward, Sample
 
 HEAD = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 LARGE = 100_000_000  # bytes
+SERVE = """
+from spanreward.training import serve
+from spanreward.training.commands.main import main
+serve.QUEUE, serve.SECONDS = {queue}, {seconds}
+main()
+"""
 
 
-def start(port: int) -> tuple[subprocess.Popen[str], str]:
+def start(port: int, queue: int, seconds: float) -> tuple[subprocess.Popen[str], str]:
     """A server and its url."""
-    command = [sys.executable, "-m", "spanreward", "serve", "posh", "--judge", "match", "--port", str(port)]
+    code = SERVE.format(queue=queue, seconds=seconds)
+    command = [sys.executable, "-c", code, "serve", "posh", "--judge", "match", "--port", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert server.stdout is not None
     return server, server.stdout.readline().split()[0]
@@ -59,13 +67,19 @@ def send(port: int, parts: Callable[[], bytes], every: float, until: threading.E
     return "connection closed"
 
 
-def run(clients: int, rows: int, seconds: float) -> dict[str, Any]:
+def judged(url: str) -> int:
+    """The rows that the server has judged so far."""
+    with urllib.request.urlopen(f"{url}/metrics", timeout=60) as answer:
+        return sum(map(int, re.findall(r"rows_total\S* ([0-9]+)", answer.read().decode())))
+
+
+def run(clients: int, rows: int, queue: int = 4096, seconds: float = 30.0) -> dict[str, Any]:
     texts = [describe(scene, random.Random(0)) for scene in make_scenes("train", 3, rows)]
     samples = [
         Sample("", text, references=(texts[(number * 7) % rows],), id=str(number)) for number, text in enumerate(texts)
     ]
     expected = PoshReward("match").judge_samples(samples)
-    server, url = start(0)
+    server, url = start(0, queue, seconds)
     port, idle = int(url.rpartition(":")[2]), peak(server)
     done = threading.Event()
     found: Counter[str] = Counter()
@@ -81,25 +95,25 @@ def run(clients: int, rows: int, seconds: float) -> dict[str, Any]:
         large = [pool.submit(send, port, lambda: block, 0.0, done, length) for length in (LARGE, 1 << 40)]
         slow = [pool.submit(send, port, lambda: b" ", 1.0, done, 1000) for _ in range(20)]
         asked = [pool.submit(ask, client) for client in range(clients)]
-        time.sleep(seconds)
+        while not judged(url):
+            time.sleep(0.05)
         before = peak(server)
         server.send_signal(signal.SIGTERM)
         code = server.wait()
-        again, _ = start(port)
+        again, _ = start(port, queue, seconds)
         for one in asked:
             one.result()
         took = time.monotonic() - begun
         done.set()
         answered = Counter(one.result() for one in large), Counter(one.result() for one in slow)
-    counted = urllib.request.urlopen(f"{url}/metrics").read().decode()
-    after = peak(again)
+    later, after = judged(url), peak(again)
     again.terminate()
     memory = {"idle": round(idle), "before SIGTERM": round(before), "after": round(after)}
     return {
         "clients": clients,
         "rows": clients * rows,
         **found,
-        "judged by the second": int(re.findall('status="ok"} ([0-9]+)', f'{counted}status="ok"}} 0')[0]),
+        "judged by the second": later,
         "exit code after SIGTERM": code,
         "and of the second": again.wait(),
         "peak MB": memory,
@@ -113,9 +127,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--rows", type=int, default=320, help="of each client (default 320)")
-    parser.add_argument("--seconds", type=float, default=5.0, help="until SIGTERM (default 5)")
     arguments = parser.parse_args()
-    print(json.dumps(run(arguments.clients, arguments.rows, arguments.seconds), indent=1))
+    print(json.dumps(run(arguments.clients, arguments.rows), indent=1))
 
 
 if __name__ == "__main__":
