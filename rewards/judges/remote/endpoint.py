@@ -48,6 +48,7 @@ NO_MODEL = "its list of models says what it serves ({models}), and a server of c
 ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
 FEW = 4  # words that say next to nothing
 Answer = ServerAnswer | Failure
+Unanswered = Failure | Refused | Busy
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,15 +158,13 @@ class Endpoint:
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Says it in the server's words, with advice where these are few."""
-        status, words, base = refused.status, refused.words[: http.SHOWN], self._manner.base
-        says = f": {words}" * bool(words)
-        if status in ADVICE and (status == 401 or len(words.split()) <= FEW):
-            says += f": {ADVICE[status].format(models=f'{self.url}{base}/models')}"
+        status, words, where = refused.status, refused.words[: http.SHOWN], f"{self.url}{self._manner.base}"
+        failure = refusal(self.url, refused)
         if status in (*ADVICE, 402):
-            said = f"{self.url}{base}/{call.path} does not answer for the model {body['model']!r} ({status}){says}"
-        else:
-            said = refusal(self.url, status, says)
-        failure = Failure(Status.ERROR, said)
+            says = [f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})", words]
+            if status == 401 or (status in ADVICE and len(words.split()) <= FEW):
+                says.append(ADVICE[status].format(models=f"{where}/models"))
+            failure = Failure(Status.ERROR, ": ".join(filter(None, says)))
         if status in (0, 401, 402) or (status in ADVICE and not self._taken):
             call.refusal = failure
         return failure
@@ -196,11 +195,7 @@ async def post(
 
 
 async def persist(
-    asks: Sequence[Callable[[], Awaitable[T | Failure | Refused | Busy]]],
-    url: str,
-    concurrency: int,
-    seconds: float,
-    deadline: float,
+    asks: Sequence[Callable[[], Awaitable[T | Unanswered]]], url: str, concurrency: int, seconds: float, deadline: float
 ) -> tuple[list[T | Failure], int]:
     """Returns one answer per ask, in order, and the number of attempts beyond the first ones.
 
@@ -224,9 +219,7 @@ async def persist(
                     break
                 await asyncio.sleep(found.after + pause(troubles))
                 retries += 1
-            if isinstance(found, Refused):
-                found = Failure(Status.ERROR, refusal(url, found.status, f": {found.words[: http.SHOWN]}"))
-            answers[number] = found
+            answers[number] = refusal(url, found) if isinstance(found, Refused) else found
 
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
@@ -236,8 +229,9 @@ async def persist(
     return [answers.get(number, late) for number in range(len(asks))], retries
 
 
-def refusal(url: str, status: int, says: str) -> str:
-    return f"{url} refuses the question with {status}{says}" if status else f"{url}{says}"
+def refusal(url: str, refused: Refused) -> Failure:
+    said = f"{url} refuses the question with {refused.status}" if refused.status else url
+    return Failure(Status.ERROR, ": ".join(filter(None, (said, refused.words[: http.SHOWN]))))
 
 
 def pause(attempt: int) -> float:
