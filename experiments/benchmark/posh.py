@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.benchmark.given_graphs import assess_graphs
 from spanreward.rewards.judges.judge import Judge, OuterJudge
 
 DESCRIPTION = """PoSh over all pairs as one batch: in published mode, in published mode with noun phrases made by rule
@@ -177,7 +178,8 @@ def posh_run(
             meter = meter_of(remembering)
             reward = PoshReward(meter, prompts=arguments.prompts if mode == "published" else None, mode=mode)
             chosen = list(numbers)
-            verdicts = reward.assess_graphs(
+            verdicts = assess_graphs(
+                reward,
                 [samples[i] for i in chosen],
                 [graphs[pairs[i][0]] for i in chosen],
                 [[graphs[pairs[i][1]]] for i in chosen],

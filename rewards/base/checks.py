@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
+from pydantic import ValidationError
+
 Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
 MODES = ("default", "published")
 CLOSE = 0.8  # difflib's ratio of a name and its misspelling; what is less alike may be another word
@@ -49,3 +51,12 @@ def check_choice(option: str, value: object, valid: Sequence[str | None]) -> Non
     if value not in valid:
         *others, last = ("None" if name is None else f'"{name}"' for name in valid)
         raise ValueError(f"{option} is {', '.join(others)} or {last}, got {value!r}")
+
+
+def explained(error: ValidationError, within: str) -> str:
+    """Returns pydantic's first fault in a sentence, as in `prompts.yaml: layout.whole: Field required`."""
+    first = error.errors()[0]
+    value = "" if first["type"] in ("missing", "value_error") else f", got {first['input']!r:.80}"
+    value += " (YAML takes texts such as yes and 3 in quotes)" if first["type"] == "string_type" else ""
+    said = first["msg"].removeprefix("Value error, ") + value
+    return ": ".join(filter(None, (within, ".".join(map(str, first["loc"])), said)))

@@ -22,7 +22,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Characters [start, end) of a text, all under the same spans. score: the lowest of those spans, None without
-    spans. notes: theirs, in span order. marked: inside a mark.
+    spans. notes: theirs, in span order.
     """
 
     start: int
@@ -30,7 +30,6 @@ class Segment:
     text: str
     score: float | None
     notes: tuple[str, ...]
-    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,11 @@ def level(score: float) -> int:
     return int(score * (len(LEVELS) - 1) + 0.5)
 
 
-def segments(text: str, spans: Sequence[Any], marks: Sequence[tuple[int, int]] = ()) -> list[Segment]:
-    """Cuts `text` wherever a Span or a mark [start, end) begins or ends; the joined pieces are `text` again. Spans may
-    overlap; on each character the lowest score counts. Raises ValueError for a span or mark outside the text.
+def segments(text: str, spans: Sequence[Any]) -> list[Segment]:
+    """Cuts `text` wherever a Span begins or ends; the joined pieces are `text` again. Spans may overlap; on each
+    character the lowest score counts. Raises ValueError for a span outside the text.
     """
-    ranges = [(span.start, span.end) for span in spans] + list(marks)
+    ranges = [(span.start, span.end) for span in spans]
     for start, end in ranges:
         if not 0 <= start < end <= len(text):
             raise ValueError(f"got a span from {start} to {end}, text has {len(text)} characters")
@@ -80,7 +79,6 @@ def segments(text: str, spans: Sequence[Any], marks: Sequence[tuple[int, int]] =
                 text=text[start:end],
                 score=min((span.score for span in here), default=None),
                 notes=tuple(span.note for span in here if span.note),
-                marked=any(low <= start and end <= high for low, high in marks),
             )
         )
     return pieces

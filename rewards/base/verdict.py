@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from spanreward.rewards.base.checks import explained
 from spanreward.rewards.base.coloured_text import Html, render
 from spanreward.rewards.base.values import people, texts
 
@@ -196,9 +197,7 @@ class Verdict:
         try:
             return READER.validate_json(json.dumps(data, default=float), strict=True)
         except ValidationError as error:
-            first = error.errors()[0]
-            place, said = ".".join(map(str, ("a verdict", *first["loc"]))), first["msg"].removeprefix("Value error, ")
-            raise ValueError(f"{place}: {said}, got {first['input']!r:.80}") from None
+            raise ValueError(explained(error, "a verdict")) from None
 
 
 READER = TypeAdapter(Verdict)

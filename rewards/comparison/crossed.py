@@ -84,9 +84,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for value in p_values:
         if not 0 <= value <= 1:
             raise ValueError(f"a p-value lies in [0, 1], got {value}")
-    adjusted = [0.0] * len(p_values)
-    highest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
-    return adjusted
+    order = np.argsort(p_values, kind="stable")
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.maximum.accumulate(np.arange(len(p_values), 0, -1) * np.array(p_values)[order]).clip(max=1.0)
+    return adjusted.tolist()

@@ -8,14 +8,17 @@
 """
 
 import re
-from collections.abc import Collection, Set
+from collections.abc import Set
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from spanreward.rewards.base.checks import unknown
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model, model_validator
+
+from spanreward.rewards.base.checks import check_known, explained
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
+T = TypeVar("T")
 _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 
 
@@ -40,6 +43,39 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+class Wording(BaseModel):
+    """A part of a file of prompts. Its fields are texts, often of the type `Annotated[str, takes({"what"})]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def names_are_known(cls, data: Any) -> Any:
+        check_known("key", map(str, data if isinstance(data, dict) else ()), cls.model_fields)
+        return data
+
+
+def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
+    """Returns pydantic's check that a template has one of these sets of placeholders, and beside it `free` ones."""
+
+    def check(template: str) -> str:
+        found = placeholders(template)
+        if not any(names <= found <= names | free for names in needed):
+            may = f" and may have {_listed(free)}" if free else ""
+            raise ValueError(f"it takes {' or '.join(map(_listed, needed))}{may}, got {_listed(found)}")
+        return template
+
+    return AfterValidator(check)
+
+
+def read_as(kind: type[T], data: Any, where: str | Path) -> T:
+    """Returns what a file holds as this type. Raises ValueError, which begins with `where`, for the first fault."""
+    try:
+        return TypeAdapter(kind).validate_python(data)
+    except ValidationError as error:
+        raise ValueError(explained(error, str(where))) from None
+
+
 def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     """Returns the texts of a YAML file, by name; those of the packaged file `like` without a path.
 
@@ -48,31 +84,9 @@ def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     ours: dict[str, str] = read_yaml_file(like)
     if path is None:
         return ours
-    texts = named_texts(read_yaml_file(Path(path)), ours, f"{path}")
-    for name, text in texts.items():
-        check_placeholders(text, placeholders(ours[name]), f"{path}: {name}")
-    return texts
-
-
-def named_texts(data: Any, names: Collection[str], where: str, kind: str = "text") -> dict[str, str]:
-    """Returns the texts in the order of their names. Raises ValueError unless `data` holds them and nothing else."""
-    if not isinstance(data, dict):
-        raise ValueError(f"{where} must hold the {kind}s {', '.join(names)}, and holds {type(data).__name__}.")
-    for name in data:
-        if name not in names:
-            raise ValueError(f"{where}: {unknown(kind, str(name), names)}")
-    missing = [name for name in names if not isinstance(data.get(name), str)]
-    if missing:
-        raise ValueError(f"{where} lacks the {kind} {', '.join(missing)}: add it.")
-    return {name: data[name] for name in names}
-
-
-def check_placeholders(template: str, needed: Set[str], where: str, free: Set[str] = frozenset()) -> None:
-    """Raises ValueError unless the template has the `needed` placeholders, and beside them only `free` ones."""
-    found = placeholders(template)
-    if not needed <= found <= needed | free:
-        may = f" and may have {_listed(free)}" if free else ""
-        raise ValueError(f"{where} takes {_listed(needed)}{may}, got {_listed(found)}.")
+    fields: Any = {name: Annotated[str, takes(placeholders(text))] for name, text in ours.items()}
+    texts = read_as(create_model("Texts", __base__=Wording, **fields), read_yaml_file(Path(path)), path)
+    return texts.model_dump()
 
 
 def _listed(names: Set[str]) -> str:

@@ -18,15 +18,18 @@ context or question (appendix C.4). Stars replace the layout's `end` wherever th
 itself early.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.base.verdict import NotApplicable, Sample
 from spanreward.rewards.files.pictures import with_box
-from spanreward.rewards.files.templates import check_placeholders, fill, named_texts
+from spanreward.rewards.files.templates import Wording, fill, read_as, takes
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.harmonic.scores import LEVELS
 from spanreward.rewards.judges.judge import Question
@@ -36,54 +39,74 @@ from spanreward.rewards.text.quoting import masked
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
-PARTS = ("instructions", "evidence", "text", "criterion", "ask")
-TASK_WORDS = ("aim", "matters", "noun", "subject")  # may stand in all texts
-NEEDED = {  # the other placeholders; {criterion} may be in the scale
-    "context": {"context"},
-    "question": {"question"},
-    "level": {"level", "text"},
-    "scale": {"question", "levels"},
-    "sentence": {"sentence"},
-}
-KEYS: dict[str, Any] = {"question": None, "levels": None, "sees": False, "adds": False}  # of a criterion
+TASK_WORDS = ("aim", "matters", "noun", "subject")  # placeholders that all texts may have
 LEVEL_NAMES = tuple(map(str, LEVELS))
-Task = Mapping[str, str]  # what its texts are called, their aim, their subject, and what a complete one says
+Words = Annotated[str, takes(set(), free={*TASK_WORDS})]
+Piece = Literal["instructions", "evidence", "text", "criterion", "ask"]
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Returns the texts of a file by these names. Raises ValueError for other names."""
+    found = {str(name): text for name, text in texts.items()} if isinstance(texts, dict) else {}
+    if found.keys() != {*names}:
+        raise ValueError(f"a text is needed for each of {', '.join(names)}, got {', '.join(found) or repr(texts)}")
+    return {name: found[name] for name in names}
+
+
+def named(criteria: Any) -> Any:
+    """Returns a file's criteria, each with its name."""
+    entries = criteria.items() if isinstance(criteria, dict) else ()
+    return {name: {"name": name, **one} if isinstance(one, dict) else one for name, one in entries} or criteria
+
+
+def whole(order: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Raises ValueError for an order with a piece twice, and for one without the text or the criterion."""
+    if len({*order}) < len(order) or not {"text", "criterion"} <= {*order}:
+        raise ValueError(f"it lists text, criterion and others, each once, as they follow in the prompt, got {order}")
+    return order
+
+
+# What the texts of a task are called, their aim, their subject, and what a complete one says.
+Task = Annotated[dict[str, str], BeforeValidator(partial(in_order, names=TASK_WORDS))]
+
+
+class Criterion(Wording):
     """levels: the meaning of the ratings 1 to 5. sees, adds: see prompts.yaml."""
 
     name: str
-    question: str
-    levels: tuple[str, ...]
+    question: Annotated[Words, StringConstraints(pattern=r"\S")]
+    levels: Annotated[tuple[Words, ...], BeforeValidator(lambda texts: tuple(in_order(texts, LEVEL_NAMES).values()))]
     sees: bool = False
     adds: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Wording):
     """The pieces of a prompt and their order, see prompts.yaml."""
 
-    order: tuple[str, ...]
-    instructions: str
-    picture: str
-    context: str
-    question: str
-    alone: str
-    begin: str
-    end: str
-    level: str
-    scale: str
-    whole: str
-    sentence: str
+    order: Annotated[tuple[Piece, ...], AfterValidator(whole)]
+    instructions: Words
+    picture: Words
+    context: Annotated[str, takes({"context"}, free={*TASK_WORDS})]
+    question: Annotated[str, takes({"question"}, free={*TASK_WORDS})]
+    alone: Words
+    begin: Words
+    end: Words
+    level: Annotated[str, takes({"level", "text"}, free={*TASK_WORDS})]
+    scale: Annotated[str, takes({"question", "levels"}, free={*TASK_WORDS, "criterion"})]
+    whole: Words
+    sentence: Annotated[str, takes({"sentence"}, free={*TASK_WORDS})]
+
+
+Criteria = Annotated[dict[str, Criterion], BeforeValidator(named)]
 
 
 @dataclass(frozen=True, slots=True)
 class HarmonicPrompts:
-    tasks: Mapping[str, Task]
+    """A file like prompts.yaml."""
+
+    tasks: dict[str, Task]
     layout: Layout
-    criteria: dict[str, Criterion]
+    criteria: Criteria
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +122,7 @@ class Shown:
 def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
     """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
     path = DEFAULT if path is None else Path(path)
-    data = _read(path)
-    for key in ("tasks", "layout", "criteria"):
-        if not isinstance(data.get(key), dict):
-            raise ValueError(f"{path} lacks {key!r}: copy {DEFAULT} and change what you like.")
-    tasks = {name: named_texts(words, TASK_WORDS, f"{path}: the task {name}") for name, words in data["tasks"].items()}
-    criteria = {name: _read_criterion(name, entry, path) for name, entry in data["criteria"].items()}
-    return HarmonicPrompts(tasks, _read_layout(data["layout"], f"{path}: layout"), criteria)
-
-
-def _read_layout(data: Mapping[str, Any], where: str) -> Layout:
-    """Returns the layout. Raises ValueError for a piece that is missing, unknown or has the wrong placeholders."""
-    order: Any = data.get("order")
-    known = isinstance(order, list) and all(part in PARTS for part in order)
-    if not known or len({*order}) < len(order) or not {"text", "criterion"} <= {*order}:
-        raise ValueError(
-            f"{where}: order must list text, criterion and any others of {', '.join(PARTS)}, "
-            f"each once and as they follow in the prompt; got {order!r}."
-        )
-    names = [field.name for field in fields(Layout) if field.name != "order"]
-    texts = named_texts({name: text for name, text in data.items() if name != "order"}, names, where)
-    for name, template in texts.items():
-        free = {*TASK_WORDS, "criterion"} if name == "scale" else {*TASK_WORDS}
-        check_placeholders(template, NEEDED.get(name, set()), f"{where} {name}", free)
-    return Layout(order=tuple(order), **texts)
+    return read_as(HarmonicPrompts, read_yaml_file(path), path)
 
 
 def chosen_criteria(
@@ -136,7 +136,8 @@ def chosen_criteria(
     criteria: list[Criterion] = []
     for entry in entries:
         if Path(entry).suffix in (".yaml", ".yml"):
-            criteria += [_read_criterion(name, data, Path(entry)) for name, data in _read(Path(entry)).items()]
+            found: dict[str, Criterion] = read_as(Criteria, read_yaml_file(Path(entry)), entry)
+            criteria += found.values()
         elif entry in prompts.criteria:
             criteria.append(prompts.criteria[str(entry)])
         else:
@@ -147,29 +148,6 @@ def chosen_criteria(
     return tuple(criteria)
 
 
-def _read_criterion(name: Any, data: Any, path: Path) -> Criterion:
-    """Returns a criterion of a file. Raises ValueError naming the file, the criterion and what is wrong."""
-    where = f"{path}: the criterion {name!r}"
-    if not isinstance(name, str):
-        raise ValueError(f"{where} has a name that is no text: put it in quotes.")
-    if not isinstance(data, dict):
-        raise ValueError(f"{where} must hold a question and levels, got {data!r}.")
-    for key in data:
-        if key not in KEYS:
-            raise ValueError(f"{where}: {unknown('key', str(key), KEYS)}")
-    question, levels, sees, adds = (data.get(key, default) for key, default in KEYS.items())
-    if not (isinstance(question, str) and question.strip()):
-        raise ValueError(f"{where} needs a question, got {question!r}.")
-    described = {str(level): text for level, text in levels.items()} if isinstance(levels, dict) else levels
-    texts = tuple(named_texts(described, LEVEL_NAMES, where, "level").values())
-    for key, value in (("sees", sees), ("adds", adds)):
-        if not isinstance(value, bool):
-            raise ValueError(f"{where}: {key} is true or false, got {value!r}.")
-    for text in (question, *texts):
-        check_placeholders(text, set(), where, {*TASK_WORDS})
-    return Criterion(name, question, texts, sees, adds)
-
-
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     """Returns the criterion with its question and one line per level, in the task's words."""
     levels = "\n".join(
@@ -178,13 +156,6 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     )
     question = fill(criterion.question, **task)
     return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    data = read_yaml_file(path)
-    if not isinstance(data, dict):
-        raise ValueError(f"{path} must hold criteria by name, and holds {type(data).__name__}.")
-    return data
 
 
 def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:

@@ -26,6 +26,7 @@ KINDS = {
     "cascade": ("shared.cascade_judge.CascadeJudge", ""),  # its options are student, teacher, sure, audit and seed
 }
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
+MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")  # else a + is of a folder's name
 FORMS = (
     f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or "
     "FILE.py:NAME, a judge of your own or its class; or several with + between, whose mean rating counts"
@@ -52,19 +53,8 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
 
 
 def members(judge: str) -> list[str]:
-    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER".
-
-    A + belongs to a folder where the folder with it exists, and where what follows names no judge, as in "c++/judge".
-    """
-    names: list[str] = []
-    for name in re.split(r"\+(?=[a-z]+(?:[:+]|$))", judge):
-        longer = f"{names[-1]}+{name}" if names and ":" in names[-1] else ""
-        folder = Path(longer.partition(":")[2]).expanduser()
-        if longer and ((":" not in name and name not in ("match", "cascade")) or folder.is_dir()):
-            names[-1] = longer
-        else:
-            names.append(name)
-    return names
+    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER"."""
+    return MEMBER.split(judge)
 
 
 def as_judge(judge: Judge | str) -> Judge:

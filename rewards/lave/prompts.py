@@ -9,12 +9,12 @@ So a candidate cannot start a new line, close its quotes, or write a rating.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from spanreward.rewards.files.templates import read_texts
+from spanreward.rewards.files.templates import Wording, read_as, read_texts
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
@@ -33,13 +33,26 @@ class LaveExample:
     context: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Demonstration:
-    """An example with its rating, 1 to 3, and the reason."""
+class Demonstration(Wording):
+    """An example with its rating, and the reason."""
 
-    example: LaveExample
+    question: str
+    references: tuple[str, ...]
+    candidate: str
     rationale: str
-    rating: int
+    rating: Literal[1, 2, 3]
+    context: str = ""
+
+    @property
+    def example(self) -> LaveExample:
+        return LaveExample(self.question, self.references, self.candidate, self.context)
+
+
+class Demonstrations(Wording):
+    """Those shown where people answered yes or no, and those shown elsewhere."""
+
+    general: tuple[Demonstration, ...]
+    binary: tuple[Demonstration, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,35 +117,9 @@ def load_prompts(
     rationale, rating and optionally context. Raises ValueError, naming the demonstration or the instruction, for a
     missing value or one of the wrong type.
     """
-    data: Any = demonstrations
-    where = "demonstrations"
-    if not isinstance(demonstrations, Mapping):
-        path = DEMONSTRATIONS if demonstrations is None else Path(demonstrations)
+    data, where = demonstrations, "demonstrations"
+    if not isinstance(data, Mapping):
+        path = DEMONSTRATIONS if data is None else Path(data)
         data, where = read_yaml_file(path), str(path)
-    if not isinstance(data, Mapping) or set(data) != {"general", "binary"}:
-        raise ValueError(f"{where} must hold the keys 'general' and 'binary', each a list of demonstrations")
-    general, binary = (_read(data[name], f"{where} {name}") for name in ("general", "binary"))
-    return LavePrompts(read_texts(instructions, PROMPTS), general, binary)
-
-
-def _read(entries: Any, where: str) -> tuple[Demonstration, ...]:
-    if not isinstance(entries, Sequence) or isinstance(entries, str):
-        raise ValueError(f"{where} must be a list of demonstrations, got {entries!r}")
-    return tuple(_demonstration(entry, f"{where} {number}") for number, entry in enumerate(entries, start=1))
-
-
-def _demonstration(entry: Any, where: str) -> Demonstration:
-    needed = {"question": str, "references": list, "candidate": str, "rationale": str, "rating": int}
-    if not isinstance(entry, Mapping):
-        raise ValueError(f"{where} must be a mapping with {', '.join(needed)}, got {entry!r}")
-    for key, kind in needed.items():
-        if not isinstance(entry.get(key), kind):
-            hint = " (in YAML, put yes, no and numbers in quotes)" if kind in (str, list) else ""
-            raise ValueError(f"{where}: {key} must be a {kind.__name__}{hint}, got {entry.get(key)!r}")
-    if not all(isinstance(answer, str) for answer in entry["references"]):
-        raise ValueError(f"{where}: references must be texts (in YAML, put yes, no and numbers in quotes)")
-    if entry["rating"] not in RATINGS or isinstance(entry["rating"], bool):
-        raise ValueError(f"{where}: rating must be 1, 2 or 3, got {entry['rating']}")
-    context = str(entry.get("context") or "")
-    example = LaveExample(entry["question"], tuple(entry["references"]), entry["candidate"], context)
-    return Demonstration(example, entry["rationale"], entry["rating"])
+    read = read_as(Demonstrations, data, where)
+    return LavePrompts(read_texts(instructions, PROMPTS), read.general, read.binary)

@@ -7,13 +7,15 @@
 A description or identifier that itself contains `{answer}` stays plain text.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasPath, Field
 
 from spanreward.rewards.files.json_lines import read_value
-from spanreward.rewards.files.templates import placeholders
+from spanreward.rewards.files.templates import read_as, takes
 from spanreward.rewards.files.yaml_file import read_yaml_file
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
@@ -22,14 +24,14 @@ DEFAULT = Path(__file__).with_name("prompts.yaml")
 DIRECTIONS = ("precision", "recall")
 
 
-def _template(keys: str, *allowed: set[str], **default: Any) -> Any:
-    """Returns the field of a template. keys: its place in the files. allowed: the sets of placeholders it may have."""
-    return field(metadata={"keys": keys, "allowed": allowed}, **default)
+def _at(*keys: str) -> Any:
+    """Returns the place of a template in the files."""
+    return Field(validation_alias=AliasPath(*keys))
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionPrompts:
-    """The templates of one direction, for `fill`.
+    """The templates of one direction, for `fill`. A file may hold more.
 
     prefix: shows the text that is asked about. The published precision prefix also shows the text that the question
     comes from. described: an identifier with details, for a prefix that does not show the text it comes from.
@@ -37,18 +39,22 @@ class DirectionPrompts:
     then asked about as others are.
     """
 
-    prefix: str = _template("prefix", {"text"}, {"target_text", "source_text"})
-    plain: str = _template("entity_formatters.no_parents", {"entity_text"})
-    of_parent: str = _template("entity_formatters.has_parents", {"entity_text", "parent_entity_identifier"})
-    with_relation: str = _template("entity_formatters.relation", {"formatted_entity", "relation"})
-    ask_entity: str = _template("verifiers.entity", {"entity_identifier"})
-    ask_attribute: str = _template("verifiers.attribute", {"entity_identifier", "attribute"})
-    ask_relation: str = _template("verifiers.relation", {"entity1_identifier", "entity2_identifier", "relation"})
-    rewrite_attribute: str = _template("rewrite.attribute", {"entity_identifier"})
-    rewrite_relation: str = _template("rewrite.relation", {"entity_identifier"})
-    instructions: str = _template("instructions", set())
-    described: str = _template("entity_formatters.described", {"entity_identifier", "attributes"}, default="")
-    ask_denied: str = _template("verifiers.denied", {"entity_identifier"}, default="")
+    prefix: Annotated[str, takes({"text"}, {"target_text", "source_text"})]
+    plain: Annotated[str, _at("entity_formatters", "no_parents"), takes({"entity_text"})]
+    of_parent: Annotated[
+        str, _at("entity_formatters", "has_parents"), takes({"entity_text", "parent_entity_identifier"})
+    ]
+    with_relation: Annotated[str, _at("entity_formatters", "relation"), takes({"formatted_entity", "relation"})]
+    ask_entity: Annotated[str, _at("verifiers", "entity"), takes({"entity_identifier"})]
+    ask_attribute: Annotated[str, _at("verifiers", "attribute"), takes({"entity_identifier", "attribute"})]
+    ask_relation: Annotated[
+        str, _at("verifiers", "relation"), takes({"entity1_identifier", "entity2_identifier", "relation"})
+    ]
+    rewrite_attribute: Annotated[str, _at("rewrite", "attribute"), takes({"entity_identifier"})]
+    rewrite_relation: Annotated[str, _at("rewrite", "relation"), takes({"entity_identifier"})]
+    instructions: Annotated[str, takes(set())]
+    described: Annotated[str, _at("entity_formatters", "described"), takes({"entity_identifier", "attributes"})] = ""
+    ask_denied: Annotated[str, _at("verifiers", "denied"), takes({"entity_identifier"})] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +80,11 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
         )
     if path.is_dir():
         return _published(_only(path, f"*{direction}.json") for direction in DIRECTIONS)
-    data = read_yaml_file(path)
-    if not isinstance(data, dict) or not set(DIRECTIONS) <= data.keys():
-        raise ValueError(f"{path} must hold precision and recall: copy {DEFAULT} and change what you like.")
-    return PoshPrompts(*(wording(data[direction], f"{path} ({direction})") for direction in DIRECTIONS))
+    return read_as(PoshPrompts, read_yaml_file(path), path)
 
 
 def _published(files: Iterable[Path]) -> PoshPrompts:
-    return PoshPrompts(*(wording(read_value(file.read_bytes(), str(file)), str(file)) for file in files))
-
-
-def wording(data: Any, where: str) -> DirectionPrompts:
-    """Returns one direction's templates. Raises ValueError, naming `where`, for a missing or an invalid template."""
-    templates = {}
-    for template in fields(DirectionPrompts):
-        keys, allowed = template.metadata["keys"], template.metadata["allowed"]
-        value: Any = data
-        for key in keys.split("."):
-            value = value.get(key, {}) if isinstance(value, Mapping) else {}
-        if not value and template.default == "":
-            continue
-        if not isinstance(value, str):
-            raise ValueError(f"{where} lacks the prompt {keys!r}")
-        found = placeholders(value)
-        if found not in allowed:
-            wanted = " or ".join(map(str, allowed))
-            raise ValueError(f"{where}: the prompt {keys!r} must have placeholders {wanted}, has {found}")
-        templates[template.name] = value
-    return DirectionPrompts(**templates)
+    return PoshPrompts(*(read_as(DirectionPrompts, read_value(one.read_bytes(), str(one)), one) for one in files))
 
 
 def _only(folder: Path, pattern: str) -> Path:

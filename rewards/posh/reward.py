@@ -56,7 +56,6 @@ QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 o
 COMPUTED_PER_QUESTION = 29  # prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
-GIVEN = "given graphs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ class PoshReward(ReadingReward):
                 rows, parsed_by = ahead.result()
                 if number + 1 < len(parts):
                     ahead = parser.submit(self._parse, parts[number + 1])
-                verdicts += self._assess_rows(rows, parsed_by, self._answers)
+                verdicts += self.assess_rows(rows, parsed_by, self._answers)
         return verdicts
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
@@ -190,24 +189,8 @@ class PoshReward(ReadingReward):
         distinct = list(dict.fromkeys(texts))
         return dict(zip(distinct, describe(distinct, self.pipeline, self.coref, mode) if distinct else [], strict=True))
 
-    def assess_graphs(
-        self, samples: Sequence[Sample], graphs: Sequence[SceneGraph], reference_graphs: Sequence[Sequence[SceneGraph]]
-    ) -> list[Verdict]:
-        """Judges parsed texts: a graph per completion, and per sample a graph per reference.
-
-        A reference's graph serves both directions. Raises ValueError if the lengths differ.
-        """
-        rows = [
-            ParsedRow(sample, graph, tuple((one, one) for one in parsed))
-            for sample, graph, parsed in zip(samples, graphs, reference_graphs, strict=True)
-        ]
-        for row in rows:
-            given, wanted = len(row.references), len(row.sample.references)
-            if given != wanted:
-                raise ValueError(f"got {given} reference graphs for {wanted} references")
-        return self._assess_rows(rows, GIVEN, AnswerCache())
-
-    def _assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache) -> list[Verdict]:
+    def assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache) -> list[Verdict]:
+        """Judges parsed texts. parsed_by: what parsed them."""
         distinct = {id(graph): graph for row in rows for graph in (row.graph, *(own for own, _ in row.references))}
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         default = self.mode == "default"

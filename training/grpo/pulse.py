@@ -111,8 +111,6 @@ class Pulse(TrainerCallback):
                 f"every completion was cut at max_completion_length ({trainer.max_completion_length}), and "
                 "mask_truncated_completions leaves those out: raise the one, or set the other to False."
             )
-        if not any(trainer.reward_weights.tolist()):
-            return "the weight of every reward is 0: give one of them another weight."
         if not batch.rows:
             return (
                 "no completion has an advantage, since all of a group have the same reward, or none: look at some of "

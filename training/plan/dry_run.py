@@ -8,7 +8,7 @@ Counts come from the recipe and TRL's defaults. A number that depends on complet
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -32,20 +32,8 @@ from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError
 from spanreward.training.recipe_rewards import build_rewards, one_line, refusals
 from spanreward.training.run_folder import LONGER, changes, step_of
 
+DATA = ("launch", "data", "steps", "questions", "memory")  # of which there are plain data
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """memory: None if not computed. rows: None where only loading tells. steps: None for SFT, which asks no judge.
-    costs: each reward's name, and what it asks about a completion of the greatest length.
-    """
-
-    launch: needs.Launch
-    memory: Plan | None
-    rows: int | None
-    steps: needs.Steps | None
-    costs: list[tuple[str, Cost | None]]
 
 
 def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None) -> None:
@@ -69,13 +57,12 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
     table = Table("", "what would run", title="Dry run: no model is loaded, nothing is written", show_lines=True)
-    rows = row_count(recipe.data)
-    steps = None if recipe.algorithm == "sft" else needs.generating_steps(settings, launch.processes, rows)
-    planned = Planned(launch, plan, rows, steps, costs_of(recipe) if steps else [])
-    for line in lines(recipe, planned):
-        table.add_row(*line)
+    facts = [*facts_of(recipe, launch, plan)]
+    for name, said, _ in facts:
+        table.add_row(name, said)
     console.print(table)
-    write_json(json_path, {"here": [asdict(one) for one in found]} | numbers(recipe, planned))
+    numbers = {name: data for name, _, data in facts if name in DATA}
+    write_json(json_path, {"here": [asdict(one) for one in found], **numbers})
     if stops := [str(one) for one in found if one.ok is False]:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
@@ -103,45 +90,37 @@ def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
     return [(reward.__name__, reward.cost(words, 1)) for reward in build_rewards(recipe.rewards)]  # opens nothing
 
 
-def numbers(recipe: Recipe, planned: Planned) -> dict[str, Any]:
-    """Returns the plan as plain data. Memory is in bytes, by phase and part."""
-    plan, launch, steps = planned.memory, planned.launch, planned.steps
-    made: dict[str, Any] = {"launch": asdict(launch), "data": {"rows": planned.rows}}
-    if steps is not None:
-        made["steps"] = asdict(steps)
-        made["questions"] = [
-            {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
-            for name, cost in planned.costs
-            if cost is not None
-        ]
-    memory = plan and {
-        **phases(recipe, plan),
-        "main_memory": plan.main_memory // launch.machines,
-        "gpu": needs.gpu_memory(),
-    }
-    return {**made, "memory": memory}
-
-
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
     writing = {} if recipe.algorithm == "sft" else {"writing": plan.writing}
     return {**writing, "judging": plan.judging, "training": plan.training}
 
 
-def lines(recipe: Recipe, planned: Planned) -> Iterator[tuple[str, str]]:
-    launch, rows, steps = planned.launch, planned.rows, planned.steps
-    yield "launch", f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
+def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterator[tuple[str, str, Any]]:
+    """Yields what would run: its name, in words, and as plain data. plan: None if the memory is not computed."""
+    rows = row_count(recipe.data)
+    sharding = f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
+    yield "launch", sharding, asdict(launch)
     learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
-    yield "policy", f"{recipe.policy.model}, {learns}"
-    yield "data", "its number of rows shows when it is read" if rows is None else f"{rows:,} rows"
-    if steps is not None:
+    yield "policy", f"{recipe.policy.model}, {learns}", None
+    yield "data", "its number of rows shows when it is read" if rows is None else f"{rows:,} rows", {"rows": rows}
+    if recipe.algorithm != "sft":  # which asks no judge
+        steps, costs = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows), costs_of(recipe)
         total = "as many steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
         batch = f"{steps.completions} completions ({steps.groups} groups of {steps.completions // steps.groups})"
-        yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}"
-        yield "time", seconds_text(recipe)
-        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in needs.asked_judges(recipe))
-        yield "questions", "\n".join(question_lines(recipe, planned.costs, steps.completions, launch.processes))
-    unknown = "not computed: on the CPU, or of models not known here"
-    yield "memory", memory_text(recipe, launch, planned.memory) if planned.memory else unknown
+        yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps)
+        yield "time", seconds_text(recipe), None
+        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in needs.asked_judges(recipe)), None
+        asked = [
+            {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
+            for name, cost in costs
+            if cost is not None
+        ]
+        yield "questions", "\n".join(question_lines(recipe, costs, steps.completions, launch.processes)), asked
+    if plan is None:
+        yield "memory", "not computed: on the CPU, or of models not known here", None
+    else:
+        sizes = {"main_memory": plan.main_memory // launch.machines, "gpu": needs.gpu_memory()}
+        yield "memory", memory_text(recipe, launch, plan), phases(recipe, plan) | sizes
 
 
 def seconds_text(recipe: Recipe) -> str:

@@ -135,7 +135,7 @@ def test_prompts_of_one_s_own(tmp_path: Path) -> None:
     ((asked,),) = judge.rated
     assert asked.endswith("Told: Says 170 cm.\n\nA digit.")
     assert reward.wording != CriteriaReward(judge).wording
-    for change, reason in (({"criterion": "Told"}, r"criterion takes \{criterion\}, got no"), ({"x": ""}, "'x'")):
+    for change, reason in (({"criterion": "Told"}, r"criterion: it takes \{criterion\}, got no"), ({"x": ""}, "'x'")):
         file.write_text(yaml.safe_dump({**texts, **change}))
         with pytest.raises(ValueError, match=reason):
             CriteriaReward(judge, prompts=file)

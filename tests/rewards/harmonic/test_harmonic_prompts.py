@@ -124,14 +124,17 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"levels": dict.fromkeys((1, 2, 4, 5), "x")}, "lacks the level 3"),
-        ({"levels": dict.fromkeys((1, 3), "x")}, "lacks the level 2, 4, 5"),
-        ({"levels": {**SAFETY["levels"], 3: None}}, "lacks the level 3"),
-        ({"levels": {**SAFETY["levels"], 6: "x"}}, "unknown level '6': valid are 1, 2, 3, 4, 5"),
-        ({"levels": ["a", "b", "c", "d", "e"]}, "must hold the levels 1, 2, 3, 4, 5, and holds list"),
-        ({"question": " "}, "needs a question, got ' '"),
+        (
+            {"levels": dict.fromkeys((1, 2, 4, 5), "x")},
+            r"levels: a text is needed for each of 1, 2, 3, 4, 5, got 1, 2, 4",
+        ),
+        ({"levels": dict.fromkeys((1, 3), "x")}, r"for each of 1, 2, 3, 4, 5, got 1, 3$"),
+        ({"levels": {**SAFETY["levels"], 3: None}}, r"levels.2: Input should be a valid string, got None"),
+        ({"levels": {**SAFETY["levels"], 6: "x"}}, r"each of 1, 2, 3, 4, 5, got 1, 2, 3, 4, 5, 6$"),
+        ({"levels": ["a", "b", "c", "d", "e"]}, r"each of 1, 2, 3, 4, 5, got \['a', 'b', 'c', 'd', 'e'\]$"),
+        ({"question": " "}, r"question: .*, got ' '$"),
         ({"question": "Is {text} good?"}, r"may have \{aim\}, .*got \{text\}"),
-        ({"sees": "yes please"}, "sees is true or false, got 'yes please'"),
+        ({"sees": "yes please"}, "sees: Input should be a valid boolean, .*got 'yes please'"),
         ({"level": {}}, "unknown key 'level': did you mean 'levels'"),
     ],
 )
@@ -139,13 +142,13 @@ def test_a_criterion_that_is_not_whole(tmp_path: Path, change: Any, sentence: st
     path = written(tmp_path, {"safety": {**SAFETY, **change}})
     with pytest.raises(ValueError, match=sentence) as caught:
         HarmonicReward(FakeJudge(), criteria=path)
-    assert str(caught.value).startswith(f"{path}: the criterion 'safety'")
+    assert str(caught.value).startswith(f"{path}: safety")
 
 
 def test_files_that_are_no_criteria(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="must hold criteria by name, and holds list"):
+    with pytest.raises(ValueError, match=r"own.yaml: Input should be a valid dictionary, got \['safety'\]"):
         HarmonicReward(FakeJudge(), criteria=written(tmp_path, ["safety"]))
-    with pytest.raises(ValueError, match="must hold a question and levels, got 'x'"):
+    with pytest.raises(ValueError, match=r"own.yaml: safety: .*, got 'x'"):
         HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": "x"}))
     with pytest.raises(FileNotFoundError):
         HarmonicReward(FakeJudge(), criteria=str(tmp_path / "none.yaml"))
@@ -164,24 +167,24 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda data: data.pop("layout"), "lacks 'layout'"),
-        (lambda data: data["layout"].pop("whole"), "lacks the text whole"),
-        (lambda data: data["layout"].pop("order"), "layout: order must list text, criterion .*; got None"),
+        (lambda data: data.pop("layout"), "layout: Field required"),
+        (lambda data: data["layout"].pop("whole"), "layout.whole: Field required"),
+        (lambda data: data["layout"].pop("order"), "layout.order: Field required"),
         (
             lambda data: data["layout"].update(order=["text", "text", "criterion"]),
-            "order must list text, criterion and any",
+            "layout.order: it lists text, criterion and others, each once",
         ),
-        (lambda data: data["layout"].update(order=["criterion", "ask"]), r"got \['criterion', 'ask'\]"),
-        (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "of instructions, evidence, text"),
-        (lambda data: data["layout"].update(level="{text}"), r"layout level takes \{level\}, \{text\} and may have"),
+        (lambda data: data["layout"].update(order=["criterion", "ask"]), r"got \('criterion', 'ask'\)"),
+        (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "order.2: .* got 'end'"),
+        (lambda data: data["layout"].update(level="{text}"), r"layout.level: it takes \{level\}, \{text\} and"),
         (
             lambda data: data["layout"].update(whole="{criterion}?"),
-            r"layout whole takes no placeholder and may have .*got \{criterion\}",
+            r"layout.whole: it takes no placeholder and may have .*got \{criterion\}",
         ),
-        (lambda data: data["layout"].update(extra="x"), "unknown text 'extra'"),
-        (lambda data: data["tasks"]["ic"].pop("noun"), "the task ic lacks the text noun"),
+        (lambda data: data["layout"].update(extra="x"), "layout: unknown key 'extra'"),
+        (lambda data: data["tasks"]["ic"].pop("noun"), "of aim, matters, noun, subject, got aim, matters, subject$"),
         (lambda data: data["layout"].update(sentence="Rate it."), r"takes \{sentence\} and may have"),
-        (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "'fluency' lacks the level 4"),
+        (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "criteria.fluency.levels: .* got 1, 2, 3, 5$"),
     ],
 )
 def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:

@@ -248,16 +248,16 @@ def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
         assert sentence in str(error.value)
     path = tmp_path / "prompts.yaml"
     for old, new, sentence in (
-        ("{second}", "", "texts takes {first}, {second}, got {first}"),
-        ("answer:", "anwser:", "unknown text 'anwser': did you mean 'answer'?"),
-        ("request: |-", "request: 3\nunused: |-", "unknown text 'unused'"),
+        ("{second}", "", "texts: it takes {first}, {second}, got {first}"),
+        ("answer:", "anwser:", "unknown key 'anwser': did you mean 'answer'?"),
+        ("request: |-", "request: 3\nunused: |-", "unknown key 'unused'"),
     ):
         path.write_text(DEFAULT.read_text().replace(old, new))
         with pytest.raises(ValueError, match=r"prompts\.yaml") as error:
             load_prompts(path)
         assert sentence in str(error.value)
     path.write_text("[]")
-    with pytest.raises(ValueError, match="must hold the texts instructions"):
+    with pytest.raises(ValueError, match="Input should be a valid dictionary"):
         load_prompts(path)
 
 

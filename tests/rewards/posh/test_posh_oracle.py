@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from experiments.benchmark.given_graphs import assess_graphs
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.language.scene_graph import SceneGraph
@@ -122,7 +123,7 @@ def test_published_rewards_of_a_batch(threshold: float, wording: Path) -> None:
     reward = PoshReward(FakeJudge(), prompts=wording, mode="published", presence_threshold=threshold)
     graphs = [SceneGraph.from_dict(pair["generation_graph"]) for pair in pairs]
     references = [[SceneGraph.from_dict(pair["reference_graph"])] for pair in pairs]
-    verdicts = reward.assess_graphs([sample_of(pair) for pair in pairs], graphs, references)
+    verdicts = assess_graphs(reward, [sample_of(pair) for pair in pairs], graphs, references)
     for pair, verdict in zip(pairs, verdicts, strict=True):
         assert {part: verdict.parts[part] for part in pair["coarse"]} == pytest.approx(pair["coarse"], abs=1e-9)
         assert verdict.score == pytest.approx(pair["coarse"]["f1"], abs=1e-9)

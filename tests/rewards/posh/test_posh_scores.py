@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, strategies as st
 
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.posh.components import mentions
-from spanreward.rewards.posh.prompts import load_prompts, wording
+from spanreward.rewards.posh.prompts import DEFAULT, load_prompts
 from spanreward.rewards.posh.scores import coarse_scores, credit, direction_score, f1, span_score
 
 
@@ -110,9 +111,18 @@ def test_no_level_of_our_scale_is_about_the_wording() -> None:
 
 
 def test_prompts_with_wrong_placeholders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="lacks the prompt 'prefix'"):
-        wording({}, "here")
-    with pytest.raises(ValueError, match="must have placeholders"):
-        wording({"prefix": "no text"}, "here")
+    changes: list[tuple[Any, str]] = [
+        (None, r"own.yaml: precision.prefix: Field required$"),
+        ("no text", r"precision.prefix: it takes \{text\} or \{source_text\}, \{target_text\}, got no placeholder$"),
+        (3, r"precision.prefix: Input should be a valid string, got 3 .*in quotes"),
+    ]
+    for prefix, reason in changes:
+        data = yaml.safe_load(DEFAULT.read_text())
+        data["precision"] = {**data["precision"], "prefix": prefix}
+        if prefix is None:
+            del data["precision"]["prefix"]
+        (tmp_path / "own.yaml").write_text(yaml.safe_dump(data))
+        with pytest.raises(ValueError, match=reason):
+            load_prompts(tmp_path / "own.yaml")
     with pytest.raises(FileNotFoundError, match=r"exactly one \*precision.json"):
         load_prompts(tmp_path)

@@ -128,10 +128,9 @@ def test_every_completion_is_a_line_with_its_scores_and_verdict(output: Any) -> 
     assert places == [(model, *run, name) for model in ("sft", "d<b>o") for run in runs for name in ids]
     for line in lines:
         assert list(line)[:4] == ["model", "run", "seed", "id"]
-        assert list(line)[4:] == ["completion", "scores", "wrong", "verdict", "judge", "row_fingerprint"]
+        assert list(line)[4:] == ["completion", "scores", "verdict", "judge", "row_fingerprint"]
         assert list(line["scores"]) == METRICS
         assert list(line["verdict"])[:3] == ["score", "status", "parts"]
-        assert all(0 <= start < end <= len(line["completion"]) for start, end in line["wrong"])
     for metric in METRICS:
         values = [line["scores"][metric] for line in lines if line["model"] == "sft" and line["seed"] == 7]
         assert results["models"]["sft"][metric]["per_seed"][1] == pytest.approx(sum(values) / 6)

@@ -15,20 +15,16 @@ from spanreward.rewards.text.bag_of_words import token_f1
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
 
-WRONG_BELOW = 0.5  # the score of a span that a metric without a judge calls wrong
 Scores = dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What one model wrote and its scores (None: failed). `verdict` is that of the reward `judge`. wrong: the
-    characters [start, end) that a reward without a judge calls wrong.
-    """
+    """What one model wrote and its scores (None: failed). `verdict` is that of the reward `judge`."""
 
     text: str
     verdict: Verdict
     scores: Scores
-    wrong: tuple[tuple[int, int], ...] = ()
     judge: str = "judge"
 
 
@@ -43,8 +39,7 @@ def judged_answer(
     vqa_accuracy, main parts of the other rewards, and what needs no reward. A score is None where a judge failed, and
     absent where the row cannot have it.
 
-    length: in tokens, None where unknown. verdicts: the rewards' own. Shown is the first reward that asks a judge; the
-    wrong spans of those that ask none are marked beside its spans.
+    length: in tokens, None where unknown. verdicts: the rewards' own. Shown is the first reward that asks a judge.
     """
     every = list(zip(rewards, verdicts, strict=True))
     applying = [pair for pair in every if pair[1].status is not Status.NOT_APPLICABLE]
@@ -55,13 +50,7 @@ def judged_answer(
         scores["vqa_accuracy"] = vqa_accuracy(sample.completion, sample.answers)
     scores |= main_scores(asking) | looks_of(sample, length, max_tokens)
     shown, verdict = [*asking, *judgeless, *every][0]
-    wrong = tuple(
-        (span.start, span.end)
-        for reward, other in judgeless
-        for span in other.spans
-        if reward is not shown and span.score < WRONG_BELOW
-    )
-    return JudgedAnswer(sample.completion, verdict, scores, wrong, judge=shown.__name__)
+    return JudgedAnswer(sample.completion, verdict, scores, judge=shown.__name__)
 
 
 def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:

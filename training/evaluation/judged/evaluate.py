@@ -72,11 +72,8 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
         raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
     present = sorted({column for row in rows for column, value in row.items() if value is not None})
     for reward in rewards:
-        missing = reward.missing_column(present)
-        if missing:
-            raise ValueError(
-                f"the reward {reward.__name__} needs the column {missing}, and the prompts have {present}."
-            )
+        if missing := reward.missing_column(present):
+            raise reward.lacks(missing, "the rows to compare on", present)
 
 
 def write_all(setup: Setup, kept: Path) -> dict[str, Written]:

@@ -89,5 +89,5 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
             for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
                 for row, mark, answer in zip(setup.prompts.rows, marks, of_run, strict=True):
                     line = {"model": side, "run": run, "seed": seed, "id": row["id"], "completion": answer.text}
-                    line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": answer.verdict.to_dict()}
+                    line |= {"scores": answer.scores, "verdict": answer.verdict.to_dict()}
                     file.write(json.dumps({**line, "judge": answer.judge, ROW: mark}) + "\n")

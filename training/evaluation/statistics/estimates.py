@@ -73,7 +73,7 @@ def estimate_of(
     numerical environments and are not independent.
     """
     array = as_scores(values)
-    prompts = per_prompt(array)
+    prompts, _ = in_clusters(array, None)
     per_seed = [None if np.isnan(mean) else float(mean) for mean in nan_means(array)]
     if not len(prompts):
         return Estimate(None, None, None, per_seed)
@@ -150,12 +150,6 @@ def differences(a: ArrayLike, b: ArrayLike) -> Array:
 def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     """Returns the mean over the rows of each training seed, in order of appearance."""
     return np.stack([nan_means(values[np.equal(seeds, seed)].T) for seed in dict.fromkeys(seeds)])
-
-
-def per_prompt(values: Array) -> Array:
-    """Returns the mean over the seeds of every prompt that has a number."""
-    means = nan_means(values.T)
-    return means[~np.isnan(means)]
 
 
 def nan_means(rows: Array) -> Array:

@@ -57,6 +57,7 @@ def compare_pairs(
     for sides, table in found.items():
         lone = lone_run(setup, *sides)
         one, two = (scores[side] for side in sides)
+        seeds = independent(setup.drawn, list(zip(*(setup.sides[side] for side in sides), strict=True)))
         entries = {}
         for metric, difference in table.items():
             key = sides, metric
@@ -68,7 +69,7 @@ def compare_pairs(
             Pair(
                 *sides,
                 metrics=entries,
-                slices=compare_slices(one, two, prompts.slices, mains, seeds_of(setup, *sides), prompts.clusters),
+                slices=compare_slices(one, two, prompts.slices, mains, seeds, prompts.clusters),
                 sentence=sentence(*sides, entries, metrics, setup.fixed, lone),
                 headline=headline(*sides, entries, metrics),
             )
@@ -91,11 +92,6 @@ def win_rate(
     prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
     return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist())
-
-
-def seeds_of(setup: Setup, later: str, earlier: str) -> list[int]:
-    """Returns the independent training seed of each row of a pair."""
-    return independent(setup.drawn, list(zip(setup.sides[later], setup.sides[earlier], strict=True)))
 
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:

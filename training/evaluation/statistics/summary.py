@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from spanreward.rewards.comparison.resampling import DRAWS
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
@@ -25,9 +24,9 @@ from spanreward.training.evaluation.statistics.estimates import (
     Flags,
     as_scores,
     estimate_of,
+    in_clusters,
     independent,
     paired_difference,
-    per_prompt,
 )
 
 Tables = Mapping[str, Mapping[str, ArrayLike]]  # {model: {metric: (seeds, prompts)}}, models in training order
@@ -97,17 +96,15 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
         return Summary({}, {})
     scores = {
         side: {
-            f"{judge}_{part}": np.array([[part_of(one, judge, part) for one in run] for run in of_side], dtype=float)
+            f"{judge}_{part}": np.array(
+                [[one.verdict.parts.get(part) if one.judge == judge else None for one in run] for run in of_side], float
+            )
             for judge, part in splits
         }
         for side, of_side in answers.items()
     }
     nothing = {side: {name: np.zeros(array.shape) for name, array in of.items()} for side, of in scores.items()}
     return summarise_models(scores, setup.seeds, nothing, setup.sides)
-
-
-def part_of(answer: JudgedAnswer, judge: str, part: str) -> float | None:
-    return answer.verdict.parts.get(part) if answer.judge == judge else None
 
 
 def worst_case(
@@ -119,5 +116,5 @@ def worst_case(
     if not (failed_a.any() or failed_b.any()):
         return None
     pairs = [scale, scale[::-1]]
-    ends = [per_prompt(np.where(failed_a, one, a) - np.where(failed_b, other, b)) for one, other in pairs]
+    ends = [in_clusters(np.where(failed_a, one, a) - np.where(failed_b, other, b), None)[0] for one, other in pairs]
     return [float(end.mean()) for end in ends] if len(ends[0]) else None

@@ -386,11 +386,11 @@ def test_a_certificate_is_trusted_by_ssl_cert_file_or_refused_at_once(
         ChatJudge(server.url, "m")
 
 
-def test_a_plus_in_a_folder_is_no_jury(tmp_path: Path) -> None:
-    (tmp_path / "a+match").mkdir()
-    for judge in ("encoder:/data/a+b", "server:http://h/v1#org/a+b", f"encoder:{tmp_path}/a+match"):
+def test_a_plus_in_a_folder_is_no_jury() -> None:
+    for judge in ("encoder:/data/a+b", "server:http://h/v1#org/a+b", "encoder:c++/judge", "vllm:org/a+matching"):
         assert members(judge) == [judge]
     assert members("match+encoder:/data/a+b+match") == ["match", "encoder:/data/a+b", "match"]
+    assert members("match+mine.py:Own+cascade") == ["match", "mine.py:Own", "cascade"]
     assert members("match+mtch:x") == ["match", "mtch:x"]
 
 

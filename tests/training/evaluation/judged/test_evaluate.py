@@ -106,7 +106,6 @@ def test_scores_are_those_of_the_answers(evaluation: Any) -> None:
             for prompt, (one, scene) in enumerate(zip(answers, scenes, strict=True)):
                 truth = judge_description(one.text, scene)
                 assert evaluation.scores[model]["truth_f1"][seed, prompt] == truth.f1
-                assert one.wrong == truth.wrong
                 assert evaluation.scores[model]["posh_f1"][seed, prompt] == one.verdict.parts["f1"]
                 assert evaluation.scores[model]["length"][seed, prompt] <= 12
 
@@ -188,7 +187,7 @@ def test_rewards_must_be_told_apart(checkpoints: Any, tmp_path: Path) -> None:
 
 def test_a_reward_that_can_judge_no_row(checkpoints: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"the reward lave needs the column 'question', and the prompts have \['context'"
+        ValueError, match=r"lave needs the dataset column 'question', and the rows to compare on has \['context'"
     ):
         evaluate(setup(checkpoints, [LaveReward(MatchJudge())]), tmp_path)
 
@@ -213,10 +212,9 @@ def test_answer_by_hand() -> None:
     overlap = 2 / 3  # "there" and the shape of three content words
     values = [pytest.approx(f1), 0.5, pytest.approx(recall), 0.5, None, 0.5, pytest.approx(overlap), *looks.values()]
     assert list(one.scores.values()) == values
-    assert [text[start:end] for start, end in one.wrong] == [wrong]
     assert (one.verdict, one.judge) == (right, "a")
     alone = judged_answer(sample, 7, [Truth()], [truth])
-    assert (alone.verdict, alone.judge, alone.wrong) == (truth, "truth", ())  # its spans are those that are shown
+    assert (alone.verdict, alone.judge) == (truth, "truth")
 
 
 def test_what_a_row_cannot_have_is_no_failure() -> None:

@@ -25,16 +25,10 @@ from tests.support.page import Page
 
 
 def minimal_report(
-    path: Path,
-    text: str,
-    verdict: Verdict,
-    model: str = "dapo",
-    prompt: str = "Describe.",
-    image: Any = None,
-    wrong: Any = (),
+    path: Path, text: str, verdict: Verdict, model: str = "dapo", prompt: str = "Describe.", image: Any = None
 ) -> Any:
     comparison = comparison_of({**BEFORE, model: {"truth_f1": [[0.5, 0.7]]}}, facts={"seeds": "0"})
-    answer = JudgedAnswer(text, verdict, {"truth_f1": 0.5}, wrong)
+    answer = JudgedAnswer(text, verdict, {"truth_f1": 0.5})
     write_report(path, comparison, [ShownPrompt(image, prompt, ("A red circle.",), {model: answer})])
     return path.read_text(encoding="utf-8")
 
@@ -71,9 +65,9 @@ def test_segments_of_overlapping_spans_by_hand() -> None:
     text = "a red circle"
     whole = Span(2, 12, 0.75, 0.0, "entity", "the circle", 0)
     red = Span(2, 5, 0.0, 0.0, "attribute", "not red", 1)
-    assert segments(text, [whole, red], marks=[(2, 5)]) == [
+    assert segments(text, [whole, red]) == [
         Segment(0, 2, "a ", None, ()),
-        Segment(2, 5, "red", 0.0, ("the circle", "not red"), marked=True),
+        Segment(2, 5, "red", 0.0, ("the circle", "not red")),
         Segment(5, 12, " circle", 0.75, ("the circle",)),
     ]
     assert segments("", []) == []
@@ -104,7 +98,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         missed=(Span(2, 5, 0.0, 0.0, "attribute", hostile, 1),),
         note=hostile,
     )
-    html = minimal_report(tmp_path / "r.html", hostile, verdict, model=hostile, prompt=hostile, wrong=((3, 9),))
+    html = minimal_report(tmp_path / "r.html", hostile, verdict, model=hostile, prompt=hostile)
     page = Page(html)
     assert "script" not in {tag for tag, _ in page.tags}
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
