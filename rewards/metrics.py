@@ -26,7 +26,6 @@ METRICS: dict[str, type[Reward]] = {
     "pairwise": PairwiseReward,
     "posh": PoshReward,
 }
-SERVED = "remote"  # by `spanreward serve` elsewhere
 
 
 def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
@@ -38,7 +37,7 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
 
     Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its judge.
     """
-    known = {**METRICS, SERVED: RemoteReward}
+    known = {**METRICS, "remote": RemoteReward}  # by `spanreward serve` elsewhere
     if not is_custom(metric) and metric not in known:
         raise ValueError(f"{unknown('metric', metric, known)} A metric of your own is FILE.py:NAME.")
     kind = custom_part(metric, Reward, options) if is_custom(metric) else known[metric]

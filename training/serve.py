@@ -12,6 +12,7 @@ import hmac
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -101,8 +102,7 @@ class Service:
 
     async def judged(self, asked: Asked) -> Answer:
         """Raises ValueError for what cannot be judged."""
-        tokenizer = self.tokenizers.get(asked.tokenizer or "")
-        if asked.tokenizer is not None and tokenizer is None:
+        if asked.tokenizer not in (None, *self.tokenizers):
             served = f"served are {', '.join(self.tokenizers) or 'none'} (spanreward serve --tokenizer NAME)"
             raise ValueError(f"the tokenizer {asked.tokenizer!r} is not served: {served}")
         if self.counts[ROWS] + len(asked.rows) > QUEUE:
@@ -113,10 +113,10 @@ class Service:
             verdicts = await self.batching.verdicts(samples)
         finally:
             self.counts[ROWS] -= len(asked.rows)
-        if tokenizer is None:
+        if asked.tokenizer is None:
             return Answer(verdicts=verdicts)
-        told = zip(verdicts, asked.rows, samples, strict=True)
-        tokens = await asyncio.to_thread(lambda: [credit_of(*one, tokenizer) for one in told])
+        credit = partial(credit_of, self.tokenizers[asked.tokenizer])
+        tokens = await asyncio.to_thread(list, map(credit, verdicts, asked.rows, samples))
         return Answer(verdicts=verdicts, tokens=tokens)
 
     def check_key(self, request: Request) -> None:
@@ -157,7 +157,7 @@ def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
     return samples
 
 
-def credit_of(verdict: Verdict, row: Row, sample: Sample, tokenizer: Tokenizer) -> list[float] | str:
+def credit_of(tokenizer: Tokenizer, verdict: Verdict, row: Row, sample: Sample) -> list[float] | str:
     ids = row.completion_ids or []
     try:
         if tokenizer.decode(ids, skip_special_tokens=True) == sample.completion:

@@ -7,8 +7,6 @@ from spanreward.rewards.base import values
 from spanreward.rewards.base.verdict import Sample
 
 _FIELDS = "prompt image images reference question answers task bbox context anchor criteria id"
-
-
 READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
 
 

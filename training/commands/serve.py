@@ -17,7 +17,6 @@ from typing import Any
 
 from spanreward.training.commands import metric_options
 
-HERE = ("127.0.0.1", "localhost")
 CONNECTIONS = 1024
 
 
@@ -38,7 +37,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
     try:
-        if arguments.host not in HERE and not api_key():
+        if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
             raise ValueError(f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too.")
         tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
         opened = metric_options.open_metric(arguments.reward, arguments)
