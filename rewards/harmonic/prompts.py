@@ -54,8 +54,10 @@ def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
 
 
 def named(criteria: Any) -> Any:
-    """Returns a file's criteria, each with its name."""
+    """Returns a file's criteria, each with its name. Raises ValueError for a key `name`, which would be another."""
     entries = criteria.items() if isinstance(criteria, dict) else ()
+    if twice := [name for name, one in entries if isinstance(one, dict) and "name" in one]:
+        raise ValueError(f"the criterion {twice[0]!r} has its name already: leave out the key name")
     return {name: {"name": name, **one} if isinstance(one, dict) else one for name, one in entries} or criteria
 
 

@@ -167,7 +167,7 @@ def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> Non
     begin(recipe(tmp_path), processes=1)
     add_checkpoint(tmp_path, 2)
     (tmp_path / "versions.json").write_text(content)
-    with pytest.raises(RecipeError, match=r"versions.json cannot be read \(.*, and says how the run began: begin anew"):
+    with pytest.raises(RecipeError, match=r"versions.json, of how it began, cannot be read \(.*\): begin anew"):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
 
 

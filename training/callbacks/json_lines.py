@@ -13,13 +13,11 @@ ends at LARGEST bytes or on a full disk, and the training goes on; `verdicts: fa
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.callbacks.base import Watching
 from spanreward.training.grpo.recorder import Recorder
@@ -88,7 +86,7 @@ class VerdictFile(Watching):
                 "prompt": sample.prompt,
                 "completion": sample.completion,
                 "reference": sample.references,
-                "rewards": {recorder.__name__: plain(recorder.verdicts[row]) for recorder in self.recorders},
+                "rewards": {recorder.__name__: recorder.verdicts[row].to_dict() for recorder in self.recorders},
             }
             for row, sample in enumerate(self.recorders[0].samples)
         ]
@@ -101,8 +99,3 @@ class VerdictFile(Watching):
             full = True
         if full:
             self.path = None
-
-
-def plain(verdict: Verdict) -> dict[str, Any]:
-    """Returns a verdict as JSON values, without `parsed_by`, which is the same for all."""
-    return {name: value for name, value in asdict(verdict).items() if name != "parsed_by"}

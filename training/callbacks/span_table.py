@@ -107,7 +107,7 @@ class SpanTableCallback(Watching):
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         super().on_step_end(args, state, control)
         if self.fresh:
-            self._rows = rows_of(self.recorders, weights_of(args, len(self.recorders)))
+            self._rows = rows_of(self.recorders, args)
         last = control.should_training_stop or state.global_step >= state.max_steps
         if not (last or state.global_step % self.every == 0) or not self._rows:
             return
@@ -134,26 +134,22 @@ class SpanTableCallback(Watching):
             self._failed = True
 
 
-def weights_of(args: TrainingArguments, count: int) -> list[float]:
-    """Returns the weights of so many rewards: GRPOConfig's, if it has as many, else 1 each."""
-    given = args.reward_weights if isinstance(args, GRPOConfig) else None
-    return list(given) if given and len(given) == count else [1.0] * count
-
-
-def rows_of(recorders: Sequence[Recorder], weights: Sequence[float]) -> list[ShownRow]:
-    """Returns every completion of the recorders' last batch. All have judged the same completions. weights: of the
-    recorders, for a trainer that does not say what it paid.
+def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
+    """Returns every completion of the recorders' last batch. All have judged the same completions. A trainer
+    that does not say what it paid has paid by GRPOConfig's weights, if there are as many, else 1 each.
     """
     first, rows = recorders[0], []
+    given = args.reward_weights if isinstance(args, GRPOConfig) else None
+    weights = given if given and len(given) == len(recorders) else [1.0] * len(recorders)
     unknown: Sequence[float | None] = [None] * len(first.samples)
     advantages = unknown if first.advantages is None else first.advantages
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
         own = {name: (one.score, weight) for (name, one), weight in zip(verdicts.items(), weights, strict=True)}
         paid = first.paid[number] if first.paid else own
-        given = [value * weight for value, weight in paid.values() if value is not None and not isnan(value)]
+        parts = [value * weight for value, weight in paid.values() if value is not None and not isnan(value)]
         failed = any(verdict.status.failed for verdict in verdicts.values())
-        reward = sum(given) if given and not failed else None
+        reward = sum(parts) if parts and not failed else None
         tokens = first.token_advantages.get(number, ())
         rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens, paid))
     return rows

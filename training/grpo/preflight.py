@@ -53,18 +53,11 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
         )
     if args.dynamic_sampling and not rewards:
         raise ValueError("dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is none.")
-    for name in ("tools", "environment_factory"):
+    for name in ("tools", "environment_factory", "rollout_func"):
         if given.get(name) and args.dynamic_sampling:
-            raise ValueError(
-                f"dynamic_sampling completes prompts again in one turn, and {name} makes several: set "
-                "dynamic_sampling=False."
-            )
-    for name, value in {"span_coef": args.span_coef, "dynamic_sampling": args.dynamic_sampling}.items():
-        if rollout_func is not None and value:
-            raise ValueError(
-                f"{name}={value} needs completions that the trainer sampled itself, in one turn: leave rollout_func "
-                f"out, or set {name}={type(value)(0)}."
-            )
+            raise ValueError(f"dynamic_sampling completes prompts in one turn, and {name} makes several: leave one.")
+    if rollout_func is not None and args.span_coef:
+        raise ValueError(f"span_coef={args.span_coef} needs tokens that the trainer sampled: leave rollout_func out.")
     dataset = given.get("train_dataset")  # TRL itself refuses what is no dataset
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
@@ -84,10 +77,7 @@ def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int)
     """Raises ValueError where the best checkpoint would be chosen by a number that says nothing, or is not logged."""
     chosen = (args.metric_for_best_model or "").removeprefix("eval_")
     if chosen == "loss":
-        raise ValueError(
-            "metric_for_best_model is 'loss', and GRPO's loss is near 0 whatever was learnt, since the advantages of a "
-            "group add up to 0: set metric_for_best_model='eval_reward' and greater_is_better=True."
-        )
+        raise ValueError("GRPO's loss is near 0 whatever was learnt: set metric_for_best_model='eval_reward'.")
     first = chosen.partition("/")[0]
     if chosen and len(rewards) == functions:  # other functions may log what they like
         check_known("metric_for_best_model", [first], [*LOGGED, *(reward.__name__ for reward in rewards)])

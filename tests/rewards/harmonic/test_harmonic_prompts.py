@@ -154,6 +154,11 @@ def test_files_that_are_no_criteria(tmp_path: Path) -> None:
         HarmonicReward(FakeJudge(), criteria=str(tmp_path / "none.yaml"))
 
 
+def test_a_criterion_with_two_names(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the criterion 'safety' has its name already: leave out the key name"):
+        HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": {**SAFETY, "name": "taste"}}))
+
+
 def test_prompts_of_your_own(tmp_path: Path) -> None:
     data = yaml.safe_load(DEFAULT.read_text())
     data["layout"]["instructions"] = "Be strict."

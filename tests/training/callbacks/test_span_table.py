@@ -4,6 +4,7 @@ import errno
 import logging
 import re
 import sys
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -144,7 +145,9 @@ def test_the_page_adds_up_to_what_trl_logs(tmp_path: Path) -> None:
     assert "soft overlong punishment" in html
     totals = [sum(v * w for v, w in paid.values() if v == v) for paid in trainer.recorders[0].paid]
     assert sum(totals) / 8 == pytest.approx(logged["reward"], abs=1e-5)
-    rows = rows_of(trainer.recorders, [9.0])
+    args = copy(trainer.args)
+    args.reward_weights = [9.0]
+    rows = rows_of(trainer.recorders, args)
     assert [row.reward for row in rows] == pytest.approx(totals)
 
 
