@@ -7,7 +7,6 @@ python -m experiments benchmark adapters --json adapters.json
 python -m experiments benchmark judge --pairs pairs.jsonl --json judge.json
 python -m experiments benchmark memory --json memory.json
 python -m experiments benchmark spans --json spans.json
-python -m experiments benchmark overlap --json overlap.json
 python -m experiments benchmark sampling --json sampling.json
 python -m experiments benchmark rounds --json rounds.json
 python -m experiments benchmark requests --pairs pairs.jsonl --json requests.json
@@ -44,7 +43,6 @@ from experiments.benchmark import (
     judge,
     kills,
     memory,
-    overlap,
     parsing,
     posh,
     requests,
@@ -71,7 +69,6 @@ def main() -> None:
         ("judge", "how fast each judge answers the same questions", judge),
         ("memory", "what fits on which GPUs, by arithmetic", memory),
         ("spans", "what spans add to a training step", spans),
-        ("overlap", "what judging beside log-probabilities saves", overlap),
         ("sampling", "what dynamic sampling saves and costs", sampling),
         ("rounds", "how many rounds dynamic sampling takes", rounds),
         ("requests", "how many single-token requests an engine takes a second", requests),

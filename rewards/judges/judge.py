@@ -65,13 +65,6 @@ class Rating:
         """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 5)."""
         return sum(float(entry) * p for entry, p in self.probabilities.items())
 
-    @property
-    def std(self) -> float:
-        """Standard deviation in the scale's units (HarmonicEval eq. 4)."""
-        mean = self.mean
-        variance = sum((float(entry) - mean) ** 2 * p for entry, p in self.probabilities.items())
-        return max(variance, 0.0) ** 0.5
-
 
 def rating_of(level: float, scale: Sequence[str]) -> Rating:
     """Returns the distribution with mean `level` on one entry of the scale, or on two neighbours."""
@@ -114,8 +107,7 @@ class Judge(ABC):
     start, never sleeps, and answers in this process without a time limit. A pickle has neither counts nor open `with`.
 
     Attributes:
-        remote: True if the judge answers outside this process and never sleeps. The trainer may then ask it from a
-            thread while this process computes something else.
+        remote: True if the judge answers outside this process and never sleeps.
         reads_source: True if a PresenceProbe must say which text, and which of its words, the question is made from.
         deadline: the most seconds that the judge takes within the outermost `with judge:`; None is no limit.
     """

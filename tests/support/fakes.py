@@ -60,3 +60,9 @@ def certain(value: int) -> Rating:
 
 def criterion_of(prompt: str) -> str:
     return prompt.rsplit("Criterion: ", 1)[1].split(".")[0].lower()
+
+
+def deviation(rating: Rating) -> float:
+    """The standard deviation in the scale's units (HarmonicEval, equation 4)."""
+    squares = ((float(entry) - rating.mean) ** 2 * p for entry, p in rating.probabilities.items())
+    return sum(squares) ** 0.5

@@ -39,7 +39,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
 }
 ATTRIBUTES = (
     *("_metrics", "_step", "_tokenizer", "eos_token_ids", "max_completion_length", "num_generations"),
-    *("num_generations_eval", "reward_func_names", "reward_funcs", "reward_weights", "rollout_func"),
+    *("num_generations_eval", "reward_func_names", "reward_funcs", "reward_weights"),
     *("mask_truncated_completions", "use_vllm"),
 )
 WRITTEN_FOR = "TRL 1.15 or 1.16 and transformers 5.19"

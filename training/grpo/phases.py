@@ -6,7 +6,7 @@
 
     push        the policy's weights go to the engine that generates
     decode      the policy writes
-    wake, judge, sleep      of the judges; one that began ahead (recorder.py) counts from where the step waits for it
+    wake, judge, sleep      of the judges
     logprobs    log-probabilities of the old policy and of the reference model
     train       the rest: forward, backward, the optimizer, and the work between the other phases
 

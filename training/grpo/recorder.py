@@ -13,14 +13,12 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from statistics import fmean
 from threading import Event, Thread
 from typing import Any
 
-from spanreward.rewards.base.background import in_background
 from spanreward.rewards.base.values import tools_pictures
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
@@ -159,7 +157,7 @@ def judge_step(
     """Have all recorders judge these completions, and return what that cost. Raises as `Recorder.judge`.
 
     Each judge is woken once for all rewards that ask it, and sleeps before the next one wakes, so that a GPU holds at
-    most the largest. May run in a thread where all judges are remote (`Reward.remote`).
+    most the largest.
     """
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
@@ -168,51 +166,6 @@ def judge_step(
             for recorder in together:
                 recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
     return total_usage(judges).since(before)
-
-
-class Overlap:
-    """Judges a batch: rewards whose judges are all remote (`Reward.remote`) from `begin` on, the others in `finish`.
-
-    `begin` follows TRL's `_generate`, and `finish` is called where TRL calculates rewards. In the meantime the process
-    does, where the settings ask for it:
-
-        the pictures of the batch, which the processor prepares
-        the old policy's log-probabilities: gradient_accumulation_steps is no multiple of steps_per_generation x
-            num_iterations, or vLLM samples with vllm_importance_sampling_correction (TRL's default)
-        the reference model's log-probabilities: beta > 0
-
-    Otherwise, and with dynamic_sampling, nothing is saved. A co-located judge must sleep while the policy works. The
-    thread uses neither the policy nor its tokenizer nor other ranks. Its exception is raised where the step waits for
-    it. A step that ends early, for example by Ctrl-C, does not wait.
-    """
-
-    def __init__(self, recorders: Sequence[Recorder], log_metric: LogMetric) -> None:
-        self.recorders = recorders
-        self.elsewhere = [recorder for recorder in recorders if recorder.reward.remote]
-        self.here = [recorder for recorder in recorders if not recorder.reward.remote]
-        self.log_metric = log_metric
-        self._ahead: Future[Usage] | None = None  # the judging that has begun
-
-    def begin(self, prompts: Any, completions: Any, rows: list[dict[str, Any]], parts: list[Parts] | None) -> None:
-        """Start the remote rewards on these completions of `rows`, in a thread."""
-        if not self.elsewhere:
-            return
-        if self._ahead is not None:
-            wait([self._ahead])  # of a step that was interrupted
-        columns = columns_of(rows)
-        self._ahead = in_background(
-            lambda: judge_step(self.elsewhere, prompts, completions, self.log_metric, columns, parts)
-        )
-
-    def finish(
-        self, prompts: list[Any], completions: list[Any], columns: Mapping[str, list[Any]], parts: list[Parts] | None
-    ) -> Usage:
-        """Have every reward judge these completions, or wait for those that have begun. Returns what that cost."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is None:
-            return judge_step(self.recorders, prompts, completions, self.log_metric, columns, parts)
-        usage = ahead.result()
-        return usage.plus(judge_step(self.here, prompts, completions, self.log_metric, columns, parts))
 
 
 def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:

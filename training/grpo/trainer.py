@@ -48,7 +48,7 @@ from spanreward.training.grpo.picture_tokens import picture_tokens, suppress, ta
 from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
 from spanreward.training.grpo.pulse import Pulse
 from spanreward.training.grpo.reasoning import UNKNOWN, Parts, split_reasoning, split_turns, unknown_mark
-from spanreward.training.grpo.recorder import Overlap, Received, Recorder, check_deadlines, columns_of, failed_rows
+from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows, judge_step
 from spanreward.training.grpo.resuming import ResumingTrainer
 from spanreward.training.grpo.span_rules import add_centred, credit_moments, credit_std, punish_within, scale_credit
 
@@ -139,7 +139,6 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.phases = Phases(self)
         if self.recorders:  # without them the log is TRL's
             self.add_callback(self.phases)
-        self.overlap = Overlap(self.recorders, self._log_metric)
         self.sampling = DynamicSampling(self.train_dataset, args) if args.dynamic_sampling else None
         self._batch = Batch([])
         self._judged: list[bool] = []  # for each completion judged in this step, whether a judge failed
@@ -234,8 +233,6 @@ class SpanGRPOTrainer(ResumingTrainer):
             batch.parts = [split_reasoning(self._tokenizer.backend_tokenizer, row, end, mask) for row, mask in sampled]
             unfinished = sum(not parts.finished for parts in batch.parts)
             self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
-        if batch.drafted is None and self.rollout_func is None:  # a rollout function's fields become columns later
-            self.overlap.begin(prompts, completions, batch.rows, batch.parts)
         return output
 
     # 3. Log-probabilities and rewards.
@@ -258,7 +255,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         columns = columns_of(inputs)
         if self._batch.drafted is None:
             with self.phases.clock("judge"):
-                usage = self.overlap.finish(prompts, completions, columns, self._batch.parts)
+                parts = self._batch.parts
+                usage = judge_step(self.recorders, prompts, completions, self._log_metric, columns, parts)
             self.phases.move("wake", "judge", usage.wake_seconds)
             self.phases.move("sleep", "judge", usage.sleep_seconds)
             self._usage = self._usage.plus(usage)

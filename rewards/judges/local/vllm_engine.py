@@ -10,15 +10,15 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from operator import attrgetter
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 
 import torch
 
-from spanreward.rewards.base.background import in_background
 from spanreward.rewards.base.needs import VLLM
 from spanreward.rewards.files import CACHE
 from spanreward.rewards.judges.local.local_judge import rank_index
@@ -50,12 +50,20 @@ class Guard:
 
 
 def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
-    """Calls the engine in a thread, and returns or raises what the call does.
+    """Calls the engine in a thread, and returns or raises what the call does. A daemon thread holds up no exit.
 
     Raises RuntimeError if one of the engine's processes ends during the call (vLLM itself would wait for ever, seen
     with 0.32), and TimeoutError at `end`, a time of the monotonic clock.
     """
-    answer = in_background(ask)
+    answer: Future[T] = Future()
+
+    def call() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    Thread(target=call, daemon=True).start()
     while not answer.done():
         dead = [process.name for process in processes if not process.is_alive()]
         late = time.monotonic() > end

@@ -196,22 +196,6 @@ def test_spans_are_measured_beside_stock(
         run(monkeypatch, benchmark, "spans", "--completions", 12)
 
 
-def test_overlap_is_measured_in_turn_and_beside(
-    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run(
-        monkeypatch, benchmark, "overlap", "--completions", 8, "--tokens", 8, "--rounds", 1, "--latency", 0, 1,
-        "--json", files / "overlap.json",
-    )  # fmt: skip
-    numbers = json.loads((files / "overlap.json").read_text())
-    assert [line["latency"] for line in numbers["lines"]] == [0, 1]
-    for line in numbers["lines"]:
-        assert line["beside_to_in_turn"] == pytest.approx(line["beside"] / line["in_turn"])
-        assert line["in_turn"] >= line["latency"] * numbers["seconds_without_judge"]
-    with pytest.raises(SystemExit, match="--latency 0 or more"):
-        run(monkeypatch, benchmark, "overlap", "--latency", -1)
-
-
 def test_dynamic_sampling_is_measured_seed_by_seed(
     monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.language.parse import describe
+from tests.support.fakes import deviation
 
 CONTEXT = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
 UNIFORM = dict.fromkeys("12345", 0.2)
@@ -33,13 +34,13 @@ def test_by_hand() -> None:
 def test_what_words_cannot_tell_is_not_known(name: str) -> None:
     rating = rate(name, CONTEXT, context="")
     assert rating.probabilities == pytest.approx(UNIFORM)
-    assert (rating.mean, rating.std) == pytest.approx((3.0, 2**0.5))
+    assert (rating.mean, deviation(rating)) == pytest.approx((3.0, 2**0.5))
 
 
 def test_saying_more_that_is_right_is_more_complete_and_surer() -> None:
     part, all_of_it = "A small red circle sits in the top left corner.", CONTEXT
     assert rate("completeness", part).mean < rate("completeness", all_of_it).mean
-    assert rate("correctness", part).std > rate("correctness", all_of_it).std
+    assert deviation(rate("correctness", part)) > deviation(rate("correctness", all_of_it))
     assert rate("correctness", all_of_it).mean > 4.8
 
 

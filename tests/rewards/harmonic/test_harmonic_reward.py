@@ -21,7 +21,7 @@ from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
 from spanreward.rewards.text.quoting import masked
 from spanreward.rewards.text.written import read_text
-from tests.support.fakes import FakeJudge, certain, criterion_of, hashed_rating, prompt_of
+from tests.support.fakes import FakeJudge, certain, criterion_of, deviation, hashed_rating, prompt_of
 from tests.support.paths import ROOT
 
 TEXT = "A red circle. A blue square is here."
@@ -89,7 +89,7 @@ def test_the_score_is_the_aggregate_of_the_ratings() -> None:
     assert verdict.parts["overall"] == expected.overall
     for name in FIVE:
         assert verdict.parts[name] == expected.means[name] == pytest.approx(ratings[name].mean)
-        assert verdict.parts[f"{name}_std"] == pytest.approx(ratings[name].std)
+        assert verdict.parts[f"{name}_std"] == pytest.approx(deviation(ratings[name]))
         assert verdict.parts[f"weight_{name}"] == expected.weights[name]
     assert (verdict.spans, verdict.parsed_by) == ((), "")
 
