@@ -20,7 +20,8 @@ TRAIN := $(BIN)/spanreward train
 RECIPES := recipes/quickstart
 
 .PHONY: quickstart test test-experiments quick test-vllm test-gpu lint docs guide venv resolve release-check
-OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.32.0
+OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.33.0 \
+  areal==1.0.4 openpipe-art[backend]==0.5.18 openrlhf==0.11.2 skyrl==0.3.0
 WITH_TRL := unsloth==2026.10.9
 venv: .venv/installed
 

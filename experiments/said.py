@@ -11,7 +11,7 @@ that is said. A synonym counts as not said.
 from collections.abc import Sequence
 
 from spanreward import Reward, Sample, Span, Verdict
-from spanreward.rewards.language import load_pipeline
+from spanreward.rewards.language.pipeline import load_pipeline
 
 KINDS = {"NOUN", "PROPN", "ADJ", "VERB"}
 Word = tuple[str, int, int]

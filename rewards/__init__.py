@@ -1,27 +1,17 @@
-"""Scores completions, and says which of their words earned or cost the score. It imports no trainer."""
+"""Scores completions, and says which of their words earned or cost the score. It imports no trainer.
 
-from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.criteria import CriteriaReward
-from spanreward.rewards.harmonic import HarmonicReward
-from spanreward.rewards.judges import MatchJudge, load_judge
-from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.pairwise import PairwiseReward
-from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward.reward import Reward
+A name is imported when it is first used, as those of `spanreward` are: `import spanreward.rewards` loads no parser.
+"""
 
-__all__ = [
-    "CriteriaReward",
-    "HarmonicReward",
-    "LaveReward",
-    "MatchJudge",
-    "PairwiseReward",
-    "PoshReward",
-    "Reward",
-    "Sample",
-    "Span",
-    "Status",
-    "Verdict",
-    "build_reward",
-    "load_judge",
-]
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    package = import_module("spanreward")
+    if package.MODULES.get(name, "").startswith(f"{__name__}."):
+        return getattr(package, name)
+    if find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")

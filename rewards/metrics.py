@@ -16,6 +16,7 @@ from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward.remote_reward import RemoteReward
 from spanreward.rewards.reward.reward import Reward
 
 METRICS: dict[str, type[Reward]] = {
@@ -30,15 +31,16 @@ METRICS: dict[str, type[Reward]] = {
 def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
     """Returns the metric with this judge and these options.
 
-    metric: one of METRICS, or FILE.py:NAME (custom_file.py). NAME is a class, which gets the judge if it takes one, or
-    a reward that `@reward` made, which takes no options. judge: None for a metric that asks none. options: arguments of
-    the metric's class.
+    metric: one of METRICS, `remote`, or FILE.py:NAME (custom_file.py). NAME is a class, which gets the judge if it
+    takes one, or a reward that `@reward` made, which takes no options. judge: None for a metric that asks none.
+    options: arguments of the metric's class.
 
     Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its judge.
     """
-    if not is_custom(metric) and metric not in METRICS:
-        raise ValueError(f"{unknown('metric', metric, METRICS)} A metric of your own is FILE.py:NAME.")
-    kind = custom_part(metric, Reward, options) if is_custom(metric) else METRICS[metric]
+    known = {**METRICS, "remote": RemoteReward}  # by `spanreward serve` elsewhere
+    if not is_custom(metric) and metric not in known:
+        raise ValueError(f"{unknown('metric', metric, known)} A metric of your own is FILE.py:NAME.")
+    kind = custom_part(metric, Reward, options) if is_custom(metric) else known[metric]
     if isinstance(kind, Reward):
         return kind
     parameters = inspect.signature(kind).parameters

@@ -19,6 +19,7 @@ from spanreward.rewards.ready import (
 )
 from spanreward.rewards.reward.batching import BatchingReward as BatchingReward
 from spanreward.rewards.reward.from_function import reward as reward
+from spanreward.rewards.reward.remote_reward import RemoteReward as RemoteReward
 from spanreward.rewards.reward.reward import Reward as Reward
 from spanreward.rewards.scoring import score as score
 from spanreward.training.callbacks.json_lines import MetricsFile as MetricsFile, VerdictFile as VerdictFile

@@ -22,7 +22,6 @@ FLOORS = {
     ),
     "training": (
         *(
-            "needs",
             "recipe_file",
             "trainer_settings",
             "grpo",
@@ -33,7 +32,7 @@ FLOORS = {
             "policy",
             "run_folder",
         ),
-        *("evaluation", "callbacks", "judge", "run", "plan", "commands"),
+        *("evaluation", "callbacks", "judge", "run", "plan", "serve", "commands"),
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),
 }

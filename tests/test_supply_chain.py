@@ -170,6 +170,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),
         ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
         ([*judged, "server:http://judge.example:8000#nobody/judge"], "no tokenizer is found for 'nobody/judge'"),
+        (["serve", "posh", "--port", "0", "--judge", "transformers:nobody/judge"], "the judge's model 'nobody/judge'"),
         (["train", LARGE, *SMALL, *ON_CPU, f"output={folder / 'large'}"], "amitha/docent"),
         (["train", QUICKSTART, *SMALL, "policy.model=nobody/policy", f"output={folder / 'none'}"], "nobody/policy"),
     ]

@@ -31,18 +31,15 @@ from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.credit import (
-    STD_FLOOR,
-    credit_moments,
-    credit_std,
     first_mentions,
     phrases_of,
     residual_credit,
-    scale_credit,
     shared_credit,
     special_ids,
     token_offsets,
     tokens_of,
 )
+from spanreward.training.grpo.span_rules import STD_FLOOR, credit_moments, credit_std, scale_credit
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart
 

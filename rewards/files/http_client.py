@@ -22,6 +22,7 @@ import httpx2 as httpx
 T = TypeVar("T")
 LOOPBACK = re.compile(r"127(?:\.[0-9]+){3}")
 KEY = "SPANREWARD_API_KEY"
+HEADERS = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
 SHOWN = 300  # characters of a server's words
 SHORTEST_SECRET = 4  # characters; a shorter key protects nothing, and would be found in every sentence
 SECRETS = re.compile(  # a word such as `key` is followed by one where = or : is between, or with a digit
@@ -79,7 +80,7 @@ class Server:
         key = api_key()
         return httpx.AsyncClient(
             base_url=self.url,
-            headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
+            headers={**HEADERS, **({"Authorization": f"Bearer {key}"} if key else {})},
             timeout=timeout,
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             verify=httpx.create_ssl_context() if self.url.lower().startswith("https:") else True,  # SSL_CERT_FILE
@@ -105,14 +106,14 @@ def api_key() -> str:
 
 
 async def exchange(
-    client: httpx.AsyncClient, method: str, path: str, body: Any, largest: int
+    client: httpx.AsyncClient, method: str, path: str, body: bytes | None, largest: int
 ) -> tuple[httpx.Response, bytes]:
-    """Returns a response and its content.
+    """Returns a response and its content. body: JSON.
 
     Raises BadAnswer if it is compressed or has more than `largest` bytes, Untrusted, and httpx.RequestError.
     """
     try:
-        async with client.stream(method, path, json=body) as response:
+        async with client.stream(method, path, content=body) as response:
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise BadAnswer("its answer is compressed, though it was asked not to")
             content = bytearray()

@@ -2,12 +2,14 @@
 
     picture = opened(row["image"])                 # a decoded PIL image, or a PictureError
     shown_picture(picture).mode                    # RGB
+    as_text(picture)                               # data:image/png;base64,iVBOR..., for HTTP
     with_box(picture, (10, 20, 60, 80))
 
 A URL is refused, so nothing is downloaded. Only plain files are read, only the FORMATS (PIL runs Ghostscript on a
 PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending does not matter.
 """
 
+import base64
 import io
 import os
 import stat
@@ -53,6 +55,14 @@ def opened(picture: Any) -> Image.Image:
         raise PictureError(f"there is no picture {source}: {where}") from None
     except PictureError as error:
         raise PictureError(f"{shown} cannot be read as a picture ({error})") from None
+
+
+def as_text(picture: Any, scale: bool = True) -> str:
+    """Returns what `opened` takes as a text for HTTP. scale: to MAX_PIXELS, not where a box counts pixels."""
+    image, content = opened(picture), io.BytesIO()
+    with _one_reason():
+        (shown_picture(image) if scale else _rgb(ImageOps.exif_transpose(image))).save(content, "PNG", compress_level=1)
+    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:

@@ -4,9 +4,16 @@ match/ needs no model, local/ runs one on this machine, remote/ asks one behind 
 in which text from a policy never becomes a control token. shared/ has the cache, juries and cascades.
 """
 
+from typing import Any
+
 from spanreward.rewards.judges.by_name import load_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, closing
-from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 
 __all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "closing", "load_judge"]
+
+
+def __getattr__(name: str) -> Any:  # MatchJudge, which alone needs spaCy
+    from spanreward.rewards.judges.match import match_judge
+
+    return getattr(match_judge, name)

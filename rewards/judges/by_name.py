@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.checks import CLOSE, check_known, unknown
+from spanreward.rewards.base.needs import lacking
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
@@ -43,7 +44,7 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
 
     cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is True for judges with a
     model, so not for `match`. options: arguments of the judge's class, such as memory or deadline. Raises ValueError
-    for an unknown name or option.
+    for an unknown name or option, and ImportError where a package is missing.
     """
     judge, has_model = _make(spec, options)
     if cache or (cache is None and has_model):
@@ -113,4 +114,8 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     if len(values) != len(names) or not all(values):
         raise ValueError(f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is {FORMS}.")
     module, _, name = where.rpartition(".")
-    return getattr(import_module(f"spanreward.rewards.judges.{module}"), name), dict(zip(names, values, strict=True))
+    try:
+        found = getattr(import_module(f"spanreward.rewards.judges.{module}"), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(lacking(f"the judge {without_secret(spec)}", error) or str(error)) from error
+    return found, dict(zip(names, values, strict=True))

@@ -13,9 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
 from spanreward.rewards.files import CACHE
 
 
@@ -47,6 +44,9 @@ def _packaged() -> Path:
 
 def _convert(packaged: Path, folder: Path) -> None:
     """Dequantizes the GGUF into a folder that transformers and vLLM can load."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     where: dict[str, Any] = {"pretrained_model_name_or_path": packaged.parent, "gguf_file": packaged.name}
     read = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
     config = copy.deepcopy(read.config)

@@ -8,12 +8,14 @@ seconds of its first one. The next batch fills up while one is judged.
 """
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 
 WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
+LARGEST = 256  # samples of a batch
 
 
 class JudgeFailed(RuntimeError):
@@ -44,9 +46,17 @@ class BatchingReward:
         self._waiting.append((sample, future))
         return await future
 
+    async def verdicts(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns the verdicts of samples that come together; of a metric that compares rows, without others' rows."""
+        if not self.reward.by_batch:
+            return await asyncio.gather(*map(self.verdict, samples))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self.reward.judge_samples, samples)
+
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Judges all waiting samples."""
-        batch, self._waiting = self._waiting, []
+        """Judges waiting samples."""
+        batch, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+        if self._waiting:
+            loop.call_soon(self._send, loop)
         judged = loop.run_in_executor(self._thread, self.reward.judge_samples, [sample for sample, _ in batch])
 
         def deliver(done: asyncio.Future[list[Verdict]]) -> None:

@@ -17,13 +17,15 @@ from contextlib import ExitStack
 from typing import Any
 
 from spanreward.rewards.base.cost import Cost
-from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward.row import READ, read_sample
 
 log = logging.getLogger(__name__)
+MOST = 20  # words named of each kind in a feedback
 
 LogMetric = Callable[[str, float], None]
+LogExtra = Callable[[str, list[Any]], None]
 
 
 class Reward:
@@ -38,6 +40,7 @@ class Reward:
         judges: the judges that `assess` asks.
         wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
         by_batch: whether a verdict depends on the other rows.
+        deadline: the most seconds that `assess` takes without its judges, which have their own; None is no limit.
     """
 
     columns: tuple[str, ...] = ()
@@ -47,6 +50,7 @@ class Reward:
     judges: tuple[Judge, ...] = ()
     wording: str = ""
     by_batch: bool = False
+    deadline: float | None = None
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -105,7 +109,7 @@ class Reward:
 
         references: how many references the row has, each as long as the completion.
         """
-        return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
+        return None if self.judges or self.remote else Cost(0, 0, 0, exact=True, how="no judge is asked")
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
@@ -113,8 +117,8 @@ class Reward:
         """Returns a float in [0, 1] or None per completion, as TRL expects.
 
         columns: the dataset's columns, one value per completion or one for all, and TRL's `log_metric`, which gets the
-        means of the verdicts' parts. Raises ValueError, on every rank, for a missing column or an unusable value. Other
-        errors give None.
+        means of the verdicts' parts, and `log_extra`, which gets the verdicts in words. Raises ValueError, on every
+        rank, for a missing column or an unusable value. Other errors give None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         return [verdict.score for verdict in verdicts]
@@ -141,7 +145,12 @@ class Reward:
         }
 
     def judge_completions(
-        self, prompts: Sequence[Any], completions: Sequence[Any], log_metric: LogMetric | None = None, **columns: Any
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        log_metric: LogMetric | None = None,
+        log_extra: LogExtra | None = None,
+        **columns: Any,
     ) -> tuple[list[Sample], list[Verdict]]:
         """Does what `__call__` does, and returns the samples and their verdicts."""
         samples = self.read_samples(prompts, completions, **columns)
@@ -149,6 +158,8 @@ class Reward:
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
+        if log_extra is not None:
+            log_extra(f"{self.__name__}/spans", list(map(feedback, samples, verdicts)))
         return samples, verdicts
 
     def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
@@ -247,3 +258,19 @@ def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
         for part, value in verdict.parts.items():
             values.setdefault(part, []).append(value)
     return {part: sum(column) / len(column) for part, column in sorted(values.items())}
+
+
+def feedback(sample: Sample, verdict: Verdict) -> str:
+    """Returns a verdict in words, for people and for trainers that teach from text: which of the words are wrong, why,
+    and what is left out. "" where that is nothing, and where there is no score.
+
+        'Wrong: "red" (the reference says blue). Left out: "a lamp".'
+    """
+    if verdict.score is None:
+        return ""
+    text, reference = sample.completion, "".join(sample.references[verdict.reference : verdict.reference + 1])
+    wrong = sorted((span for span in verdict.spans if span.asked and span.score < LEFT_OUT), key=lambda one: one.start)
+    said = [f'"{text[one.start : one.end]}"' + f" ({one.note})" * bool(one.note) for one in wrong[:MOST]]
+    missed = [f'"{reference[one.start : one.end]}"' for one in verdict.left_out[:MOST]]
+    parts = {"Wrong": said, "Left out": missed}
+    return " ".join(" ".join(f"{name}: {', '.join(words)}." for name, words in parts.items() if words).split())

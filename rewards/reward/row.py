@@ -1,4 +1,4 @@
-"""Reads a row of a dataset into a Sample: `read_sample(row, completion, prompt)`."""
+"""Reads a row of a dataset into a Sample, `read_sample(row, completion, prompt)`, and writes it again, `row_of`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,6 @@ from spanreward.rewards.base import values
 from spanreward.rewards.base.verdict import Sample
 
 _FIELDS = "prompt image images reference question answers task bbox context anchor criteria id"
-
-
 READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
 
 
@@ -34,3 +32,9 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         id=None if row.get("id") is None else str(row["id"]),
         columns={name: value for name, value in row.items() if name not in READ},
     )
+
+
+def row_of(sample: Sample) -> dict[str, Any]:
+    """Returns the row that `read_sample` reads as this sample, with its prompt and completion."""
+    read = {name: getattr(sample, name) for name in sorted(READ - {"image", "reference"})}
+    return {**sample.columns, **read, "completion": sample.completion, "reference": sample.references}

@@ -9,7 +9,7 @@ import pytest
 
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.language import describe
+from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.text.filler import FILLER

@@ -27,7 +27,7 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.remote.chat_judge import OPENING, ChatJudge, neutralised
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from spanreward.rewards.language import describe
+from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.posh.questions import LONGEST_NAME
 from spanreward.rewards.text.length import judged_length

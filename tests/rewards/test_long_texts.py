@@ -23,13 +23,14 @@ from spanreward.rewards.judges.match.text_index import (
     agreement,
 )
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.rewards.language import coref_rules, load_pipeline
+from spanreward.rewards.language import coref_rules
 from spanreward.rewards.language.clusters import References
 from spanreward.rewards.language.components import Component, Kind, Role
 from spanreward.rewards.language.coref_rules import clusters_by_rule
 from spanreward.rewards.language.extract import _Builder
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.links import _subjects
+from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.rules import DEFAULT
 from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.language.words import Word, read_words

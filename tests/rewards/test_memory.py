@@ -9,7 +9,7 @@ import psutil
 
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.language import load_pipeline
+from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.posh import PoshReward
 
 LIMIT = 10  # MB over 600 verdicts; they take up to 6, and 15 where whole graphs are kept of the references

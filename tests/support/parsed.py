@@ -6,7 +6,7 @@ from typing import Any
 import spacy
 from spacy.tokens import Doc
 
-from spanreward.rewards.language import SceneGraph
+from spanreward.rewards.language.scene_graph import SceneGraph
 from tests.support.paths import DATA, ROOT
 
 ORACLE = DATA / "posh_oracle"

@@ -15,9 +15,9 @@ from typing import Any
 
 from rich.console import Console
 
+from spanreward.rewards.base.needs import lacking
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands.metric_options import add_flags
-from spanreward.training.needs import lacking
 
 # Each command: its module in spanreward.training.commands, and what it is for.
 COMMANDS = {
@@ -27,6 +27,7 @@ COMMANDS = {
     "train": ("train", "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)"),
     "compare": ("compare", "compare files of answers, or checkpoints (which need the extra train), with error bars"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
+    "serve": ("serve", "serve a metric over HTTP, for RemoteReward and others (needs the extra serve)"),
     "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
 }
 

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo import credit as spans
-from spanreward.training.grpo.span_rules import add_centred
+from spanreward.training.grpo.span_rules import add_centred, credit_moments, credit_std, scale_credit
 
 
 def group_advantages(
@@ -50,6 +50,6 @@ def group_advantages(
     for row, found in tokens.items():
         values, marks = spans.shared_credit([next(residuals) for _ in found], found, len(ids[row]))
         credit[row, : len(values)], covered[row, : len(marks)] = torch.tensor(values), torch.tensor(marks)
-    scaled = spans.scale_credit(credit, covered, spans.credit_std(spans.credit_moments(credit, covered)))
+    scaled = scale_credit(credit, covered, credit_std(credit_moments(credit, covered)))
     advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)
     return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]

@@ -13,7 +13,7 @@ from transformers import Trainer
 from trl import GRPOTrainer
 from trl.generation.vllm_generation import VLLMGeneration
 
-from spanreward.training.needs import TRL
+from spanreward.rewards.base.needs import TRL
 
 log = logging.getLogger(__name__)
 

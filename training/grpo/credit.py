@@ -1,4 +1,4 @@
-"""From spans on characters to advantages on tokens. Pure functions; the trainer only gathers over ranks.
+"""From spans on characters to credit on tokens, without torch. span_rules.py makes advantages of it.
 
     special = special_ids(tokenizer)                          # once: some tokenizers have thousands of added tokens
     offsets = token_offsets(tokenizer, special, ids, text)    # characters that each sampled token wrote, or None
@@ -7,7 +7,6 @@
     phrases = phrases_of(mentions, text, group)               # what each mention adds to the score
     residuals = residual_credit(phrases_of_all_completions)   # credit less baseline
     credit, covered = shared_credit(residuals, tokens, count)  # of one completion's tokens
-    z = scale_credit(credit, covered, std)                    # what span_rules.py turns into advantages
 
     token_credit(verdict, ids, tokenizer)                     # for a trainer of one's own: the credit alone
 
@@ -25,18 +24,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from operator import eq
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
-from transformers import PreTrainedTokenizerFast
 
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.text.filler import FILLER
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 MIN_COVERED_TOKENS = 2  # a row with fewer has no two tokens to tell apart
-STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
 SHRINK = 4  # a mean of other phrases counts this many more with a residual of 0
 SENTENCE_END = re.compile(r"[.!?\n]+")
 
@@ -181,7 +181,7 @@ def shared_credit(
     return credit, covered
 
 
-def token_credit(verdict: Verdict, ids: Sequence[int], tokenizer: PreTrainedTokenizerFast) -> list[float]:
+def token_credit(verdict: Verdict, ids: Sequence[int], tokenizer: "PreTrainedTokenizerFast | Tokenizer") -> list[float]:
     """Returns what each sampled token of a completion adds to the verdict's score, below 0 where it costs.
 
         verdict = PoshReward("match").assess([Sample("Describe it.", text, references=("A red circle.",))])[0]
@@ -194,12 +194,12 @@ def token_credit(verdict: Verdict, ids: Sequence[int], tokenizer: PreTrainedToke
     Args:
         verdict: of the completion that the ids decode to without special tokens.
         ids: the tokens as they were sampled.
-        tokenizer: a fast tokenizer of transformers, as `processor.tokenizer` is.
+        tokenizer: a fast tokenizer of transformers, as `processor.tokenizer` is, or one of `tokenizers`.
 
     Raises:
         ValueError: where the ids decode to another text than the verdict's spans lie on, or cannot be lined up with it.
     """
-    backend = tokenizer.backend_tokenizer
+    backend = tokenizer if isinstance(tokenizer, Tokenizer) else tokenizer.backend_tokenizer
     text = backend.decode(list(ids), skip_special_tokens=True)
     last = max((span.end for span in verdict.spans), default=0)
     offsets = token_offsets(backend, special_ids(backend), ids, text)
@@ -210,22 +210,3 @@ def token_credit(verdict: Verdict, ids: Sequence[int], tokenizer: PreTrainedToke
         )
     mentions = first_mentions(verdict.spans)
     return shared_credit([span.credit for span in mentions], tokens_of(mentions, offsets), len(offsets))[0]
-
-
-def credit_moments(credit: torch.Tensor, covered: torch.Tensor) -> torch.Tensor:
-    """Returns (sum, sum of squares, count) of the covered tokens' credit, (3,) float64, to be summed over ranks."""
-    values = credit[covered].double()
-    return torch.stack([values.sum(), values.square().sum(), torch.tensor(float(values.numel()), device=values.device)])
-
-
-def credit_std(moments: torch.Tensor) -> float:
-    """Returns the population standard deviation for summed `credit_moments`, plus STD_FLOOR."""
-    total, squares, count = moments.tolist()
-    if count == 0:
-        return STD_FLOOR
-    return max((squares / count - (total / count) ** 2), 0.0) ** 0.5 + STD_FLOOR
-
-
-def scale_credit(credit: torch.Tensor, covered: torch.Tensor, std: float) -> torch.Tensor:
-    """Returns the credit in standard deviations on covered tokens, 0 elsewhere; all (B, T) (docs/credit.md)."""
-    return torch.where(covered, credit / std, torch.zeros_like(credit))

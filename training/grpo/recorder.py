@@ -24,7 +24,7 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.contrast import OTHERS, contrasts, sampled
-from spanreward.rewards.reward.reward import LogMetric, Reward, judges_of, summarise
+from spanreward.rewards.reward.reward import LogExtra, LogMetric, Reward, feedback, judges_of, summarise
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 
@@ -124,6 +124,7 @@ class Recorder:
         completions: Sequence[Any],
         completion_ids: Any = None,
         log_metric: LogMetric | None = None,
+        log_extra: LogExtra | None = None,
         **columns: Any,
     ) -> list[float | None]:
         """TRL's contract, as `Reward.__call__`."""
@@ -131,6 +132,8 @@ class Recorder:
             with awake(self.reward.judges_to_wake) as asleep:
                 self.judge(prompts, completions, asleep, log_metric, **columns)
         self._judged = False
+        if log_extra is not None:
+            log_extra(f"{self.__name__}/spans", list(map(feedback, self.samples, self.verdicts)))
         for watcher in self.watchers:
             watcher(self, log_metric)
         return [self._paid(row) for row in range(len(self.verdicts))]
@@ -226,9 +229,10 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
 def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
     """Raises ValueError for a judge that may keep its rank busy longer than the `timeout` seconds the others wait."""
     for reward in rewards:
-        for judge in reward.judges:
-            if judge.deadline is not None and judge.deadline >= timeout:
+        own = [("reward", reward.deadline), *(("judge of", judge.deadline) for judge in reward.judges)]
+        for whose, deadline in own:
+            if deadline is not None and deadline >= timeout:
                 raise ValueError(
-                    f"the judge of {reward.__name__} may take {judge.deadline:g} s in a step (its deadline), and the "
-                    f"other ranks wait {timeout:g} s (ddp_timeout): give the judge less, or the trainer more."
+                    f"the {whose} {reward.__name__} may take {deadline:g} s in a step (its deadline), and the "
+                    f"other ranks wait {timeout:g} s (ddp_timeout): give it less, or the trainer more."
                 )

@@ -50,7 +50,7 @@ from spanreward.training.grpo.pulse import Pulse
 from spanreward.training.grpo.reasoning import UNKNOWN, Parts, split_reasoning, split_turns, unknown_mark
 from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows, judge_step
 from spanreward.training.grpo.resuming import ResumingTrainer
-from spanreward.training.grpo.span_rules import add_centred, punish_within
+from spanreward.training.grpo.span_rules import add_centred, credit_moments, credit_std, punish_within, scale_credit
 
 log = logging.getLogger(__name__)
 
@@ -356,9 +356,9 @@ class SpanGRPOTrainer(ResumingTrainer):
                 credit[row, : len(values)] = torch.tensor(values, device=credit.device)
                 covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
             covered &= mask
-            moments = self.accelerator.reduce(spans.credit_moments(credit, covered), reduction="sum")
-            std = spans.credit_std(moments)
-            total += weights[recorder.__name__] * spans.scale_credit(credit, covered, std)
+            moments = self.accelerator.reduce(credit_moments(credit, covered), reduction="sum")
+            std = credit_std(moments)
+            total += weights[recorder.__name__] * scale_credit(credit, covered, std)
             any_covered |= covered
             metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
         metrics["spans/covered_fraction"].append((any_covered.sum() / mask.sum().clamp(min=1)).item())

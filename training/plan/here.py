@@ -12,20 +12,19 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 from typing import Any
 
-import torch
 from huggingface_hub import constants
 from packaging.specifiers import SpecifierSet
 
+from spanreward.rewards.base.needs import EXTRAS, TRL, VLLM
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
-from spanreward.rewards.judges.local.local_judge import LocalJudge
-from spanreward.rewards.judges.local.vllm_engine import VLLM
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.training.needs import TRL
 
 SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.9,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}
+LOCAL = "judges on this machine and training need it: pip install 'spanreward[local]'"
 OPTIONAL = {"trl": "training needs it: pip install 'spanreward[train]'", "vllm": "vllm: judges need it; others do not"}
+OPTIONAL |= dict.fromkeys(EXTRAS["local"], LOCAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,10 @@ def packages() -> Iterator[Finding]:
 
 def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
     """wanted: by the processes of one machine. needed: bytes of each; 0 if not known."""
+    if importlib.util.find_spec("torch") is None:
+        return Finding("GPUs", None, "not looked for", LOCAL)
+    import torch
+
     count = torch.accelerator.device_count()
     free = min((torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())), default=0)
     found = f"{count}" + (f", each with {free / 1e9:.0f} GB free" if free else "")
@@ -97,10 +100,10 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
     """Checks a judge's name, engine, files, and that its tokenizer can answer with a rating."""
     what = f"judge {name}"
     try:
-        judge = load_judge(name, **options)
+        judge: Any = load_judge(name, **options)
     except (ValueError, ImportError) as error:
         return Finding(what, False, "no such judge", str(error))
-    if not isinstance(judge, LocalJudge):
+    if not any(kind.__name__ == "LocalJudge" for kind in type(judge).__mro__):  # to import it would need torch
         return Finding(what, None, "asked when the run starts" if judge.remote else "needs no engine")
     if name.startswith("vllm:") and not (engine := vllm_here(what)).ok:
         return engine

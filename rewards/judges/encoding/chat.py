@@ -16,15 +16,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateError
 from tokenizers import Tokenizer
-from transformers import PreTrainedTokenizerBase
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rating
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 MIN_MASS = 0.05  # with less probability on the scale, the judge answers something else than a rating
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
@@ -44,7 +46,7 @@ class ChatEncoder:
 
     thinking = False  # whether the template lets a model think first, if the model can
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
         if not tokenizer.is_fast:
             raise ValueError(f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be kept apart")
         if not tokenizer.chat_template:
@@ -208,7 +210,7 @@ class ChatEncoder:
         return [start for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets]
 
 
-def chat_template(given: str, tokenizer: PreTrainedTokenizerBase) -> str:
+def chat_template(given: str, tokenizer: "PreTrainedTokenizerBase") -> str:
     """Returns the Jinja template of a file. PLAIN shows the messages' texts, with an empty line between two of them and
     with the tokens around them that the tokenizer puts around any text. Raises ValueError where there is no file.
     """
@@ -272,7 +274,7 @@ def rating_from_logprobs(
     return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0), cut)
 
 
-def _without_added_tokens(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
+def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase") -> Tokenizer:
     """A copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of white space still apply.
 
     No token is removed, because the ids after it would change. A Unigram vocabulary (T5) also has the control tokens as

@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 
 import torch
 
+from spanreward.rewards.base.needs import VLLM
 from spanreward.rewards.files import CACHE
 from spanreward.rewards.judges.local.local_judge import rank_index
 
 T = TypeVar("T")
 
-VLLM = ">=0.28,<0.33"  # as in pyproject.toml
 # What is used of vLLM and is no interface of it (read in 0.28, 0.31, 0.32 and 0.33): of `vllm.envs`, and of an LLM.
 ENVS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
 END = "llm_engine.engine_core.shutdown"

@@ -107,19 +107,26 @@ class Served:
 
 def read(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
     """Reads an answer as this file's beginning says."""
-    good, answer = 200 <= status < 300, None
-    if good:
+    answer = None
+    if 200 <= status < 300:
         with suppress(ValidationError):
             answer = ServerAnswer.model_validate_json(content)
         if answer is not None and not (answer.error or answer.inner_error):
             return answer
+    cut = Busy("its answer is cut short or not of the OpenAI form", patient=False)
+    return trouble(status, content) or answer or cut
+
+
+def trouble(status: int, content: bytes) -> Refused | Busy | None:
+    """Reads what is not the answer that was asked for; None for a success that speaks of no error."""
+    good = 200 <= status < 300
     layers = list(_layers(_parsed(content)))
     said = _words(layers) or ("" if good else TAG.sub(" ", content.decode(errors="replace")))
     words = legible(said, READ)
     codes = [one[key] for one in layers for key in CODES if key in one]
     code = next(filter(None, map(_status, codes)), 0) if good else status
     if not (words or code):
-        return answer or Busy("its answer is cut short or not of the OpenAI form", patient=False)
+        return None
     about = f"{codes} {words}"
     passes = None if code else PASSES.search(about)
     if SPENT.search(about):

@@ -1,4 +1,5 @@
-"""One OpenAI-compatible server: it is asked many questions at once, and again what it did not answer.
+"""A server is asked many questions at once, and again what it did not answer: an OpenAI-compatible one by Endpoint,
+that of a RemoteReward by `persist` alone.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
     asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
@@ -11,13 +12,15 @@ an answer are read.
 """
 
 import asyncio
+import json
 import logging
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import httpx2 as httpx
 
@@ -28,6 +31,7 @@ from spanreward.rewards.judges.remote.answer import Busy, Refused, Served, Serve
 from spanreward.rewards.judges.remote.manner import Manner, better, fitted
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
 ATTEMPTS = 6  # for errors that the question itself probably causes
@@ -44,21 +48,19 @@ NO_MODEL = "its list of models says what it serves ({models}), and a server of c
 ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
 FEW = 4  # words that say next to nothing
 Answer = ServerAnswer | Failure
+Unanswered = Failure | Refused | Busy
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
     """A call with many questions. extras: fields that not every server knows. refusal: why the server answers none of
-    the questions. retries: attempts beyond a question's first. trouble: the last one. learning: held by the question
-    that finds out how the server wants to be asked.
+    the questions. learning: held by the question that finds out how the server wants to be asked.
     """
 
     path: str
     client: httpx.AsyncClient
     extras: Body
     refusal: Failure | None = None
-    retries: int = 0
-    trouble: str = ""
     learning: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -107,39 +109,16 @@ class Endpoint:
 
         A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR. extras: see Call.
         """
-        answers: dict[int, Answer] = {}
-        places = asyncio.Semaphore(self.concurrency)
         async with self._client() as client:
             call = Call(path=path, client=client, extras=extras)
+            asks = [partial(self._answer, call, body) for body in bodies]
+            return await persist(asks, self.url, self.concurrency, seconds, self.deadline)
 
-            async def settle(number: int) -> None:
-                async with places:
-                    answers[number] = await self._persist(call, bodies[number])
-
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
-                    for number in range(len(bodies)):
-                        group.create_task(settle(number))
-        late = Failure(Status.TIMEOUT, f"no answer from {self.url} within {self.deadline:g} s{call.trouble}")
-        return [answers.get(number, late) for number in range(len(bodies))], call.retries
-
-    async def _persist(self, call: Call, body: Body) -> Answer:
-        """Asks one question until it has an answer, or has failed ATTEMPTS times by its own fault."""
-        troubles = faults = 0
-        while call.refusal is None:
-            call.retries += troubles > 0
-            found = await self._post(call, body)
-            if isinstance(found, ServerAnswer):
-                return found
-            if isinstance(found, Refused):
-                return self._refusal(call, body, found)
-            troubles += 1
-            faults += not found.patient
-            call.trouble = f"; the last trouble: {found.why}"
-            if faults == ATTEMPTS:
-                return Failure(Status.ERROR, f"{self.url} failed, the last of {ATTEMPTS} times: {found.why}")
-            await asyncio.sleep(found.after + pause(troubles))
-        return call.refusal
+    async def _answer(self, call: Call, body: Body) -> Answer | Busy:
+        if call.refusal is not None:
+            return call.refusal
+        found = await self._post(call, body)
+        return self._refusal(call, body, found) if isinstance(found, Refused) else found
 
     async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
         """Makes one attempt, and more as long as the server says how to ask."""
@@ -172,41 +151,87 @@ class Endpoint:
     async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused | Busy:
         request = fitted({**body, **call.extras}, manner)
         path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
-        try:
-            response, content = await http.exchange(call.client, "POST", path, request, largest)
-        except http.Untrusted as error:
-            return Refused(0, str(error))
-        except httpx.RequestError as error:
-            return Busy(http.legible(f"{type(error).__name__} {error}"), patient=True)
-        except http.BadAnswer as error:
-            return Busy(str(error), patient=False)
-        found = read(response.status_code, content)
-        if isinstance(found, Busy):
-            return replace(found, after=http.seconds_to_wait(response))
+        found = await post(call.client, path, json.dumps(request).encode(), largest, read)
         if isinstance(found, ServerAnswer):
             self._taken |= request.keys()
-        elif response.has_redirect_location:
-            target = http.legible(re.split("[?#]", response.headers["Location"])[0])
-            return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
         return found
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Says it in the server's words, with advice where these are few."""
-        status, words, base = refused.status, refused.words[: http.SHOWN], self._manner.base
-        says = f": {words}" * bool(words)
-        if status in ADVICE and (status == 401 or len(words.split()) <= FEW):
-            says += f": {ADVICE[status].format(models=f'{self.url}{base}/models')}"
+        status, words, where = refused.status, refused.words[: http.SHOWN], f"{self.url}{self._manner.base}"
+        failure = refusal(self.url, refused)
         if status in (*ADVICE, 402):
-            said = f"{self.url}{base}/{call.path} does not answer for the model {body['model']!r} ({status}){says}"
-        else:
-            said = f"{self.url} refuses the question with {status}{says}" if status else f"{self.url}{says}"
-        failure = Failure(Status.ERROR, said)
+            says = [f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})", words]
+            if status == 401 or (status in ADVICE and len(words.split()) <= FEW):
+                says.append(ADVICE[status].format(models=f"{where}/models"))
+            failure = Failure(Status.ERROR, ": ".join(filter(None, says)))
         if status in (0, 401, 402) or (status in ADVICE and not self._taken):
             call.refusal = failure
         return failure
 
     def _client(self) -> httpx.AsyncClient:
         return self.server.client(httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency)
+
+
+async def post(
+    client: httpx.AsyncClient, path: str, body: bytes, largest: int, reading: Callable[[int, bytes], T | Refused | Busy]
+) -> T | Refused | Busy:
+    """Makes one attempt. largest: bytes of the answer. reading: of its status and content, whatever they are."""
+    try:
+        response, content = await http.exchange(client, "POST", path, body, largest)
+    except http.Untrusted as error:
+        return Refused(0, str(error))
+    except httpx.RequestError as error:
+        return Busy(http.legible(f"{type(error).__name__} {error}"), patient=True)
+    except http.BadAnswer as error:
+        return Busy(str(error), patient=False)
+    found = reading(response.status_code, content)
+    if isinstance(found, Busy):
+        return replace(found, after=http.seconds_to_wait(response))
+    if isinstance(found, Refused) and response.has_redirect_location:
+        target = http.legible(re.split("[?#]", response.headers["Location"])[0])
+        return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
+    return found
+
+
+async def persist(
+    asks: Sequence[Callable[[], Awaitable[T | Unanswered]]], url: str, concurrency: int, seconds: float, deadline: float
+) -> tuple[list[T | Failure], int]:
+    """Returns one answer per ask, in order, and the number of attempts beyond the first ones.
+
+    An ask that is Busy is made again, until it was so ATTEMPTS times by its own fault (an ERROR), or after `seconds` (a
+    TIMEOUT). deadline: of which these seconds are what is left.
+    """
+    answers: dict[int, T | Failure] = {}
+    places = asyncio.Semaphore(concurrency)
+    retries, trouble = 0, ""
+
+    async def settle(number: int) -> None:
+        nonlocal retries, trouble
+        troubles = faults = 0
+        async with places:
+            while isinstance(found := await asks[number](), Busy):
+                troubles += 1
+                faults += not found.patient
+                trouble = f"; the last trouble: {found.why}"
+                if faults == ATTEMPTS:
+                    found = Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {found.why}")
+                    break
+                await asyncio.sleep(found.after + pause(troubles))
+                retries += 1
+            answers[number] = refusal(url, found) if isinstance(found, Refused) else found
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+            for number in range(len(asks)):
+                group.create_task(settle(number))
+    late = Failure(Status.TIMEOUT, f"no answer from {url} within {deadline:g} s{trouble}")
+    return [answers.get(number, late) for number in range(len(asks))], retries
+
+
+def refusal(url: str, refused: Refused) -> Failure:
+    said = f"{url} refuses the question with {refused.status}" if refused.status else url
+    return Failure(Status.ERROR, ": ".join(filter(None, (said, refused.words[: http.SHOWN]))))
 
 
 def pause(attempt: int) -> float:

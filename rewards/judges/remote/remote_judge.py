@@ -22,6 +22,7 @@ from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
 from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
 
 Encode = Callable[[Question], tuple[str, int]]
+SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
 CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
 
 
@@ -140,6 +141,8 @@ class RemoteJudge(Judge):
         first = answer.first
         if not first:
             return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
+        if len(first) > 1 and sum(value > SPOILT for _, value in first) == 1:  # of vLLM, in a batch with exact ids
+            return Failure(Status.UNPARSED, "all but one log-probability are those of no token: let nobody else ask it")
         words = [self._word(token) for token, _ in first]
         given = Counter(first)
         repeated = [

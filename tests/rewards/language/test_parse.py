@@ -8,10 +8,10 @@ from hypothesis import given, settings, strategies as st
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spanreward.rewards.language import SceneGraph, describe, load_pipeline, parse_graphs
 from spanreward.rewards.language.extract import graph_of
-from spanreward.rewards.language.parse import readable, reader_name
-from spanreward.rewards.language.pipeline import NAMES, pipeline_name
+from spanreward.rewards.language.parse import describe, parse_graphs, readable, reader_name
+from spanreward.rewards.language.pipeline import NAMES, load_pipeline, pipeline_name
+from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.plain_text import plain_text
 from tests.support.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled

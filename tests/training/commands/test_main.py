@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import spanreward
+from spanreward.rewards.base.needs import EXTRAS
 from spanreward.training.commands import main as module
-from spanreward.training.needs import EXTRA
 from tests.support.paths import ROOT
 
 WITHOUT_EXTRA = """
@@ -24,7 +24,7 @@ main()
 
 def without_extra(*arguments: str) -> subprocess.CompletedProcess[str]:
     """`spanreward` where none of the extra train's packages can be imported."""
-    command = [sys.executable, "-c", WITHOUT_EXTRA.format(names=EXTRA), *arguments]
+    command = [sys.executable, "-c", WITHOUT_EXTRA.format(names=EXTRAS["train"]), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 

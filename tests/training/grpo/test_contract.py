@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from trl import GRPOTrainer
 
+from spanreward.rewards.base.needs import TRL
 from spanreward.training.grpo import contract
 from spanreward.training.grpo.contract import ATTRIBUTES, METHODS, check_contract, check_loss
-from spanreward.training.needs import TRL
 from tests.support.paths import ROOT
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 

@@ -12,18 +12,15 @@ from experiments.scenes.policy import tiny_tokenizer
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.training.grpo import credit as credit_module
 from spanreward.training.grpo.credit import (
-    STD_FLOOR,
     Phrase,
     baseline_credit,
-    credit_moments,
-    credit_std,
     first_mentions,
     phrases_of,
-    scale_credit,
     shared_credit,
     special_ids,
     tokens_of,
 )
+from spanreward.training.grpo.span_rules import STD_FLOOR, credit_moments, credit_std, scale_credit
 
 TINY = tiny_tokenizer().backend_tokenizer
 PAD, EOS = 0, 1

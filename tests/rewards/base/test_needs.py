@@ -1,4 +1,4 @@
-"""What is said where training's packages are missing, or TRL is one that does not import here."""
+"""What is said where an extra's packages are missing, or TRL is one that does not import here; and what needs none."""
 
 import os
 import subprocess
@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import spanreward
-from spanreward.training.needs import EXTRA, TRL, lacking
+from spanreward import PoshReward, Sample
+from spanreward.rewards.base.needs import EXTRAS, TRL, VLLM, lacking
 from spanreward.training.plan.here import SUPPORTED
 from tests.support.paths import ROOT
 
@@ -30,6 +31,34 @@ for name in spanreward.__all__:
         getattr(spanreward, name)
     except ImportError as error:
         print(f"{name}: {error}")
+"""
+LIGHT = """
+from spanreward import PoshReward, Sample, build_reward, load_judge
+posh = PoshReward("match")
+(verdict,) = posh.assess([Sample("Describe it.", "A blue circle.", references=("A red circle.",))])
+print(verdict.score)
+for name in ("lave", "pairwise", "criteria", "harmonic"):
+    build_reward(name, load_judge("match"), {})
+load_judge("chat:http://127.0.0.1:9#m"), load_judge("chat:http://127.0.0.1:9#m", cache=True)
+for name in ("server:http://127.0.0.1:9#m", "transformers:m", "encoder:m"):
+    try:
+        load_judge(name)
+    except ImportError as error:
+        print(error)
+"""
+QUICK = """
+import sys, time
+begun = time.perf_counter()
+import spanreward
+first = time.perf_counter()
+from spanreward.training.commands.main import main
+sys.argv[1:] = ["score", "--help"]
+try:
+    main()
+except SystemExit:
+    pass
+print(first - begun, time.perf_counter() - first)
+print(sorted({"torch", "transformers", "spacy", "scipy", "pydantic", "httpx2"} & set(sys.modules)))
 """
 OLD_TRL = {  # TRL 0.24 under transformers 5: its lazy import turns the missing module into a RuntimeError
     "__init__.py": """
@@ -63,13 +92,35 @@ def test_without_trl_the_trainer_says_what_to_install() -> None:
 
 
 def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> None:
-    done = python(BLOCKED.format(names=[*EXTRA, "vllm"], code=EVERY))
+    done = python(BLOCKED.format(names=[*EXTRAS["train"], "vllm"], code=EVERY))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert all(line.endswith("is not installed: pip install 'spanreward[train]'.") for line in lines)
     refused = {line.partition(":")[0] for line in lines}
     assert refused <= {name for name, module in spanreward.MODULES.items() if module.startswith("spanreward.training.")}
     assert {"SpanGRPOTrainer", "SpanGRPOConfig", "Recorder", "RewardHealthCallback"} <= refused
+
+
+def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers() -> None:
+    done = python(BLOCKED.format(names=[*EXTRAS["train"], *EXTRAS["local"], "vllm"], code=LIGHT))
+    assert done.returncode == 0, done.stderr
+    score, *told = done.stdout.splitlines()
+    verdict = PoshReward("match").assess([Sample("", "A blue circle.", references=("A red circle.",))])[0]
+    assert float(score) == verdict.score
+    install = "which is not installed: pip install 'spanreward[local]'."
+    assert told == [
+        f"the judge server:http://127.0.0.1:9#m needs transformers, {install}",
+        f"the judge transformers:m needs torch, {install}",
+        f"the judge encoder:m needs torch, {install}",
+    ]
+
+
+def test_the_import_and_the_help_are_quick() -> None:
+    """.07 and .15 s alone; the seconds here are those of a busy machine. What takes long is not imported at all."""
+    done = python(QUICK)
+    *_, seconds, loaded = done.stdout.splitlines()
+    assert loaded == "[]"
+    assert max(map(float, seconds.split())) < 5
 
 
 @pytest.mark.parametrize(
@@ -117,5 +168,7 @@ def test_the_versions_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert f"trl{TRL}" in extras["train"]
     assert SUPPORTED["trl"] == TRL
-    named = {requirement.partition(">")[0] for requirement in extras["train"]}
-    assert named - {"transformers"} == set(EXTRA)  # a newer transformers than scoring needs, never a missing one
+    assert f"vllm{VLLM}" in extras["vllm"]
+    named = {extra: {requirement.partition(">")[0] for requirement in extras[extra]} for extra in EXTRAS}
+    assert named["train"] == {*EXTRAS["train"], *EXTRAS["local"]}
+    assert all(named[extra] == set(EXTRAS[extra]) for extra in ("local", "serve"))

@@ -1,0 +1,354 @@
+"""`spanreward serve`: the same verdicts as here for many clients at once, and bounds on what a client may do."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+from PIL import Image
+from pydantic import ValidationError
+
+from experiments.scenes.policy import tiny_tokenizer
+from spanreward import HarmonicReward, MatchJudge, PoshReward, RemoteReward, Sample, Status, Verdict, token_credit
+from spanreward.rewards.files import http_client
+from spanreward.rewards.files.pictures import as_text
+from spanreward.rewards.reward.reward import Reward
+from tests.support.paths import ROOT
+from tests.support.served import served
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+from spanreward.training import serve as app
+from spanreward.training.serve import Asked
+
+REFERENCE = "A red circle above a square."
+TEXTS = ("A red circle.", "A blue circle.", "", "A red circle above a square. It is not there \ud83d\ude00.")
+
+
+class Slow(Reward):
+    """Scores a text by its length, slowly, and keeps the sizes of its batches."""
+
+    def __init__(self, by_batch: bool = False, seconds: float = 0.05) -> None:
+        super().__init__("slow")
+        self.by_batch, self.seconds = by_batch, seconds
+        self.batches: list[int] = []
+        self.samples: list[Sample] = []
+
+    def assess(self, samples: Any) -> list[Verdict]:
+        time.sleep(self.seconds)
+        self.batches.append(len(samples))
+        self.samples += samples
+        return [Verdict(len(one.completion) / 1000) for one in samples]
+
+
+@pytest.fixture(scope="module")
+def posh() -> Iterator[tuple[str, Any]]:
+    with served(PoshReward(MatchJudge()), {"tiny": tiny_tokenizer().backend_tokenizer}) as (url, service):
+        yield url, service
+
+
+def post(url: str, body: Any, path: str = "/score", **headers: str) -> tuple[int, Any]:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(url + path, content, {"Content-Type": "application/json", **headers})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, json.load(error)
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return answer.read().decode()
+
+
+def test_the_verdicts_are_those_of_the_reward_here(posh: tuple[str, Any]) -> None:
+    url, _ = posh
+    here, there = PoshReward(MatchJudge()), RemoteReward(url)
+    samples = [Sample("Say.", text, references=(REFERENCE, "A cat.")) for text in TEXTS] * 9
+    samples += [Sample("", "A dog.", references=())]
+    assert there.judge_samples(samples) == here.judge_samples(samples)
+    columns = {"reference": [REFERENCE] * 4, "image": [Image.new("RGB", (2, 2))] * 4}  # which posh does not read
+    assert there([""] * 4, list(TEXTS), **columns) == here([""] * 4, list(TEXTS), **columns)
+    with pytest.raises(ValueError, match="remote needs the dataset column 'reference', and the dataset has"):
+        there([""], ["A cat."], caption=["A cat."])
+    assert (there.columns, there.main_parts, there.reader()) == (here.columns, here.main_parts, "posh")
+
+
+@pytest.mark.parametrize(
+    "told", ["/etc/passwd", "file:///etc/passwd", {"path": "/etc/passwd"}, 3, "data:image/png;base64,*", "", [None]]
+)
+def test_nothing_else_is_a_picture_over_http(told: Any) -> None:
+    body = {"rows": [{"completion": "x", "images" if isinstance(told, list) else "image": told}]}
+    with pytest.raises(ValidationError):
+        Asked.model_validate(body)
+
+
+def test_pictures_reach_a_metric_that_reads_them() -> None:
+    seen = Slow()
+    seen.one_of = ("image", "images", "context")
+    picture = Image.effect_noise((40, 30), 50).convert("RGB")
+    with served(seen) as (url, _):
+        columns = {"image": [picture, "/nowhere/at/all.png"]}
+        assert RemoteReward(url)([""] * 2, ["A cat.", "A dog."], **columns) == [0.006, None]
+        status, answer = post(url, {"rows": [{"completion": "x", "image": "/etc/passwd"}]})
+        assert (status, answer["error"][:41]) == (422, "rows.0.image: String should match pattern")
+        assert post(url, {"rows": [{"completion": "xx", "images": [as_text(picture)]}]})[0] == 200
+    assert [len(one.images) for one in seen.samples] == [1, 1]
+    assert HarmonicReward(MatchJudge()).one_of == seen.one_of
+
+
+def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
+    url, _ = posh
+    tokenizer = tiny_tokenizer()
+    text = "A blue circle."
+    ids = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+    row = {"completion": text, "reference": REFERENCE}
+    rows = [{**row, "completion_ids": ids}, row, {**row, "completion_ids": ids[:-2]}, {"completion": [], **row}]
+    status, answer = post(url, {"rows": rows, "tokenizer": "tiny"})
+    assert status == 200
+    verdict = PoshReward(MatchJudge()).assess([Sample("", text, references=(REFERENCE,))])[0]
+    credit, *reasons = answer["tokens"]
+    assert credit == pytest.approx(token_credit(verdict, ids, tokenizer))
+    assert min(credit) < 0
+    assert reasons[0] == "the row's 0 completion_ids do not decode to its completion"
+    assert post(url, {"rows": [row]})[1]["tokens"] is None
+    refused = "the tokenizer 'gpt' is not served: served are tiny (spanreward serve --tokenizer NAME)"
+    assert post(url, {"rows": rows, "tokenizer": "gpt"}) == (422, {"error": refused})
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        (b"", 422, "the body: Invalid JSON"),
+        (b"{", 422, "the body: Invalid JSON"),
+        (b"[1]", 422, "the body: Input should be an object"),
+        (b'"\xff"', 422, "the body: Invalid JSON"),
+        (b"[" * 100_000, 422, "the body: Invalid JSON"),
+        ({}, 422, "rows: Field required"),
+        ({"rows": []}, 422, "rows: List should have at least 1 item"),
+        ({"rows": [{"completion": "x", "reference": "y"}] * 4097}, 422, "rows: List should have at most 4096 items"),
+        ({"rows": [{"completion": 3}]}, 422, "rows.0.completion"),
+        ({"rows": [{"completion": "x", "completion_ids": [-1]}]}, 422, "rows.0.completion_ids.0"),
+        ({"rows": [{"completion": "x", "completion_ids": [1 << 40]}]}, 422, "rows.0.completion_ids.0"),
+        ({"rows": [{"completion": "x", "reference": "y"}], "judge": "match"}, 422, "judge: Extra inputs"),
+        ({"rows": [{"completion": "x"}]}, 422, "row 0: posh needs the key 'reference'"),
+    ],
+)
+def test_a_refusal_is_one_sentence(posh: tuple[str, Any], body: Any, status: int, told: str) -> None:
+    found, answer = post(posh[0], body)
+    assert found == status
+    assert answer.keys() == {"error"}
+    assert answer["error"].startswith(told)
+
+
+def test_other_ways_to_ask_wrongly(posh: tuple[str, Any]) -> None:
+    url, _ = posh
+    assert post(url, b"{}", path="/nowhere") == (404, {"error": "Not Found"})
+    with pytest.raises(HTTPError, match="405"):
+        get(f"{url}/score")
+    good = {"completion": "A red circle.", "reference": REFERENCE}
+    for odd in ({"completion": [{"role": "user", "content": "x"}] * 2}, {"completion": "x", "reference": 7}):
+        status, answer = post(url, {"rows": [good, {**good, **odd}]})
+        assert (status, answer["error"][:7]) == (422, "row 1: ")
+
+
+def test_a_refusal_is_short_whatever_was_sent(posh: tuple[str, Any]) -> None:
+    good = {"completion": "A red circle.", "reference": REFERENCE}
+    odds = ({"reference": {"a": "x" * 1_000_000}}, {"answers": [["y" * 1_000_000]]}, {"image": "/etc/passwd" * 100_000})
+    bodies: list[dict[str, Any]] = [{"rows": [{**good, **odd}]} for odd in odds]
+    bodies += [{"rows": [good], "a\nb\x1b[31m": 1}, {"rows": [good], "tokenizer": "z" * 1_000_000}]
+    for body in bodies:
+        status, answer = post(posh[0], body)
+        assert status == 422
+        assert len(answer["error"]) <= 300
+        assert answer["error"].isprintable()
+
+
+def raw(url: str, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=20) as client:
+        client.sendall(request)
+        return client.recv(100_000)
+
+
+def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    url, service = posh
+    good = {"completion": "A blue circle.", "reference": REFERENCE}
+    head = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
+    body = json.dumps({"rows": [good]}).encode()
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    assert b" 200 " in raw(url, chunked).split(b"\r\n")[0]
+    assert b" 422 " in raw(url, head + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00")
+    odds: list[dict[str, Any]] = [{"completion_ids": None}, {"prompt": None}, {"id": 7}, {"reference": ["", None]}]
+    for odd in (*odds, {"reference": {}}):
+        status, answer = post(url, {"rows": [{**good, **odd}]})
+        assert status == 200 or (status, answer.keys()) == (422, {"error"}), odd
+    status, answer = post(
+        url, b'{"rows": [{"completion": "x", "reference": NaN}, {"completion": "x", "reference": null}]}'
+    )
+    assert [one["status"] for one in answer["verdicts"]] == ["not_applicable"] * 2
+    assert post(url, b'{"rows": [{"completion": "\\ud800", "reference": "y"}]}')[0] == 422
+    (verdict,) = RemoteReward(url).judge_samples([Sample("", "A blue \ud800 circle.", references=(REFERENCE,))])
+    assert verdict.status is Status.OK
+    (verdict,) = RemoteReward(url).judge_samples([Sample("", "A red circle. " * 20_000, references=(REFERENCE,))])
+    assert (
+        verdict.score
+        == PoshReward(MatchJudge())
+        .judge_samples([Sample("", "A red circle. " * 20_000, references=(REFERENCE,))])[0]
+        .score
+    )
+
+    async def within() -> list[float | None]:
+        return RemoteReward(url)([""], ["A red circle."], reference=[REFERENCE])  # as in a notebook
+
+    assert asyncio.run(within()) == PoshReward(MatchJudge())([""], ["A red circle."], reference=[REFERENCE])
+    assert RemoteReward(url).judge_samples([]) == []
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/health", method="HEAD")) as answer:
+        assert answer.status == 200
+    port = int(url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as gone:
+        gone.sendall(head + b"Content-Length: 100\r\n\r\n{")
+    time.sleep(0.3)
+    assert service.counts[app.BYTES] == service.counts[app.ROWS] == 0
+    assert [one for one in caplog.messages if "Exception" in one] == []
+
+
+def test_health_metrics_and_schema(posh: tuple[str, Any]) -> None:
+    url, _ = posh
+    post(url, {"rows": [{"completion": "", "reference": "y"}]})
+    health = json.loads(get(f"{url}/health"))
+    assert (health["columns"], health["decided_by"], health["tokenizers"]) == (["reference"], "posh", ["tiny"])
+    lines = dict(line.rsplit(" ", 1) for line in get(f"{url}/metrics").splitlines())
+    assert int(lines['spanreward_rows_total{status="empty"}']) >= 1
+    assert lines["spanreward_rows_held"] == lines["spanreward_body_bytes_held"] == "0"
+    schema = json.loads(get(f"{url}/openapi.json"))
+    assert schema["openapi"] == "3.1.0"
+    assert {"Asked", "Answer", "Row", "Verdict", "Span"} <= set(schema["components"]["schemas"])
+    named = set(re.findall('"#/components/schemas/([^"]+)"', json.dumps(schema)))
+    assert named <= set(schema["components"]["schemas"])
+    assert set(schema["paths"]) == {"/score", "/health", "/metrics"}
+
+
+def test_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(http_client.KEY, "sesame")
+    with served(Slow()) as (url, _):
+        rows = {"rows": [{"completion": "x"}]}
+        assert post(url, rows)[0] == 401
+        assert "SPANREWARD_API_KEY" in post(url, rows, Authorization="Bearer wrong")[1]["error"]
+        assert post(url, rows, Authorization="Bearer sesame")[0] == 200
+        assert post(url, rows, Authorization="bearer sesame")[0] == 200
+        for other in ("Basic sesame", "sesame", "Bearer", "Bearer sesame x", "Bearer s\u00e9same"):
+            assert post(url, rows, Authorization=other)[0] == 401, other
+        with pytest.raises(HTTPError, match="401"):
+            get(f"{url}/metrics")
+        assert RemoteReward(url)([""], ["xx"]) == [0.002]
+        assert RemoteReward(url).reader() == "slow"
+
+
+def test_rows_of_many_requests_are_judged_together_unless_they_compare() -> None:
+    for by_batch in (False, True):
+        reward = Slow(by_batch)
+        with served(reward) as (url, _), ThreadPoolExecutor(16) as pool:
+            asked = [[Sample("", "x" * size)] * 3 for size in range(16)]
+            found = list(pool.map(RemoteReward(url).judge_samples, asked))
+        assert [[one.score for one in verdicts] for verdicts in found] == [[size / 1000] * 3 for size in range(16)]
+        assert sum(reward.batches) == 48
+        assert (set(reward.batches) == {3}) == by_batch
+        assert by_batch or len(reward.batches) < 16
+
+
+def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "QUEUE", 8)
+    with served(Slow(seconds=0.2)) as (url, service), ThreadPoolExecutor(12) as pool:
+        rows = {"rows": [{"completion": "x"}] * 4}
+        codes = [status for status, _ in pool.map(lambda _: post(url, rows), range(12))]
+        assert set(codes) == {200, 429}
+        assert post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"] == "0 rows wait, and 8 may: ask again"
+        assert RemoteReward(url).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
+        assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1
+        assert (service.counts[app.ROWS], service.counts[app.BYTES]) == (0, 0)
+
+
+def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "BODY", 100_000)
+    monkeypatch.setattr(app, "SECONDS", 0.3)
+    with served(Slow()) as (url, service):
+        port = int(url.rpartition(":")[2])
+        head = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as large:
+            large.sendall(head % 10**9 + b" " * 200_000)
+            assert b"413" in large.recv(1000).split(b"\r\n")[0]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
+            slow.sendall(head % 1000 + b"{")
+            assert b"408" in slow.recv(1000).split(b"\r\n")[0]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as gone:
+            gone.sendall(head % 1000 + b"{")
+        assert post(url, {"rows": [{"completion": "x"}]})[0] == 200
+        assert service.counts[app.BYTES] == 0
+        monkeypatch.setattr(app, "BODIES", 10)
+        assert post(url, {"rows": [{"completion": "x"}]})[0] == 429
+
+
+def start(*words: str, **environment: str) -> subprocess.Popen[str]:
+    words = words if "--port" in words else (*words, "--port", "0")
+    command = [sys.executable, "-m", "spanreward", "serve", "posh", "--judge", "match", *words]
+    held = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=held)
+
+
+@pytest.mark.slow
+def test_sigterm_in_the_middle_loses_nothing() -> None:
+    """What was accepted is answered, what was not is refused, and clients whose server comes back get it there."""
+    with start() as server:
+        url = server.stdout.readline().split()[0]
+        sample = Sample("", "A blue circle above a red square.", references=(REFERENCE,))
+        (expected,) = PoshReward(MatchJudge()).judge_samples([sample])
+        found: list[Verdict] = []
+        remotes = [RemoteReward(url, deadline=3.0) for _ in range(8)]
+        threads = [
+            threading.Thread(target=lambda one=one: found.extend(one.judge_samples([sample] * 64))) for one in remotes
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.2)
+        server.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        assert server.wait(60) == 0
+        assert server.stderr.read() == ""
+    assert len(found) == 8 * 64
+    assert {verdict.status for verdict in found} <= {Status.OK, Status.TIMEOUT}
+    assert all(verdict.score in (expected.score, None) for verdict in found)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--host", "0.0.0.0"], "--host 0.0.0.0 lets other machines ask: set SPANREWARD_API_KEY"),
+        (["--tokenizer", "/nowhere"], "--tokenizer /nowhere has no tokenizer.json"),
+        (["mode=odd"], "mode is"),
+        (["--port", "TAKEN"], "Address already in use"),
+        (["--port", "99999"], "port must be 0-65535"),
+    ],
+)
+def test_what_cannot_be_served_is_one_sentence(words: list[str], told: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with start(*(port if word == "TAKEN" else word for word in words), SPANREWARD_API_KEY="") as done:
+            _, err = done.communicate(timeout=120)
+    assert done.returncode == 1
+    assert err.startswith("spanreward serve: ")
+    assert told in err
+    assert len(err.splitlines()) == 1
