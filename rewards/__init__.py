@@ -3,6 +3,7 @@
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
+from spanreward.rewards.differences import DifferencesReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import MatchJudge, load_judge
 from spanreward.rewards.lave import LaveReward
@@ -14,6 +15,7 @@ from spanreward.rewards.reward.reward import Reward
 __all__ = [
     "CaprlReward",
     "CriteriaReward",
+    "DifferencesReward",
     "HarmonicReward",
     "LaveReward",
     "MatchJudge",

@@ -2,6 +2,7 @@
 from spanreward.rewards.base.verdict import Sample as Sample, Span as Span, Status as Status, Verdict as Verdict
 from spanreward.rewards.caprl import CaprlReward as CaprlReward
 from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
+from spanreward.rewards.differences import DifferencesReward as DifferencesReward
 from spanreward.rewards.harmonic import HarmonicReward as HarmonicReward
 from spanreward.rewards.judges.by_name import load_judge as load_judge
 from spanreward.rewards.judges.function_judge import FunctionJudge as FunctionJudge
@@ -14,6 +15,7 @@ from spanreward.rewards.posh import PoshReward as PoshReward
 from spanreward.rewards.ready import (
     caprl as caprl,
     criteria as criteria,
+    differences as differences,
     harmonic as harmonic,
     lave as lave,
     pairwise as pairwise,

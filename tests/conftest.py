@@ -22,6 +22,7 @@ SLOW = (
     "experiments/span_credit",
     "recipes",
     "rewards/caprl",
+    "rewards/differences/test_differences_smollm2.py",
     "rewards/judges/local",
     "rewards/judges/remote",
     "rewards/judges/shared/test_store.py",

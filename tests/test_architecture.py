@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 FLOORS = {
     "rewards": (
         *("base", "files", "text", "language", "judges", "reward", "comparison"),
-        *("posh", "harmonic", "lave", "pairwise", "criteria", "caprl", "metrics", "ready", "scoring"),
+        *("posh", "harmonic", "lave", "pairwise", "criteria", "caprl", "differences", "metrics", "ready", "scoring"),
     ),
     "rewards.judges": (
         *("usage", "probe", "judge", "smollm2", "model_files", "encoding"),
@@ -26,7 +26,7 @@ FLOORS = {
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),
 }
-METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "caprl")
+METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "caprl", "differences")
 FILES = file_graph()
 
 

@@ -25,18 +25,18 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, Shown, ask, chosen_criteria, load_prompts, show
 from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, only_span, sentence_spans, without
+from spanreward.rewards.harmonic.spans import ablation_spans, only_span, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.reward.by_row import SENTENCES, Place, at_most, without
 from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
 COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
-SENTENCES = 4  # of a completion, as `cost` assumes
 
 
 @dataclass(frozen=True, slots=True)

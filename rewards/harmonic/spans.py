@@ -15,28 +15,10 @@ The only sentence of a text has the whole score as its credit, because an empty 
 """
 
 from collections.abc import Mapping, Sequence, Set
-from itertools import pairwise
 
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.harmonic.scores import Aggregate, overall, unit
-
-Place = tuple[int, int]
-MOST_SENTENCES = 32
-
-
-def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
-    """Returns the sentences, joined with their neighbours where there are more than `most`, to bound the cost."""
-    if len(places) <= most:
-        return list(places)
-    cuts = [number * len(places) // most for number in range(most + 1)]
-    return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]
-
-
-def without(text: str, places: Sequence[Place], number: int) -> str:
-    """Returns the text without one of its sentences and the white space after it."""
-    if number + 1 < len(places):
-        return text[: places[number][0]] + text[places[number + 1][0] :]
-    return text[: places[number][0]].rstrip()
+from spanreward.rewards.reward.by_row import Place
 
 
 def sentence_spans(

@@ -12,6 +12,7 @@ key is one sentence that names it.
     pairwise      image or context, and with anchor=KEY that key, the text to compare with
     criteria      criteria (a list of texts), and image or context
     caprl         questions (a list of texts), answers (one or a list for each)
+    differences   reference, or image, or both
     FILE.py:NAME  what it says; one without a judge needs no --judge
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note, component, asked),
@@ -38,9 +39,7 @@ SHOWN = 20  # the most lines without a score that are named
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "reward", help="posh, harmonic, lave, pairwise, criteria, caprl or FILE.py:NAME, a metric of your own"
-    )
+    parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
     parser.add_argument("--judge", help=f"who answers the metric's questions: {metric_options.JUDGES}")
     parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
     metric_options.add_rows_options(parser)

@@ -9,15 +9,8 @@ from hypothesis import given, strategies as st
 from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.harmonic.scores import Aggregate, aggregate
-from spanreward.rewards.harmonic.spans import (
-    MOST_SENTENCES,
-    ablation_spans,
-    at_most,
-    only_span,
-    sentence_credit,
-    sentence_spans,
-    without,
-)
+from spanreward.rewards.harmonic.spans import ablation_spans, only_span, sentence_credit, sentence_spans
+from spanreward.rewards.reward.by_row import MOST_SENTENCES, at_most, without
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]

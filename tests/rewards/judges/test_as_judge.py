@@ -7,6 +7,7 @@ import pytest
 from spanreward import (
     CaprlReward,
     CriteriaReward,
+    DifferencesReward,
     HarmonicReward,
     LaveReward,
     MatchJudge,
@@ -15,7 +16,7 @@ from spanreward import (
     Sample,
 )
 
-METRICS = [CaprlReward, CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
+METRICS = [CaprlReward, CriteriaReward, DifferencesReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -11,9 +11,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 
-from spanreward.rewards.base.verdict import Status, Verdict
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
+from spanreward.rewards.files.pictures import opened
 from spanreward.training.evaluation.page.coloured_text import LEVELS, Segment, legible, level, received, segments
 
 PIXELS = 128  # a picture with no larger side is kept exactly
@@ -29,7 +30,7 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=lambda value: legible(value) if type(value) is str else value,
     )
-    shared = (level, segments, received, tooltip, label, number, judged, data_uri)
+    shared = (level, segments, received, tooltip, label, number, judged, data_uri, thumbnail)
     environment.globals.update({function.__name__: function for function in shared}, levels=LEVELS)
     return environment.get_template(template).render(values)
 
@@ -48,6 +49,14 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
     buffer = io.BytesIO()
     small.save(buffer, kind, optimize=True)
     return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def thumbnail(sample: Sample) -> str:
+    """Returns the row's first picture as a data: URI, "" where there is none that can be read."""
+    try:
+        return data_uri(opened(sample.images[0])) if sample.images else ""
+    except NotApplicable:
+        return ""
 
 
 def judged(verdict: Verdict) -> str:

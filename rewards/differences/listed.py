@@ -1,0 +1,65 @@
+"""The differences in a judge's answer. Each quote is looked up in its text, and one that is not there is refused.
+
+answer = '[{"text": "red", "reference": "blue", "type": "color", "severity": 2}]'
+found, refused = read_differences(answer, "A red car.", ["A blue car."])
+found[0].place, found[0].lacking, found[0].weight           # (2, 5), {0: (2, 6)}, 0.67
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from spanreward.rewards.reward.by_row import Place
+from spanreward.rewards.reward.written_list import read_list
+from spanreward.rewards.text.filler import NOT_LATIN
+from spanreward.rewards.text.plain_text import plain_text
+from spanreward.rewards.text.quoting import one_line
+
+WEIGHTS = {"1": 1 / 3, "2": 2 / 3, "3": 1.0}  # by severity
+WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """weight: in (0, 1], by severity. place: the wrong words' characters [start, end) in the text, None for what it
+    leaves out. lacking: those of the reference's words, by the reference's number. kind: the judge's word for it.
+    """
+
+    weight: float
+    place: Place | None
+    lacking: dict[int, Place]
+    kind: str
+
+
+def read_differences(answer: str, text: str, references: Sequence[str]) -> tuple[list[Difference], int] | None:
+    """Returns the differences, and how many others were refused: those with a quote that is in no text, with no quote,
+    with the same words from both texts, and repeated ones. None where the answer is no list of differences.
+    """
+    read, *others = [plain_text(one) for one in (text, *references)]
+    found: list[Difference] = []
+    for entry in (entries := read_list(answer)) or ():
+        given = entry if isinstance(entry, dict) else {}
+        quotes = [given.get(key) or "" for key in ("text", "reference")]
+        if str(given.get("severity")) not in WEIGHTS or not all(isinstance(quote, str) for quote in quotes):
+            return None
+        said, wanted = (WORD.findall(plain_text(quote)[0].casefold()) for quote in quotes)
+        place = find_words(said, *read, {one.place for one in found})
+        lacking = {number: at for number, other in enumerate(others) if (at := find_words(wanted, *other))}
+        repeated = any((place, lacking) == (one.place, one.lacking) for one in found)
+        if said != wanted and bool(said) == bool(place) and bool(wanted) == bool(lacking) and not repeated:
+            kind = one_line(str(given.get("type") or "difference"))[:40]
+            found.append(Difference(WEIGHTS[str(given["severity"])], place, lacking, kind))
+    return None if entries is None else (found, len(entries) - len(found))
+
+
+def find_words(
+    words: Sequence[str], plain: str, origin: Sequence[int], taken: Collection[Place | None] = ()
+) -> Place | None:
+    """Returns where the words first stand in a row, whatever their case and the signs between them, outside the places
+    that are `taken`; None if nowhere. plain, origin: of `plain_text`.
+    """
+    edges = ("", "") if NOT_LATIN.search("".join(words)) else (r"(?<![^\W_])", r"(?![^\W_])")
+    pattern = re.compile(r"[\W_]+".join(map(re.escape, words)).join(edges), re.IGNORECASE)
+    matches = pattern.finditer(plain) if words else ()
+    places = ((origin[match.start()], origin[match.end() - 1] + 1) for match in matches)
+    return next((place for place in places if place not in taken), None)

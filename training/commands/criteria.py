@@ -1,0 +1,94 @@
+"""`spanreward judge criteria`: a judge writes the column that the metric `criteria` reads; you check and edit it."""
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from rich.progress import track
+from rich.table import Table
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.files.outputs import check_apart, resumed_lines, write_whole
+from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.reward.row import read_sample
+from spanreward.training.commands import metric_options
+
+HELP = "let a judge write criteria for each row, to check and to edit"
+DESCRIPTION = """\
+    spanreward judge criteria rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl --html criteria.html
+
+A row needs an `image`, or a `context` that describes it (evidence=context: only that); it may have `prompt`, `question`
+and `reference`. The output has the rows with `criteria`, which you may edit, and `refused`, with reasons: repeated ones
+and, where a row has references, those that none of them meets, or that all of them and one of another row meet. The
+same command goes on after an interruption, keeps what is there, with your changes, and asks again about rows that got
+none; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
+CHUNK = 16  # rows that are asked about together
+SHOWN = 500  # rows on a page
+MADE = "<title>Criteria of "  # by it a page of this command is known
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rows", help="a table, or hub:NAME[:SPLIT]")
+    parser.add_argument("--judge", required=True, help=f"who writes and checks them: {metric_options.JUDGES}")
+    parser.add_argument("--output", required=True, type=Path, metavar="FILE.jsonl", help="the rows with criteria")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
+    metric_options.add_rows_options(parser)
+    metric_options.add_metric_options(parser, overwrite="the output")
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from spanreward.rewards.criteria.writing import PROMPTS, CriteriaReward, write_criteria
+    from spanreward.training.evaluation.page.render import render
+
+    output, page = arguments.output, arguments.html
+    metric_options.check_files(arguments, output, [arguments.rows], **{"rows without criteria": None})
+    check_apart(
+        [page, output, output.with_name(f"{output.name}.settings.json"), arguments.json], [Path(arguments.rows)]
+    )
+    if page and page.is_file() and not arguments.overwrite and MADE not in page.read_text("utf-8", "replace"):
+        raise ValueError(f"{page} exists and is no page of criteria: choose another page, or --overwrite.")
+    rows = list(read_table(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit))
+    samples, marks = [_sample(*one) for one in rows], defaultdict[str, list[int]](list)
+    for number, sample in enumerate(samples):
+        marks[fingerprint(sample)].append(number)
+    texts = [one.references[0] for one in samples if one.references] or [""]
+    beside = [texts[(number + 1) % len(texts)] for number in range(len(rows))]  # mostly of another row
+    keys, failures = {"criteria": list, "fingerprint": str}, list[str]()
+    with metric_options.open_metric("criteria", arguments) as (reward, settings):
+        assert isinstance(reward, CriteriaReward)
+        settings["writing"] = PROMPTS
+        with resumed_lines(output, settings, keys, arguments.overwrite) as (file, lines), reward.judges[0]:
+            done = Counter(line["fingerprint"] for line in lines)
+            waiting = [(mark, left) for mark, places in marks.items() if (left := places[done[mark] :])]
+            for start in track(range(0, len(waiting), CHUNK), "writing criteria"):
+                chunk = waiting[start : start + CHUNK]
+                asked = [(samples[n], "" if beside[n] in samples[n].references else beside[n]) for _, (n, *_) in chunk]
+                for (mark, places), written in zip(chunk, write_criteria(reward, asked), strict=True):
+                    if isinstance(written, Failure):
+                        failures += [written.message] * len(places)
+                        continue
+                    made = {"criteria": written[0], "refused": written[1], "fingerprint": mark}
+                    new = [rows[number][1] | made for number in places]
+                    file.write("".join(json.dumps(line) + "\n" for line in new))
+                    lines += new
+                file.flush()
+    if page:
+        shown = [(_sample("a line", line), line["criteria"], line.get("refused") or {}) for line in lines[:SHOWN]]
+        write_whole(page, render("criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown))
+    counts = {key: sum(len(line.get(key) or ()) for line in lines) for key in ("criteria", "refused")}
+    numbers = {"rows": len(rows), **counts, "rows without criteria": len(failures)}
+    table = Table(*numbers, title=str(output), caption=next(iter(failures), None))
+    table.add_row(*map(str, numbers.values()))
+    return numbers, [table]
+
+
+def _sample(where: str, row: dict[str, Any]) -> Sample:
+    try:
+        json.dumps(row)
+        return read_sample({**row, "criteria": None}, "", row.get("prompt") or "")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where} cannot be used ({error}): give text, and pictures as paths of files.") from None
