@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from experiments.agreement.analysis import after_analysis
+from experiments.agreement.calibration import held_out, mean_error
 from experiments.agreement.judging_measures import (
     class_agreement,
     consistency,
@@ -174,7 +175,8 @@ def normalised(shares: Sequence[float]) -> np.ndarray:
 class ScoreAgreement:
     """pearson: of the judge's mean ratings with people's; interval: 95 %, over requests. length: the correlation of the
     number of words with the judge's ratings, and with people's. deviation: the mean absolute deviation of the judge's
-    ratings of one request, and of people's.
+    ratings of one request, and of people's. error: the mean absolute difference from people, in points; the calibrated
+    figures are of ratings mapped by isotonic regression on the labels of other requests (calibration.py).
     """
 
     part: str
@@ -190,6 +192,9 @@ class ScoreAgreement:
     deviation_people: float | None
     average: float | None
     majority: float | None
+    error: float | None
+    error_calibrated: float | None
+    pearson_calibrated: float | None
 
 
 def measure_scores(texts: Sequence[Rated], ratings: Sequence[Rating | Failure]) -> list[ScoreAgreement]:
@@ -210,6 +215,7 @@ def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]])
 
     bounds = bootstrap(list(requests.values()), of_requests) if len(requests) > 1 else None
     repeated = consistency(drawn([rating for _, rating in judged]))
+    mapped = held_out(means, people, [text.id for text, _ in read])
     return ScoreAgreement(
         part=part,
         n=len(read),
@@ -224,6 +230,9 @@ def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]])
         deviation_people=mean_absolute_deviation([[given for _, given in request] for request in requests.values()]),
         average=repeated.average if repeated else None,
         majority=repeated.majority if repeated else None,
+        error=mean_error(means, people),
+        error_calibrated=mean_error(mapped, people) if mapped else None,
+        pearson_calibrated=defined(pearson(mapped, people)) if mapped else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from rich.progress import track
 from rich.table import Table
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.outputs import check_apart, resumed_lines, write_whole
+from spanreward.rewards.files.outputs import resumed_lines, write_whole
 from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.reward.fingerprint import fingerprint
@@ -45,16 +45,11 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.evaluation.page.render import render
 
     output, page = arguments.output, arguments.html
-    metric_options.check_files(arguments, output, [arguments.rows], **{"rows without criteria": None})
-    check_apart(
-        [page, output, output.with_name(f"{output.name}.settings.json"), arguments.json], [Path(arguments.rows)]
-    )
+    metric_options.check_files(arguments, output, [arguments.rows], page, **{"rows without criteria": None})
     if page and page.is_file() and not arguments.overwrite and MADE not in page.read_text("utf-8", "replace"):
         raise ValueError(f"{page} exists and is no page of criteria: choose another page, or --overwrite.")
     rows = list(read_table(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit))
-    samples, marks = [_sample(*one) for one in rows], defaultdict[str, list[int]](list)
-    for number, sample in enumerate(samples):
-        marks[fingerprint(sample)].append(number)
+    samples = [_sample(*one) for one in rows]
     texts = [one.references[0] for one in samples if one.references] or [""]
     beside = [texts[(number + 1) % len(texts)] for number in range(len(rows))]  # mostly of another row
     keys, failures = {"criteria": list, "fingerprint": str}, list[str]()
@@ -62,19 +57,20 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         assert isinstance(reward, CriteriaReward)
         settings["writing"] = PROMPTS
         with resumed_lines(output, settings, keys, arguments.overwrite) as (file, lines), reward.judges[0]:
-            done = Counter(line["fingerprint"] for line in lines)
-            waiting = [(mark, left) for mark, places in marks.items() if (left := places[done[mark] :])]
+            there, waiting = Counter(line["fingerprint"] for line in lines), list[tuple[str, int]]()
+            for number, mark in enumerate(map(fingerprint, samples)):
+                there[mark] -= 1
+                waiting += [(mark, number)] if there[mark] < 0 else []
             for start in track(range(0, len(waiting), CHUNK), "writing criteria"):
                 chunk = waiting[start : start + CHUNK]
-                asked = [(samples[n], "" if beside[n] in samples[n].references else beside[n]) for _, (n, *_) in chunk]
-                for (mark, places), written in zip(chunk, write_criteria(reward, asked), strict=True):
+                asked = [(samples[n], "" if beside[n] in samples[n].references else beside[n]) for _, n in chunk]
+                for (mark, number), written in zip(chunk, write_criteria(reward, asked), strict=True):
                     if isinstance(written, Failure):
-                        failures += [written.message] * len(places)
+                        failures.append(written.message)
                         continue
                     made = {"criteria": written[0], "refused": written[1], "fingerprint": mark}
-                    new = [rows[number][1] | made for number in places]
-                    file.write("".join(json.dumps(line) + "\n" for line in new))
-                    lines += new
+                    lines.append(rows[number][1] | made)
+                    file.write(json.dumps(lines[-1]) + "\n")
                 file.flush()
     if page:
         shown = [(_sample("a line", line), line["criteria"], line.get("refused") or {}) for line in lines[:SHOWN]]

@@ -57,8 +57,8 @@ def test_criteria_of_rows_and_a_page(folder: Path) -> None:
     done = run(*NAMED)
     assert done.code == 0, done.err
     made = lines(folder)
-    assert [line["id"] for line in made] == [1, 4, 2]
-    assert [line["criteria"] for line in made] == [["Says red."], ["Says red."], ["Says <b>blue</b>."]]
+    assert [line["id"] for line in made] == [1, 2, 4]
+    assert [line["criteria"] for line in made] == [["Says red."], ["Says <b>blue</b>."], ["Says red."]]
     assert made[0]["refused"] == {
         "says red": "it is there already",
         "Says <b>blue</b>.": "no reference meets it",

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 
-from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
 from spanreward.rewards.files.pictures import opened
@@ -30,7 +30,7 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=lambda value: legible(value) if type(value) is str else value,
     )
-    shared = (level, segments, received, tooltip, label, number, judged, data_uri, thumbnail)
+    shared = (level, segments, received, tooltip, label, number, judged, data_uri, opened)
     environment.globals.update({function.__name__: function for function in shared}, levels=LEVELS)
     return environment.get_template(template).render(values)
 
@@ -49,14 +49,6 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
     buffer = io.BytesIO()
     small.save(buffer, kind, optimize=True)
     return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
-def thumbnail(sample: Sample) -> str:
-    """Returns the row's first picture as a data: URI, "" where there is none that can be read."""
-    try:
-        return data_uri(opened(sample.images[0])) if sample.images else ""
-    except NotApplicable:
-        return ""
 
 
 def judged(verdict: Verdict) -> str:
