@@ -1,7 +1,7 @@
 """A judge writes the criteria of a row. Refused are repeated ones, and those that tell no text from another.
 
 kept, refused = write_criteria(CriteriaReward(judge), [(sample, "A dog runs.")])[0]     # a text on another row
-kept, refused       # ["Says that it is red."], {"Names a thing.": "every reference meets it, also another row's"}
+kept, refused       # ["Says that it is red."], {"Names a thing.": "every text that was tried meets it"}
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def _sifted(reward: CriteriaReward, answer: str, sample: Sample, other: str) -> 
     for text in texts:
         first.setdefault(" ".join(WORD.findall(text.casefold())), text)
     criteria, shown = list(first.values()), show(sample, reward.evidence)
-    tried = [*sample.references, *([other] if other else [])] if sample.references else []
+    tried = list(dict.fromkeys([*sample.references, *([other] if other else [])])) if sample.references else []
     asked = [ask_criterion(reward.prompts, reward.pair, shown, text, one) for one in criteria for text in tried]
     ratings = rate_once(reward.judge, asked)
     if failed := next((rating for rating in ratings if isinstance(rating, Failure)), None):
@@ -61,8 +61,8 @@ def _sifted(reward: CriteriaReward, answer: str, sample: Sample, other: str) -> 
     refused = {text: "it is there already" for text in texts if text not in criteria}
     for one in criteria:
         meets = [next(met) for _ in tried]
-        if meets and not any(meets[: len(sample.references)]):
+        if meets and not any(meets[: len({*sample.references})]):
             refused[one] = "no reference meets it"
         elif len(meets) > 1 and all(meets):
-            refused[one] = "every reference meets it, also another row's"
+            refused[one] = "every text that was tried meets it"
     return [one for one in criteria if one not in refused], refused

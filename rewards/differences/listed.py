@@ -16,6 +16,7 @@ from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line
 
 WEIGHTS = {"1": 1 / 3, "2": 2 / 3, "3": 1.0}  # by severity
+QUOTED = 40  # words of a quote; more are not looked up
 WORD = re.compile(r"[^\W_]+")
 
 
@@ -42,11 +43,12 @@ def read_differences(answer: str, text: str, references: Sequence[str]) -> tuple
         quotes = [given.get(key) or "" for key in ("text", "reference")]
         if str(given.get("severity")) not in WEIGHTS or not all(isinstance(quote, str) for quote in quotes):
             return None
-        said, wanted = (WORD.findall(plain_text(quote)[0].casefold()) for quote in quotes)
+        said, wanted = (WORD.findall(plain_text(quote)[0])[:QUOTED] for quote in quotes)
         place = find_words(said, *read, {one.place for one in found})
         lacking = {number: at for number, other in enumerate(others) if (at := find_words(wanted, *other))}
         repeated = any((place, lacking) == (one.place, one.lacking) for one in found)
-        if said != wanted and bool(said) == bool(place) and bool(wanted) == bool(lacking) and not repeated:
+        same = " ".join(said).casefold() == " ".join(wanted).casefold()
+        if not (same or repeated) and bool(said) == bool(place) and bool(wanted) == bool(lacking):
             kind = one_line(str(given.get("type") or "difference"))[:40]
             found.append(Difference(WEIGHTS[str(given["severity"])], place, lacking, kind))
     return None if entries is None else (found, len(entries) - len(found))

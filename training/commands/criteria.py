@@ -50,8 +50,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         raise ValueError(f"{page} exists and is no page of criteria: choose another page, or --overwrite.")
     rows = list(read_table(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit))
     samples = [_sample(*one) for one in rows]
-    texts = [one.references[0] for one in samples if one.references] or [""]
-    beside = [texts[(number + 1) % len(texts)] for number in range(len(rows))]  # mostly of another row
+    texts = list(dict.fromkeys(text for one in samples for text in one.references[:1]))
+    others = dict(zip(texts, [*texts[1:], *texts[:1]], strict=True))  # by a row's first reference that of another row
     keys, failures = {"criteria": list, "fingerprint": str}, list[str]()
     with metric_options.open_metric("criteria", arguments) as (reward, settings):
         assert isinstance(reward, CriteriaReward)
@@ -63,7 +63,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
                 waiting += [(mark, number)] if there[mark] < 0 else []
             for start in track(range(0, len(waiting), CHUNK), "writing criteria"):
                 chunk = waiting[start : start + CHUNK]
-                asked = [(samples[n], "" if beside[n] in samples[n].references else beside[n]) for _, n in chunk]
+                asked = [(one, others.get("".join(one.references[:1]), "")) for one in (samples[n] for _, n in chunk)]
                 for (mark, number), written in zip(chunk, write_criteria(reward, asked), strict=True):
                     if isinstance(written, Failure):
                         failures.append(written.message)

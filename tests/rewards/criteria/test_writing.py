@@ -34,7 +34,7 @@ def test_what_tells_texts_apart_is_kept() -> None:
     assert refused == {
         "says RED": "it is there already",
         "Says boat.": "no reference meets it",
-        "Says by": "every reference meets it, also another row's",
+        "Says by": "every text that was tried meets it",
     }
 
 

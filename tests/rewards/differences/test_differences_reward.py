@@ -172,6 +172,7 @@ def test_of_several_references_that_with_most_quotes_is_marked() -> None:
         ("红色的汽车在树旁边。", "汽车", "汽车"),
         ('A "red" sign.', "'red' sign", 'red" sign'),
         ("\U0001f600 A red car.", "red", "red"),
+        ("Die Stra\u00dfe ist rot.", "die Stra\u00dfe", "Die Stra\u00dfe"),
     ],
 )
 def test_spans_lie_on_the_text_as_written(text: str, quote: str, marked: str) -> None:
