@@ -3,7 +3,8 @@
 # make test-experiments   the tests of experiments/, the code behind the figures of docs/evidence
 # make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
-# make guide       what docs/getting_started.md and docs/one_gpu.md say, word for word, from a wheel in an empty folder
+# make guide       what docs/getting_started.md and docs/one_gpu.md say, word for word, from a wheel in an empty folder,
+#                  and the wheel in a project that has folders of the same names
 # make test-gpu    on a machine with a GPU: what no CPU can show; its figures go to gpu.json
 # make resolve      whether the package and each other trainer can be installed together; installs nothing
 # make release-check    the wheel in an empty environment, changelog, version, licences
@@ -55,7 +56,7 @@ WORKERS := $(shell $(PYTHON) -c 'import os; print(min(4, os.cpu_count() + 1))')
 SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: venv
-	$(SIDE_BY_SIDE) --ignore tests/experiments
+	$(SIDE_BY_SIDE) --ignore tests/experiments --ignore tests/test_strangers_project.py
 
 test-experiments: venv
 	$(SIDE_BY_SIDE) tests/experiments
@@ -95,6 +96,7 @@ lint: venv
 
 guide: venv
 	$(BIN)/python -m tests.run_guide docs/getting_started.md docs/one_gpu.md
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/test_strangers_project.py
 
 # Offline; a warning, such as a link that leads nowhere, is an error. -E -a: the search of a site in parts forgets entries.
 docs: venv

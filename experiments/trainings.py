@@ -15,12 +15,13 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import torch
 from datasets import Dataset
 from PIL import Image
 from transformers import PrinterCallback
-from trl import GRPOTrainer
+from trl import GRPOTrainer, chat_template_utils
 
 from experiments.field.texts import FOLDER
 from experiments.scenes.parts import TINY
@@ -173,6 +174,57 @@ def tool_call(policy: str, folder: Path) -> str:
     return f"the last message is judged: {one:.2f} (alone {other:.2f})"
 
 
+class Pond:
+    """An environment of TRL's whose tool looks at a part of the picture."""
+
+    def reset(self, **row: Any) -> str:
+        """Adds nothing to the prompt."""
+        return ""
+
+    def look(self, where: str) -> str:
+        """
+        Looks at a part of the picture.
+
+        Args:
+            where: the part
+        """
+        return f"A blue circle in a pond, on the {where}."
+
+
+def environment(policy: str, folder: Path) -> str:
+    """TRL's own loop around a policy that calls the environment's tool and then answers, with spans on its tokens."""
+    POLICIES[policy](folder / "policy")
+    model, tokenizer = load_policy(str(folder / "policy"))
+    tokenizer.chat_template = chat_template_utils.qwen2_5_chat_template
+    chat_template_utils.add_response_schema(tokenizer)
+    call = 'Let me see.\n<tool_call>\n{"name": "look", "arguments": {"where": "left"}}\n</tool_call>'
+    answers, asked = TEXTS[1:5], "Let me see."
+
+    def speak(
+        self: Any, prompt_ids: list[list[int]], images: Any, multimodal_fields: Any, *_: Any, **__: Any
+    ) -> tuple[list[list[int]], None]:
+        said = [answers[row % 4] if asked in tokenizer.decode(ids) else call for row, ids in enumerate(prompt_ids)]
+        return [tokenizer(text + "<|im_end|>")["input_ids"] for text in said], None
+
+    args = SpanGRPOConfig(
+        str(folder / "out"), **{**COMMON, "max_completion_length": 400, "max_steps": 1, "span_coef": 0.5}
+    )
+    data = rows(policy).add_column("reference", ["A red red star."] * 4)
+    with mock.patch.object(GRPOTrainer, "_generate_single_turn", speak):
+        trainer = SpanGRPOTrainer(
+            model, [PoshReward("match")], args, data, processing_class=tokenizer, environment_factory=Pond
+        )
+        said = trained(trainer)
+    log, recorder = trainer.state.log_history[0], trainer.recorders[0]
+    pairs = list(zip(recorder.samples, recorder.verdicts, strict=True))
+    phrases = [sample.completion[span.start : span.end] for sample, verdict in pairs for span in verdict.spans]
+    tools = sum(phrase in Pond().look("left") for phrase in phrases)
+    calls, unaligned = log["tools/call_frequency"], log["spans/unaligned_fraction"]
+    return (
+        f"{said}, {calls:g} calls a row, {unaligned:g} unaligned; {tools} of {len(phrases)} spans on the tool's words"
+    )
+
+
 def refused(act: Callable[..., Any], *arguments: Any, **settings: Any) -> str:
     """Returns the sentence with which `act` refuses, "not refused" if it does not."""
     try:
@@ -193,6 +245,7 @@ CASES = (
     Case(7, "LLaVA", stock_trainer),
     Case(8, "Llama", weight_and_key),
     Case(9, "Llama", tool_call),
+    Case(9, "Llama", environment),
 )
 
 

@@ -15,7 +15,7 @@ import json
 import re
 import sys
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -111,18 +111,31 @@ def completion_text(completion: Any) -> str:
     """Returns the completion's text, unstripped; of several messages, as with tools, that of the assistant's last one.
     Raises ValueError for anything else, and for a message without a text.
     """
+    return next(assistants_texts(completion))
+
+
+def assistants_texts(completion: Any) -> Iterator[str]:
+    """Yields the text of each of the assistant's messages, the last one first. Raises as `completion_text` does."""
     if isinstance(completion, str):
-        return completion
+        completion = [{"content": completion}]
     turns = completion if isinstance(completion, (list, tuple)) else []
-    last = next((turn for turn in reversed(turns) if len(turns) == 1 or _speaker(turn) in _ASSISTANT), None)
-    if last is None:
+    own = [turn for turn in turns if len(turns) == 1 or _speaker(turn) in _ASSISTANT]
+    if not own:
         raise ValueError(
             f"a completion must be a text or messages with one of the assistant's, got {completion!r:.200}"
         )
-    text = message_text(last)
-    if text is None:
-        raise ValueError(f"no text was found in a completion's message with the keys {_keys(last)}")
-    return text
+    for turn in reversed(own):
+        text = message_text(turn)
+        if text is None:
+            raise ValueError(f"no text was found in a completion's message with the keys {_keys(turn)}")
+        yield text
+
+
+def tools_pictures(completion: Any) -> tuple[Any, ...]:
+    """Returns the pictures in a completion's messages, where TRL keeps what tools return as blocks of type "image"."""
+    turns = completion if isinstance(completion, (list, tuple)) else []
+    contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), list)]
+    return tuple(block["image"] for content in contents for block in content if block.get("type") == "image")
 
 
 def _speaker(turn: Any) -> Any:

@@ -20,12 +20,18 @@ RIGHT = (
     r"the last message is judged: 1.00 \(alone 1.00\)",
 )
 FIRST = [next(case for case in CASES if case.row == row) for row in range(len(RIGHT))]
+LOOP = r"1 steps, 1 calls a row, 0 unaligned; 0 of [1-9]\d* spans on the tool's words"
 
 
 @pytest.mark.parametrize("case", FIRST, ids=lambda case: case.enact.__name__)
 def test_a_reported_situation_is_right_now(case: Case) -> None:
     ((_, now),) = enacted([case])
     assert re.match(RIGHT[case.row], now), now
+
+
+def test_trls_own_loop_around_an_environment_trains() -> None:
+    ((_, now),) = enacted(CASES[-1:])
+    assert re.match(LOOP, now), now
 
 
 def test_what_happened_before_is_read_from_the_list(tmp_path: Path) -> None:

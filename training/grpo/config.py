@@ -1,4 +1,4 @@
-"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, seven more, and the checks that they fit together.
+"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, nine more, and the checks that they fit together.
 
     args = SpanGRPOConfig(output_dir="out", span_coef=0.1, dynamic_sampling=True, epsilon_high=0.28)
 
@@ -8,7 +8,7 @@ DAPO (Yu et al. 2025, arXiv 2503.14476) is TRL's `loss_type="dapo"` (its default
 
 import logging
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from trl import GRPOConfig
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig with seven more settings.
+    """TRL's GRPOConfig with nine more settings.
 
     Args:
         span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
@@ -37,6 +37,9 @@ class SpanGRPOConfig(GRPOConfig):
         contrast_coef: every completion is also judged on one other row of its batch, and loses this share of what it
             earns there, so that a text which knows nothing of its picture earns nothing at 1. It takes 1.7 to 1.8
             times the questions. The verdicts stay as they are. 0: off, and the contrast of 2 % of the rows is logged.
+        judged_turns: of a policy that calls tools, "last" judges the assistant's last message, "all" all of its
+            messages, with an empty line between them, and gives them span credit.
+        tool_pictures: whether the judge also sees the pictures that tools return.
 
     Raises:
         ValueError: for settings that exclude each other; the message names both.
@@ -49,6 +52,8 @@ class SpanGRPOConfig(GRPOConfig):
     soft_overlong_cache: COUNT | None = None
     reasoning_end: Annotated[str, Field(min_length=1)] | None = None
     contrast_coef: SHARE = 0.0
+    judged_turns: Literal["last", "all"] = "last"
+    tool_pictures: bool = False
     claimed = False  # True on what SpanGRPOTrainer has taken; no setting
 
     def __post_init__(self) -> None:
@@ -61,6 +66,8 @@ class SpanGRPOConfig(GRPOConfig):
         cache, longest = self.soft_overlong_cache, self.max_completion_length or 0
         if cache is not None and cache > longest:
             raise ValueError(f"soft_overlong_cache must be at most max_completion_length, got {cache} and {longest}.")
+        if self.judged_turns == "all" and self.reasoning_end is not None:
+            raise ValueError('judged_turns="all" and reasoning_end exclude each other: leave one of them out.')
         if self.span_coef > 0:
             self._check_token_advantages()
 

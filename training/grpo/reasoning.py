@@ -1,7 +1,7 @@
 """Policies that reason before they answer: only the answer is judged.
 
     parts = split_reasoning(tokenizer, ids, "</think>")       # ids as sampled, a tokenizers.Tokenizer
-    parts.reasoning + parts.answer                            # the text of all ids
+    parts.text                                                # of all ids
     verdict = on_completion(reward.assess([Sample(prompt, parts.answer)])[0], parts)       # spans on that whole text
 
 The first end tag ends the reasoning, as in vLLM's reasoning parsers and TRL's response templates: a user is shown all
@@ -27,18 +27,34 @@ from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.text.written import BLOCK, THOUGHTS
 
 MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
+GAP = "\n\n"  # between turns that are judged as one text
 SHOWN = re.compile(rf"<(?:{BLOCK}|ref|box|img|strong|span)>", re.IGNORECASE)  # what follows is part of the answer
 UNKNOWN = ", and all of them is judged: if it begins a reasoning, set reasoning_end to the tag that ends it."
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A completion's text: `reasoning` and a tool's turns, `answer`, a call `after` it. finished: with the end tag."""
+    """A completion's text and what is judged of it. finished: with the end tag.
 
-    reasoning: str
-    answer: str
-    finished: bool
-    after: str = ""
+    places: the characters [start, end) of what is judged, in order: the answer, or each of the assistant's turns.
+    """
+
+    text: str
+    places: tuple[tuple[int, int], ...]
+    finished: bool = True
+
+    @property
+    def answer(self) -> str:
+        """What is judged, turns with an empty line between them."""
+        return GAP.join(self.text[start:end] for start, end in self.places)
+
+    def outer(self, at: int) -> int:
+        """Returns the place in the text of the answer's character `at`."""
+        for start, end in self.places:
+            if at <= end - start:
+                return start + max(at, 0)
+            at -= end - start + len(GAP)
+        return len(self.text)
 
 
 def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Sequence[int] = ()) -> Parts:
@@ -50,21 +66,29 @@ def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Se
 
     text = tokenizer.decode(ids, skip_special_tokens=True)
     if end not in spelled(len(ids)):
-        return Parts(text, "", finished=False)
+        return Parts(text, ((len(text), len(text)),), finished=False)
     count = bisect_left(range(len(ids)), True, key=lambda count: end in spelled(count))  # tokens up to the tag's last
     written = spelled(count)
     beyond = len(written) - written.index(end) - len(end)  # characters of the answer in the tag's last token
     start = len(tokenizer.decode(ids[:count], skip_special_tokens=True)) - beyond
-    return Parts(text[:start], text[start:], finished=True)
+    return Parts(text, ((start, len(text)),))
 
 
-def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: str) -> Parts:
-    """Splits the text of the sampled ids around what is judged of it, `said`: the assistant's last message where tools
-    were called, or the message without the reasoning that the tokenizer's response_template takes out.
+def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: Sequence[str]) -> Parts:
+    """Finds in the text of the sampled ids what is judged of it, `said`: the assistant's last message, or all of its
+    messages in order, without the reasoning that the tokenizer's response_template takes out.
     """
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    before, found, after = text.rpartition(said) if said else (text, "", "")
-    return Parts(before, said, True, after if found else "")
+    turns = [turn for turn in said if turn] or [""]
+    places: list[tuple[int, int]] = []
+    before = len(text)
+    for turn in reversed(turns):
+        before = text.rfind(turn, 0, before)
+        if before < 0:  # the ids decode to another text: it is judged, and gets no credit
+            joined = GAP.join(turns)
+            return Parts(joined, ((0, len(joined)),))
+        places.insert(0, (before, before + len(turn)))
+    return Parts(text, tuple(places))
 
 
 def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequence[Parts]) -> str:
@@ -72,7 +96,7 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
 
     parts: as split_turns makes them.
     """
-    judged = [(row, part.answer.lstrip()) for row, part in zip(ids, parts, strict=True) if not part.reasoning]
+    judged = [(row, part.answer.lstrip()) for row, part in zip(ids, parts, strict=True) if not part.places[0][0]]
     pairs = [(tokenizer.decode(row[:16], skip_special_tokens=False), said) for row, said in judged if said]
     found = Counter(mark[1] for text, said in pairs if (mark := MARK.match(text)) and not THOUGHTS.match(said))
     return next((mark for mark, count in found.items() if 2 * count > len(ids) and not SHOWN.fullmatch(mark)), "")
@@ -87,6 +111,6 @@ def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
 
 def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
     """Returns the answer's verdict with its spans moved to their place in the whole completion."""
-    by = len(parts.reasoning)
-    moved = (replace(span, start=span.start + by, end=span.end + by) for span in verdict.spans)
+    places = ((span, parts.outer(span.start), parts.outer(span.end - 1) + 1) for span in verdict.spans)
+    moved = (replace(span, start=start, end=end) for span, start, end in places)
     return replace(verdict, spans=tuple(moved))

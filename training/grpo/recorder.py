@@ -21,6 +21,7 @@ from threading import Event, Thread
 from typing import Any
 
 from spanreward.rewards.base.background import in_background
+from spanreward.rewards.base.values import tools_pictures
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
@@ -47,15 +48,17 @@ class Recorder:
         contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (reward/contrast.py). Of
             all rows, each against one other, if `contrast_coef` is above 0.
         contrast_coef: how much of what a row would earn on the other row its score loses, 0 or more.
+        tool_pictures: whether the judge also sees the pictures that tools return in a completion's messages.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
         token_advantages: what each token received, by the index of a completion that ended by itself, with span_coef.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
-    def __init__(self, reward: Reward, contrast_coef: float = 0.0) -> None:
+    def __init__(self, reward: Reward, contrast_coef: float = 0.0, tool_pictures: bool = False) -> None:
         self.__name__ = reward.__name__
         self.reward = reward
         self.contrast_coef = contrast_coef
+        self.tool_pictures = tool_pictures
         self.samples: list[Sample] = []
         self.verdicts: list[Verdict] = []
         self.contrasts: dict[int, float] = {}
@@ -81,12 +84,15 @@ class Recorder:
         `Reward.__call__` does.
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
+        if self.tool_pictures:
+            pictures = map(tools_pictures, completions)
+            samples = [replace(one, images=one.images + more) for one, more in zip(samples, pictures, strict=True)]
         if parts is None:
             verdicts = self._judge_answers(samples, asleep, log_metric)
         else:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
-            samples = [replace(sample, completion=part.reasoning + part.answer + part.after) for sample, part in pairs]
+            samples = [replace(sample, completion=part.text) for sample, part in pairs]
             verdicts = self._judge_answers(answers, asleep, log_metric)
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)

@@ -33,7 +33,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
-from spanreward.rewards.base.values import completion_text
+from spanreward.rewards.base.values import assistants_texts
 from spanreward.rewards.base.verdict import LARGEST
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import Reward
@@ -104,7 +104,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
         args = read_config(args, model)
         functions = [
-            Recorder(one, args.contrast_coef) if isinstance(one, Reward) else one for one in several if one is not None
+            Recorder(one, args.contrast_coef, args.tool_pictures) if isinstance(one, Reward) else one
+            for one in several
+            if one is not None
         ]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
@@ -212,9 +214,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         if not batch.drafting:
             batch.pictured = take_out(ids, self._picture_tokens, self._tokenizer.pad_token_id, masks)
         if end is None and self.recorders:
-            said = zip(ids, map(completion_text, completions), strict=True)
-            parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in said]
-            batch.parts = parts if any(part.reasoning or part.after for part in parts) else None
+            turns = None if self.args.judged_turns == "all" else 1
+            said = [[*islice(assistants_texts(one), turns)][::-1] for one in completions]
+            parts = [split_turns(self._tokenizer.backend_tokenizer, *one) for one in zip(ids, said, strict=True)]
+            batch.parts = parts if any(part.answer != part.text for part in parts) else None
             if not self._mark and (mark := unknown_mark(self._tokenizer.backend_tokenizer, ids, parts)):
                 self._mark = mark
                 log.warning("most completions begin with %r%s", mark, UNKNOWN)

@@ -38,6 +38,11 @@ TOKENIZERS = [(SPELLED, END), (ONE_TOKEN, END), (SPECIAL, "[/THINK]")]
 IDS = ["spelled", "one token", "special token"]
 
 
+def cut(before: str, answer: str, finished: bool = True) -> Parts:
+    """A text whose end is judged."""
+    return Parts(before + answer, ((len(before), len(before + answer)),), finished)
+
+
 def split(text: str, tokenizer: Tokenizer = SPELLED, end: str = END) -> Parts:
     return split_reasoning(tokenizer, [*tokenizer.encode(text, add_special_tokens=False).ids, EOS], end)
 
@@ -49,13 +54,13 @@ def split(text: str, tokenizer: Tokenizer = SPELLED, end: str = END) -> Parts:
 def test_the_answer_begins_behind_the_tag(tokenizer: Any, end: Any, thought: str, between: str, answer: str) -> None:
     parts = split(thought + end + between + answer, tokenizer, end)
     shown = "" if end == "[/THINK]" else end
-    assert parts == Parts(thought + shown, between + answer, finished=True)
+    assert parts == cut(thought + shown, between + answer, finished=True)
 
 
 @pytest.mark.parametrize(("tokenizer", "end"), TOKENIZERS, ids=IDS)
 @pytest.mark.parametrize("text", ["<think>Is it", "A red star.", "", "</thin"])
 def test_an_unfinished_block_holds_no_answer(tokenizer: Any, end: Any, text: str) -> None:
-    assert split(text, tokenizer, end) == Parts(text, "", finished=False)
+    assert split(text, tokenizer, end) == cut(text, "", finished=False)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +81,7 @@ def test_an_unfinished_block_holds_no_answer(tokenizer: Any, end: Any, text: str
 def test_the_first_end_tag_counts_and_further_ones_are_words(tokenizer: Any, text: str, answer: str) -> None:
     parts = split(text, tokenizer)
     assert parts.answer == answer
-    assert parts.reasoning + parts.answer == text
+    assert parts.text == text
 
 
 def test_a_tag_of_several_special_tokens() -> None:
@@ -84,23 +89,23 @@ def test_a_tag_of_several_special_tokens() -> None:
     tokenizer = with_tag("<|channel|>", special=True)
     tokenizer.add_special_tokens(["<|message|>"])
     end = "<|channel|>final<|message|>"
-    assert split("<|channel|>analysis<|message|>red?" + end + "A star.", tokenizer, end) == Parts(
+    assert split("<|channel|>analysis<|message|>red?" + end + "A star.", tokenizer, end) == cut(
         "analysisred?final", "A star.", finished=True
     )
 
 
 def test_special_tokens_within_a_spelled_tag_break_it() -> None:
     ids = [*SPELLED.encode("a</thi").ids, EOS, *SPELLED.encode("nk>b").ids]
-    assert split_reasoning(SPELLED, ids, END) == Parts("a</think>b", "", finished=False)
+    assert split_reasoning(SPELLED, ids, END) == cut("a</think>b", "", finished=False)
 
 
 def test_ids_that_are_no_text() -> None:
     emoji = SPELLED.encode("\N{GRINNING FACE}").ids
     tag = SPELLED.encode(END).ids
-    assert split_reasoning(SPELLED, [*emoji[:2], *tag, *emoji[2:]], END) == Parts(
+    assert split_reasoning(SPELLED, [*emoji[:2], *tag, *emoji[2:]], END) == cut(
         "\ufffd" + END, "\ufffd\ufffd", finished=True
     )
-    assert split_reasoning(SPELLED, [], END) == Parts("", "", finished=False)
+    assert split_reasoning(SPELLED, [], END) == cut("", "", finished=False)
 
 
 @settings(max_examples=100, deadline=None)
@@ -111,9 +116,10 @@ def test_any_text_is_cut_at_its_first_tag(thought: Any, answer: Any, kind: Any) 
     parts = split(thought + end + answer, tokenizer, end)
     decoded = tokenizer.decode(tokenizer.encode(thought + end + answer, add_special_tokens=False).ids)
     assert parts.finished
-    assert parts.reasoning + parts.answer == decoded
+    assert parts.text == decoded
+    assert decoded.endswith(parts.answer)
     if end == END:
-        assert parts.reasoning == decoded[: decoded.index(END) + len(END)]
+        assert parts.places[0][0] == decoded.index(END) + len(END)
 
 
 def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference() -> None:
@@ -121,7 +127,7 @@ def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference() -> No
     verdict = Verdict(0.5, spans=(span,), missed=(span,))
     parts = split("Red?</think>A red star.")
     found = on_completion(verdict, parts)
-    whole = parts.reasoning + parts.answer
+    whole = parts.text
     (placed,) = found.spans
     assert whole[placed.start : placed.end] == "red"
     assert found.missed == (span,)
@@ -131,6 +137,18 @@ def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference() -> No
     assert offsets is not None
     reached = [i for i, (start, end) in enumerate(offsets) if max(start, placed.start) < min(end, placed.end)]
     assert SPELLED.decode([ids[i] for i in reached]) == " red"
+
+
+def test_spans_of_several_turns_move_onto_the_completion() -> None:
+    text = "Let me look.<call>A tool.A red star."
+    parts = split_turns(SPELLED, SPELLED.encode(text).ids, ["Let me look.", "", "A red star."])
+    assert parts.answer == "Let me look.\n\nA red star."
+    spans = (Span(4, 6, 0.0, -0.3, "entity", "", 0), Span(16, 19, 0.0, -0.3, "attribute", "", 1))
+    spans += (Span(7, 18, 0.0, -0.3, "entity", "", 2), Span(12, 15, 0.0, -0.3, "entity", "", 3))
+    moved = on_completion(Verdict(0.5, spans=spans), parts).spans
+    assert [text[span.start : span.end] for span in moved] == ["me", "red", "look.<call>A tool.A re", "<call>A tool.A"]
+    elsewhere = split_turns(SPELLED, SPELLED.encode(text).ids, ["Let me look.", "No.", "A red star."])
+    assert elsewhere.text == elsewhere.answer == "Let me look.\n\nNo.\n\nA red star."
 
 
 ANSWER = "A red star."
@@ -232,6 +250,11 @@ def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
     assert output["advantages"].abs().max() == 0
 
 
+def test_all_turns_and_a_tag_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match='judged_turns="all" and reasoning_end exclude each other'):
+        SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end=END, judged_turns="all")
+
+
 def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"reasoning_end: .* at least 1 character"):
         SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end="")
@@ -285,7 +308,7 @@ def test_an_unknown_mark_is_found(text: str, special: tuple[str, ...], mark: str
     tokenizer = tiny_tokenizer().backend_tokenizer
     tokenizer.add_special_tokens(list(special))
     ids = [[*tokenizer.encode(one, add_special_tokens=False).ids, EOS] for one in (text, text, text, "A star.", "")]
-    parts = [split_turns(tokenizer, row, tokenizer.decode(row)) for row in ids]
+    parts = [split_turns(tokenizer, row, [tokenizer.decode(row)]) for row in ids]
     assert unknown_mark(tokenizer, ids, parts) == mark
     assert unknown_mark(tokenizer, ids[2:], parts[2:]) == ""
 

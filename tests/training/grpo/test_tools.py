@@ -158,12 +158,35 @@ def test_credit_goes_to_the_answers_tokens_and_the_tools_do_not_train(
         assert advantages[wrote].mean().item() == pytest.approx(scalars[row], abs=1e-5)
 
 
-def test_a_tools_picture_reaches_the_policy_and_no_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = {**ASKED, "image": [drawing(1)] * 8}
-    trainer, reward = made(tmp_path, monkeypatch, answers("photograph"), rows, pictured=True, tools=[photograph])
+def test_all_of_the_assistants_messages_are_judged_where_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer, reward = made(tmp_path, monkeypatch, answers(), settings={"judged_turns": "all"}, tools=[look])
+    batch_of(trainer)
+    assert [sample.completion for sample in reward.seen] == [f"Number {row}.\n\n{ANSWERS[row % 4]}" for row in range(8)]
+    assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
+    recorder = trainer.recorders[0]
+    for row in range(8):
+        text, received = recorder.samples[row].completion, recorder.token_advantages[row]
+        spans = recorder.verdicts[row].spans
+        said = f"Number {row} {ANSWERS[row % 4]}"
+        assert [text[span.start : span.end] for span in spans] == re.findall(r"\w+", said)
+        first, wrong, *others = [
+            next(value for start, end, value in received if start <= span.start < end) for span in spans
+        ]
+        assert wrong < min(first, *others)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_tools_picture_reaches_the_judge_where_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    rows, settings = {**ASKED, "image": [drawing(1)] * 8}, {"tool_pictures": asked}
+    turns = answers("photograph")
+    trainer, reward = made(tmp_path, monkeypatch, turns, rows, settings=settings, pictured=True, tools=[photograph])
     output = batch_of(trainer)
-    assert [len(sample.images) for sample in reward.seen] == [1] * 8
-    assert all(sample.images[0].size == drawing(1).size for sample in reward.seen)
+    sizes = [drawing(1).size, drawing(7).size][: 1 + asked]
+    assert [[picture.size for picture in sample.images] for sample in reward.seen] == [sizes] * 8
     assert len(output["image_grid_thw"]) == 16
     assert output["advantages"].abs().sum() > 0
 
@@ -223,13 +246,14 @@ def test_the_last_turn_is_found_in_the_text_of_all(tmp_path: Path) -> None:
     save_llama(tmp_path)
     _, tokenizer = load_policy(str(tmp_path))
     ids = tokenizer("A red star. A blue star. A red star.")["input_ids"]
-    parts = split_turns(tokenizer.backend_tokenizer, ids, "A red star.")
-    assert parts.answer == "A red star."
-    assert parts.reasoning == tokenizer.decode(ids).removesuffix("A red star.")
-    assert parts.after == ""
-    assert split_turns(tokenizer.backend_tokenizer, ids, "A blue star.").after == " A red star."
-    assert split_turns(tokenizer.backend_tokenizer, ids, "").answer == ""
-    assert split_turns(tokenizer.backend_tokenizer, ids, "elsewhere").reasoning == ""
+    whole = tokenizer.decode(ids)
+    parts = split_turns(tokenizer.backend_tokenizer, ids, ["A red star."])
+    assert (parts.answer, parts.text) == ("A red star.", whole)
+    assert parts.places == ((len(whole) - len("A red star."), len(whole)),)
+    ((_, end),) = split_turns(tokenizer.backend_tokenizer, ids, ["A blue star."]).places
+    assert whole[end:] == " A red star."
+    assert split_turns(tokenizer.backend_tokenizer, ids, [""]).answer == ""
+    assert split_turns(tokenizer.backend_tokenizer, ids, ["elsewhere"]).text == "elsewhere"
 
 
 def test_a_tools_picture_stays() -> None:
