@@ -6,7 +6,7 @@ is the score less the score without it, both before penalties.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
@@ -69,32 +69,32 @@ class RowReward(ReadingReward):
         """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
         texts, read_by = [judged(sample) for _, sample in rows], self.reader()
         places = [at_most(found) for found in split_sentences(texts)]
+        counts = [len(found) if len(found) > 1 else 0 for found in places]  # of texts with a sentence less
         shorter = [
-            (number, replace(sample, completion=without(text, found, place)))
-            for (number, sample), text, found in zip(rows, texts, places, strict=True)
-            for place in range(len(found) if len(found) > 1 else 0)
+            (number, replace(sample, completion=without(text, found, n)))
+            for (number, sample), text, found, count in zip(rows, texts, places, counts, strict=True)
+            for n in range(count)
         ]
-        raw = iter(self.rate([*rows, *shorter], shown))
-        wholes = [next(raw) for _ in rows]
-        others = [[next(raw)[0] for _ in found] if len(found) > 1 else [] for found in places]
-        each = zip(wholes, places, others, strict=True)
-        return [(replace(with_spans(whole, found, rest), parsed_by=read_by), cut) for (whole, cut), found, rest in each]
+        raw = self.rate([*rows, *shorter], shown)
+        others = iter([verdict for verdict, _ in raw[len(rows) :]])
+        return [
+            (replace(with_spans([whole, *islice(others, count)], found), parsed_by=read_by), cut)
+            for (whole, cut), found, count in zip(raw, places, counts, strict=False)
+        ]
 
 
-def with_spans(whole: Verdict, places: Sequence[Place], others: Sequence[Verdict]) -> Verdict:
-    """Returns the verdict with a span per sentence. others: the verdicts without each of them, none where the text has
-    one sentence, to which its whole score is due. A span's score is (1 + credit) / 2, above 0.5 where it does good.
+def with_spans(verdicts: Sequence[Verdict], places: Sequence[Place]) -> Verdict:
+    """Returns a text's verdict, with a span per sentence. verdicts: the text's, and those without each sentence of
+    several. A span's score is (1 + credit) / 2, above 0.5 where it does good. A sentence alone has the whole score.
     """
-    rest = [one.score for one in others if one.score is not None]
-    if (score := whole.score) is None or len(rest) < len(others):
-        return next(one for one in (whole, *others) if one.score is None)
+    if failed := next((one for one in verdicts if one.score is None), None):
+        return failed
+    score, *rest = [one.score or 0.0 for one in verdicts]
     about = [((1 + score - less) / 2, score - less, f"{less:.2f} without it") for less in rest]
     about = about or [(score, score, "the only sentence")]
-    spans = [
-        Span(*place, value, credit, "sentence", note, number)
-        for number, (place, (value, credit, note)) in enumerate(zip(places, about, strict=True))
-    ]
-    return replace(whole, spans=tuple(spans))
+    each = enumerate(zip(places, about, strict=True))
+    spans = [Span(*place, value, credit, "sentence", note, n) for n, (place, (value, credit, note)) in each]
+    return replace(verdicts[0], spans=tuple(spans))
 
 
 def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
