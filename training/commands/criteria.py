@@ -72,8 +72,11 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
                     lines.append(rows[number][1] | made)
                     file.write(json.dumps(lines[-1]) + "\n")
                 file.flush()
+    if not lines:
+        raise ValueError(f"no row got criteria: {failures[0] if failures else f'{arguments.rows} holds no rows'}.")
     if page:
         shown = [(_sample("a line", line), line["criteria"], line.get("refused") or {}) for line in lines[:SHOWN]]
+        page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, render("criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown))
     counts = {key: sum(len(line.get(key) or ()) for line in lines) for key in ("criteria", "refused")}
     numbers = {"rows": len(rows), **counts, "rows without criteria": len(failures)}

@@ -1,5 +1,4 @@
-"""Train an encoder judge, which reads each text once: from captions that are changed on purpose, or from a large judge.
-Or let a judge write criteria.
+"""Train an encoder judge, which reads each text once, from changed captions or a large judge; let one write criteria.
 
     spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl

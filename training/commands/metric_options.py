@@ -54,14 +54,10 @@ def add_metric_options(parser: argparse.ArgumentParser, overwrite: str = "") -> 
 
 
 def check_files(
-    arguments: argparse.Namespace,
-    output: Path | None,
-    inputs: Iterable[str | Path | None],
-    page: Path | None = None,
-    **like: Any,
+    arguments: argparse.Namespace, output: Path | None, inputs: Iterable[Any], page: Path | None = None, **like: Any
 ) -> None:
-    """Raises ValueError for an output or --json that must not be written (rewards/files/outputs.py). Files in names
-    such as FILE.py:NAME and in options such as prompts=FILE are inputs too. like: of `check_json`.
+    """Raises ValueError for an output, page or --json that must not be written (rewards/files/outputs.py). Files in
+    names such as FILE.py:NAME and in options such as prompts=FILE are inputs too. like: of `check_json`.
     """
     words = [str(path) for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options) if path]
     read = [Path(part) for word in words for part in (word, word.rpartition(":")[0], word.partition("=")[2]) if part]

@@ -116,8 +116,27 @@ def test_rows_that_cannot_be_used(rows: list[dict[str, Any]], sentence: str, fol
     assert not (folder / "out.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([], "no row got criteria: rows.jsonl holds no rows."),
+        ([BROKEN], "no row got criteria: the judge wrote no list of criteria: 'no'."),
+        (
+            [{"id": 1, "caption": "A car."}],
+            "no row got criteria: this row has no picture, and no context in its place.",
+        ),
+    ],
+)
+def test_where_no_row_gets_criteria(rows: list[dict[str, Any]], sentence: str, folder: Path) -> None:
+    write(folder, *rows)
+    done = run("--columns", "reference=caption")
+    assert (done.code, sentence in done.err) == (1, True), done.err
+
+
 def test_a_page_is_no_other_file(folder: Path) -> None:
     write(folder, RED)
+    assert run("--columns", "reference=caption", "--html", "new/page.html", "--limit", "1").code == 0
+    assert (folder / "new/page.html").is_file()
     for page in ("rows.jsonl", "out.jsonl", "n.json"):
         done = run("--columns", "reference=caption", "--html", page)
         assert (done.code, "choose another output" in done.err) == (1, True), done.err
