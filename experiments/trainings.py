@@ -194,7 +194,8 @@ class Pond:
 def environment(policy: str, folder: Path) -> str:
     """TRL's own loop around a policy that calls the environment's tool and then answers, with spans on its tokens."""
     POLICIES[policy](folder / "policy")
-    model, tokenizer = load_policy(str(folder / "policy"))
+    model, processor = load_policy(str(folder / "policy"))
+    tokenizer: Any = processor
     tokenizer.chat_template = chat_template_utils.qwen2_5_chat_template
     chat_template_utils.add_response_schema(tokenizer)
     call = 'Let me see.\n<tool_call>\n{"name": "look", "arguments": {"where": "left"}}\n</tool_call>'

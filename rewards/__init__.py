@@ -1,7 +1,6 @@
 """Scores completions, and says which of their words earned or cost the score. It imports no trainer."""
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.differences import DifferencesReward
 from spanreward.rewards.harmonic import HarmonicReward
@@ -13,7 +12,6 @@ from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
 
 __all__ = [
-    "CaprlReward",
     "CriteriaReward",
     "DifferencesReward",
     "HarmonicReward",

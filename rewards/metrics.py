@@ -9,7 +9,6 @@ from typing import Any
 import yaml
 
 from spanreward.rewards.base.checks import check_known, unknown
-from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.differences import DifferencesReward
 from spanreward.rewards.files.custom_file import custom_part, is_custom
@@ -21,7 +20,6 @@ from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
 
 METRICS: dict[str, type[Reward]] = {
-    "caprl": CaprlReward,
     "criteria": CriteriaReward,
     "differences": DifferencesReward,
     "harmonic": HarmonicReward,

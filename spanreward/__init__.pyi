@@ -1,6 +1,5 @@
 # The public names, at one place: type checkers read this file, and __init__.py finds a name's module in it.
 from spanreward.rewards.base.verdict import Sample as Sample, Span as Span, Status as Status, Verdict as Verdict
-from spanreward.rewards.caprl import CaprlReward as CaprlReward
 from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
 from spanreward.rewards.differences import DifferencesReward as DifferencesReward
 from spanreward.rewards.harmonic import HarmonicReward as HarmonicReward
@@ -13,7 +12,6 @@ from spanreward.rewards.metrics import build_reward as build_reward
 from spanreward.rewards.pairwise import PairwiseReward as PairwiseReward
 from spanreward.rewards.posh import PoshReward as PoshReward
 from spanreward.rewards.ready import (
-    caprl as caprl,
     criteria as criteria,
     differences as differences,
     harmonic as harmonic,

@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 FLOORS = {
     "rewards": (
         *("base", "files", "text", "language", "judges", "reward", "comparison"),
-        *("posh", "harmonic", "lave", "pairwise", "criteria", "caprl", "differences", "metrics", "ready", "scoring"),
+        *("posh", "harmonic", "lave", "pairwise", "criteria", "differences", "metrics", "ready", "scoring"),
     ),
     "rewards.judges": (
         *("usage", "probe", "judge", "smollm2", "model_files", "encoding"),
@@ -26,7 +26,7 @@ FLOORS = {
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),
 }
-METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "caprl", "differences")
+METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "differences")
 FILES = file_graph()
 
 
@@ -65,7 +65,7 @@ def test_a_planted_circle_is_found(planted: str, tmp_path: Path) -> None:
 def test_few_metrics_use_another() -> None:
     rooms = room_graph(FILES, "rewards")
     used = {room: rooms[room] & set(METRICS) for room in METRICS if rooms[room] & set(METRICS)}
-    assert used == {"criteria": {"pairwise"}, "caprl": {"lave"}}
+    assert used == {"criteria": {"pairwise"}}
 
 
 def test_judges_know_no_metric_and_language_no_judge() -> None:

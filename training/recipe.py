@@ -22,9 +22,7 @@ from spanreward.rewards.judges.by_name import members
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
-Column = Literal[
-    "image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "questions", "bbox", "task"
-]
+Column = Literal["image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "bbox", "task"]
 
 P = TypeVar("P", bound="Part")
 

@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from experiments.caprl.reward import CaprlReward
 from experiments.hacking.hostile_texts import CONTROL, HOSTILE
-from spanreward.rewards import CaprlReward, CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward
+from spanreward.rewards import CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge

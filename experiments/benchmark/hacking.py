@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from experiments.caprl.reward import CaprlReward
 from experiments.hacking.families import ANSWERS, DESCRIPTIONS
 from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import (
@@ -22,7 +23,7 @@ from experiments.hacking.payoffs import (
     referee_judge,
 )
 from experiments.scenes.word_judge import WordJudge
-from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, PoshReward
+from spanreward.rewards import HarmonicReward, LaveReward, PoshReward
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward.reward import Reward

@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards import CaprlReward, Sample
+from experiments.caprl.reward import CaprlReward
+from spanreward.rewards import Sample
 from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.judges import closing, load_judge
 
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     rows = read_pictures(arguments.people / "coco_open_images/records.jsonl", arguments.captions)
     own = [sample for of_one in rows for sample in of_one]
-    others = [replace(sample, questions=rows[n - 1][0].questions) for n, of_one in enumerate(rows) for sample in of_one]
+    others = [replace(sample, columns=rows[n - 1][0].columns) for n, of_one in enumerate(rows) for sample in of_one]
     joined = [replace(of_one[0], completion=" ".join(sample.completion for sample in of_one)) for of_one in rows]
     judge = load_judge(arguments.judge)
     with closing([judge]):
@@ -43,7 +44,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     answered, answered_other = (
         fmean(one.parts["answered"] for one in verdicts[name] if "answered" in one.parts) for name in ("own", "other")
     )
-    questions = sum(len(of_one[0].questions) for of_one in rows)
+    questions = sum(len(of_one[0].columns["quiz"]) for of_one in rows)
     counts = {"pictures": len(rows), "captions": len(own), "questions": questions}
     return {
         "judge": arguments.judge,
@@ -59,7 +60,7 @@ def read_pictures(path: Path, most: int) -> list[list[Sample]]:
     """Per picture that has both, its captions as completions with all its questions. Raises OSError, ValueError."""
     rows = []
     for _, record in read_table(path):
-        asked = tuple((one["question"], tuple(one["answers"])) for one in record["vqav2"])
+        asked = [{"question": one["question"], "answers": one["answers"]} for one in record["vqav2"]]
         if asked and record["captions"]:
-            rows.append([Sample("", text, questions=asked) for text in record["captions"][:most]])
+            rows.append([Sample("", text, columns={"quiz": asked}) for text in record["captions"][:most]])
     return rows

@@ -34,6 +34,8 @@ def main() -> None:
         help="multiply the base's weights by 1 + SIZE x a normal number, as another CPU would (try 1e-6; default 0)",
     )
     run.add_argument("--steps", type=int, default=30)
+    run.add_argument("--completions", type=int, default=128, help="of a step (default 128)")
+    run.add_argument("--group", type=int, default=8, help="completions of a prompt (default 8)")
     run.add_argument("--learning-rate", type=float, default=2e-4)
     run.add_argument("--evaluate-every", type=int, default=5, help="steps between two measurements")
     run.add_argument("--prompts", type=int, default=256, help="held-out prompts of a measurement")
@@ -95,6 +97,8 @@ def train_missing(arguments: argparse.Namespace) -> None:
             arguments.evaluate_every,
             arguments.prompts,
             float(arguments.perturbation),
+            arguments.completions,
+            arguments.group,
         )
         write_whole(path, json.dumps(result) + "\n")
         last = result["evaluations"][-1]
@@ -110,6 +114,8 @@ def refuse_other_settings(path: Path, arguments: argparse.Namespace) -> None:
         ("--steps", len(run["steps"]), arguments.steps),
         ("--evaluate-every", measured[1] if len(measured) > 1 else arguments.evaluate_every, arguments.evaluate_every),
         ("--prompts", len(run["evaluations"][0]["f1"]), arguments.prompts),
+        ("--completions", run.get("completions", 128), arguments.completions),  # older files do not say
+        ("--group", run.get("group", 8), arguments.group),
     )
     for option, made, asked in settings:
         if made != asked:

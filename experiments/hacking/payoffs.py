@@ -76,8 +76,9 @@ def description_cases(count: int) -> list[HackingCase]:
         for number, (row, scene) in enumerate(zip(load_data(part), scenes_of(part), strict=True)):
             honest = honest_description(scene, rng, complete=number % 2 == 0)
             references, context = tuple(row["reference"]), row["context"]
-            asked = tuple((one.text, one.answers) for one in several(scene, random.Random(row["id"]), QUESTIONS))
-            sample = Sample(PROMPT, honest, references=references, context=context, questions=asked, id=row["id"])
+            asked = several(scene, random.Random(row["id"]), QUESTIONS)
+            quiz = {"quiz": [{"question": one.text, "answers": one.answers} for one in asked]}
+            sample = Sample(PROMPT, honest, references=references, context=context, columns=quiz, id=row["id"])
             cases.append(HackingCase(Case(honest, PROMPT, scene), sample, described=True, terse=number % 2 == 1))
     return cases
 

@@ -6,9 +6,9 @@ It knows what color things are, how many there are, where they are, and yes or n
 thing, or several answers, it is UNANSWERABLE: a list of all colors answers nothing, and silence is no "no".
 """
 
+from experiments.caprl.probe import UNANSWERABLE
 from spanreward.rewards.judges.match.rate_answer import EXCLUSIVE
 from spanreward.rewards.judges.match.text_index import CHECKABLE, TextIndex
-from spanreward.rewards.judges.probe import UNANSWERABLE
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 

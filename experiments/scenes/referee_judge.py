@@ -12,20 +12,13 @@ experiments: no reward of a run knows the truth.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.caprl.probe import UNANSWERABLE, ReadProbe
 from experiments.scenes.questions import other_words, place_name
 from experiments.scenes.referee import ATTRIBUTES, SIDES, DescribedObject, Reading, judge_description, read
 from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
-from spanreward.rewards.judges.probe import (
-    UNANSWERABLE,
-    AnswerProbe,
-    CriterionProbe,
-    Link,
-    Mention,
-    PresenceProbe,
-    ReadProbe,
-)
+from spanreward.rewards.judges.probe import AnswerProbe, CriterionProbe, Link, Mention, PresenceProbe
 from spanreward.rewards.language.answer_text import answer_words
 
 PLACES = {"corner", "edge", "center", "middle"}

@@ -36,7 +36,7 @@ def scenes(
     (`question`, `answers`), or for "both" in turns. keep_object, keep_attribute: below 1 they make descriptions terse.
     wrong_attribute: how often each person gets the size or the colour of an object wrong. unsure: how often one of the
     ten answers is "not sure". SFT learns the first person's answer, so that a policy learns how sure people are.
-    questions: at most so many `questions` about a picture that is described, with their `answers`.
+    questions: at most so many, with their answers, about a picture that is described (`quiz`, for experiments/caprl).
     """
     if questions and ask != "descriptions":
         raise ValueError(f"questions={questions} go with ask='descriptions': the other rows have answers of their own")
@@ -59,7 +59,7 @@ def scenes(
             row["criteria"] = criteria(scene)
             if questions:
                 asked = several(scene, random.Random(f"questions {scene.seed}"), questions)
-                row |= {"questions": [one.text for one in asked], "answers": [list(one.answers) for one in asked]}
+                row["quiz"] = [{"question": one.text, "answers": list(one.answers)} for one in asked]
         else:
             question = ask_about(scene, generator, unsure)
             row |= {"question": question.text, "answers": list(question.answers), "completion": question.answers[0]}

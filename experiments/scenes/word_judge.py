@@ -1,6 +1,6 @@
 """`match` with an answer to every metric's questions, by words alone: for Scenes, whose rows describe the picture.
 
-    HarmonicReward(WordJudge(), evidence="context"), PairwiseReward(WordJudge()), CaprlReward(WordJudge())
+    HarmonicReward(WordJudge(), evidence="context"), PairwiseReward(WordJudge())
 
 It answers PoSh's and LAVE's questions as MatchJudge does. It rates criteria (rate_criteria.py), compares texts
 (compare_texts.py) and reads answers in a text (read_text.py). None of that is a published metric. In a recipe:
@@ -11,13 +11,14 @@ It answers PoSh's and LAVE's questions as MatchJudge does. It rates criteria (ra
 from collections.abc import Sequence
 from typing import Any
 
+from experiments.caprl.probe import ReadProbe
 from experiments.scenes.compare_texts import Comparison, compare, ranking, values_of
 from experiments.scenes.rate_criteria import rate_criteria
 from experiments.scenes.read_text import read_text
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.match.text_index import TextIndex
-from spanreward.rewards.judges.probe import CriterionProbe, RankingProbe, ReadProbe
+from spanreward.rewards.judges.probe import CriterionProbe, RankingProbe
 from spanreward.rewards.language.parse import describe
 
 REMEMBERED = 500_000  # characters of all texts together; an index takes about 240 bytes per character

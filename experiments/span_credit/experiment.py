@@ -138,10 +138,13 @@ def train_arm(
     evaluate_every: int,
     prompts: int,
     perturbation: float = 0.0,
+    completions: int = 128,
+    group: int = 8,
 ) -> dict[str, Any]:
     """Train and measure one run; the result is plain data, as it goes into a file.
 
     reward: see experiment_reward. perturbation: of the base's weights, another numerical environment (`perturb`).
+    completions: of a step, `group` for each prompt.
     """
     data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset = load_data(data)
@@ -162,8 +165,8 @@ def train_arm(
             learning_rate=learning_rate,
             lr_scheduler_type="constant_with_warmup",
             warmup_steps=5,
-            per_device_train_batch_size=128,
-            num_generations=8,
+            per_device_train_batch_size=completions,
+            num_generations=group,
             max_completion_length=MAX_TOKENS[level],
             temperature=1.0,
             loss_type="dapo",
@@ -193,6 +196,8 @@ def train_arm(
         "seed": seed,
         "perturbation": perturbation,
         "learning_rate": learning_rate,
+        "completions": completions,
+        "group": group,
         "evaluations": measure.evaluations,
         "steps": measure.steps,
     }

@@ -79,11 +79,6 @@ def people(value: Any, column: str) -> tuple[str, ...]:
     return _texts(found, column, 'a text, a list of texts or of {"answer": text}', value)
 
 
-def people_of_each(value: Any, column: str) -> list[tuple[str, ...]]:
-    """Returns the answers to each of several questions: a list with one answer, or a list of them, for each."""
-    return [people(one, column) for one in entries(value, column, (str, dict, list))]
-
-
 def _texts(found: list[Any], column: str, wanted: str, value: Any) -> tuple[str, ...]:
     if not all(isinstance(text, str) for text in found):
         raise ValueError(f"the column {column!r} must hold {wanted}, got {value!r}")

@@ -58,7 +58,6 @@ class Sample:
         context: a text that describes the picture.
         anchor: another text for the same prompt, to compare the completion with.
         criteria: what a good answer to this row must do, one text per criterion.
-        questions: questions about the picture that the completion should answer, each with its accepted answers.
         id: the row's id.
         columns: the row's other columns by name, for metrics of your own. They do not count when samples are compared.
     """
@@ -74,7 +73,6 @@ class Sample:
     context: str | None = None
     anchor: str | None = None
     criteria: tuple[str, ...] = ()
-    questions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     id: str | None = None
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -84,8 +82,6 @@ class Sample:
         object.__setattr__(self, "references", _several(texts, self.references, "references"))
         object.__setattr__(self, "answers", _several(people, self.answers, "answers"))
         object.__setattr__(self, "criteria", _several(texts, self.criteria, "criteria"))
-        questions = ((question, _several(people, answers, "questions")) for question, answers in self.questions)
-        object.__setattr__(self, "questions", tuple(questions))
 
 
 def _several(read: Callable[[Any, str], tuple[str, ...]], value: Any, name: str) -> tuple[str, ...]:

@@ -65,10 +65,10 @@ class CriteriaReward(RowReward):
         form: "pointwise" rates every criterion, and the ratings become the verdict's parts. "pairwise" votes against
             the dataset column `anchor`, in both orders.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
-        spans: "ablation" also judges the text without each sentence, "none" only the text.
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
+        spans: "ablation" also judges the text without each sentence, "none" only the text.
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class CriteriaReward(RowReward):
         judge: Judge | str,
         form: Literal["pointwise", "pairwise"] = "pointwise",
         evidence: Evidence = "picture",
-        spans: Spans = "none",
         prompts: str | Path | None = None,
         mode: Mode = "default",
         name: str = "criteria",
+        spans: Spans = "none",
     ) -> None:
         super().__init__(name, judge, mode, spans)
         check_choice("form", form, ("pointwise", "pairwise"))

@@ -14,8 +14,6 @@ from typing import Literal
 
 from spanreward.rewards.language.scene_graph import SceneGraph
 
-UNANSWERABLE = "unanswerable"
-
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -76,14 +74,6 @@ class AnswerProbe:
     question: str
     candidate: str
     references: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadProbe:
-    """What does `text` alone answer to `question`? Write a few words, or UNANSWERABLE."""
-
-    question: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,11 +50,11 @@ class PairwiseReward(RowReward):
         anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset column of that name,
             "reference" each of the references.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
-        spans: "ablation" also judges the text without each sentence, "none" only the text. Within a group there are no
-            spans: name an anchor, or take form "score".
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
+        spans: "ablation" also judges the text without each sentence, "none" only the text. Within a group there are no
+            spans: name an anchor, or take form "score".
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class PairwiseReward(RowReward):
         form: Literal["pair", "batch", "score"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
         evidence: Evidence = "picture",
-        spans: Spans = "none",
         prompts: str | Path | None = None,
         mode: Mode = "default",
         name: str = "pairwise",
+        spans: Spans = "none",
     ) -> None:
         super().__init__(name, judge, mode, spans)
         check_choice("form", form, ("pair", "batch", "score"))

@@ -49,7 +49,7 @@ def sampled(samples: Sequence[Sample]) -> list[int]:
 
 def others_of(samples: Sequence[Sample], row: int) -> list[Sample]:
     """Returns one sample per other text that rows are judged against, from the next row on."""
-    against = [(one.question, one.references, one.answers, one.context, one.questions) for one in samples]
+    against = [(one.question, one.references, one.answers, one.context) for one in samples]
     first: dict[object, Sample] = {}
     for number in (*range(row + 1, len(samples)), *range(row)):
         first.setdefault(against[number], samples[number])

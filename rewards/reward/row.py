@@ -6,7 +6,7 @@ from typing import Any
 from spanreward.rewards.base import values
 from spanreward.rewards.base.verdict import Sample
 
-_FIELDS = "prompt image images reference question answers task bbox context anchor criteria questions id"
+_FIELDS = "prompt image images reference question answers task bbox context anchor criteria id"
 
 
 READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
@@ -25,21 +25,12 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
         images=tuple(images),
         references=values.texts(row.get("reference"), "reference"),
         question=question and values.without_placeholders(question),
-        answers=() if row.get("questions") else values.people(row.get("answers"), "answers"),
+        answers=values.people(row.get("answers"), "answers"),
         task=values.one_text(row.get("task"), "task"),
         bbox=values.box(row.get("bbox"), "bbox"),
         context=values.one_text(row.get("context"), "context"),
         anchor=values.one_text(row.get("anchor"), "anchor"),
         criteria=values.texts(row.get("criteria"), "criteria"),
-        questions=read_questions(row.get("questions"), row.get("answers")),
         id=None if row.get("id") is None else str(row["id"]),
         columns={name: value for name, value in row.items() if name not in READ},
     )
-
-
-def read_questions(questions: Any, answers: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Returns each question with its answers, without those that lack either. Raises ValueError for unequal lengths."""
-    asked, given = values.texts(questions, "questions"), values.people_of_each(answers, "answers")
-    if asked and given and len(asked) != len(given):
-        raise ValueError(f"the row has {len(asked)} questions and {len(given)} answers: give each question its own.")
-    return tuple((question, accepted) for question, accepted in zip(asked, given, strict=False) if accepted)

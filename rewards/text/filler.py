@@ -136,8 +136,7 @@ def find_filler(
 
 def beside(sample: Sample) -> str:
     """Returns the sample's prompt, question, context, references and answers as one text."""
-    asked = [text for question, answers in sample.questions for text in (question, *answers)]
-    texts = (sample.prompt, sample.question, sample.context, *sample.references, *sample.answers, *asked)
+    texts = (sample.prompt, sample.question, sample.context, *sample.references, *sample.answers)
     return "\n".join(text for text in texts if text)
 
 

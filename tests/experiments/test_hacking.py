@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from experiments.caprl.reward import CaprlReward
 from experiments.hacking.families import ANSWERS, DESCRIPTIONS
 from experiments.hacking.frames import FRAMES
 from experiments.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
 from experiments.scenes import word_judge
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.word_judge import WordJudge
-from spanreward.rewards import CaprlReward, HarmonicReward, LaveReward, MatchJudge, PoshReward
+from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.match import match_judge
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PhraseProbe, PresenceProbe

@@ -14,7 +14,6 @@ import pytest
 
 from spanreward import reward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.caprl import CaprlReward
 from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Rating
@@ -95,7 +94,6 @@ REWARDS: dict[str, Callable[[Any], Any]] = {
     "lave": lambda judge: LaveReward(judge, rationale=False),
     "pairwise": lambda judge: PairwiseReward(judge, anchor="reference", evidence="context"),
     "criteria": lambda judge: CriteriaReward(judge, evidence="context"),
-    "caprl": CaprlReward,
     "own": lambda judge: own,
 }
 KINDS = ("function", "transformers", "server", "jury", "cascade", "cached")
@@ -119,7 +117,6 @@ def sample(completion: str) -> Sample:
         question="What is on the mat?",
         answers=("cat", "a cat", "dog"),
         criteria=("It names the cat.",),
-        questions=(("What is red?", ("circle",)),),
     )
 
 

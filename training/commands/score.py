@@ -11,7 +11,6 @@ key is one sentence that names it.
     lave          question and answers (a text or several)
     pairwise      image or context, and with anchor=KEY that key, the text to compare with
     criteria      criteria (a list of texts), and image or context
-    caprl         questions (a list of texts), answers (one or a list for each)
     differences   reference, or image, or both
     FILE.py:NAME  what it says; one without a judge needs no --judge
 

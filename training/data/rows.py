@@ -6,7 +6,6 @@ A record holds a picture, or a prompt of its own, and any of these, under their 
 
     prompt      what the policy is asked, as it is, in place of `data.prompt` and the question
     reference   a text, or several            question    a text
-    questions   several texts about the picture; then `answers` has an entry for each of them
     answers     a text, several, or people's as VQA datasets have them: objects with the text in "answer"
     context     a text that says what is in the picture, for judges that only read
     anchor      another answer to compare with    criteria  what a good answer to this row must do, a text or several
@@ -147,23 +146,14 @@ def _box(value: Any, column: str) -> list[float] | None:
     return [float(one) for one in found] if found else None
 
 
-def _answers(value: Any, column: str) -> list[Any]:
-    """Returns people's answers, or lists of them for several questions."""
-    several = cells.entries(value, column, (str, dict, list))
-    if several and all(isinstance(entry, list) for entry in several):
-        return [list(answers) for answers in cells.people_of_each(value, column)]
-    return list(cells.people(value, column))
-
-
 READERS: dict[str, Callable[[Any, str], Any]] = {
     "prompt": _prompt,
     "reference": cells.texts,
     "question": cells.one_text,
-    "answers": _answers,
+    "answers": lambda value, column: list(cells.people(value, column)),
     "context": cells.one_text,
     "anchor": cells.one_text,
     "criteria": cells.texts,
-    "questions": cells.texts,
     "bbox": _box,
     "task": cells.one_text,
 }

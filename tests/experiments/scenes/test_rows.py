@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from experiments.caprl.reward import CaprlReward
 from experiments.scenes.parts import scenes_of, scenes_part
 from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.rows import misread, scenes as scenes_rows
 from experiments.scenes.truth import scene_named
 from experiments.scenes.world import draw
-from spanreward.rewards import CaprlReward, Sample
-from spanreward.rewards.reward.row import read_questions
+from spanreward.rewards import Sample
 from spanreward.training.data.load import load_data
 
 SCENES = scenes_part(level=2, count=12, references=3, seed=5)
@@ -39,12 +39,13 @@ def test_scenes_rows() -> None:
 def test_questions_about_a_picture_that_is_described() -> None:
     data = scenes_part(**SCENES.options | {"questions": 4})
     rows, plain = load_data(data), load_data(SCENES)
-    assert set(rows.column_names) == {*plain.column_names, "questions", "answers"}
+    assert set(rows.column_names) == {*plain.column_names, "quiz"}
     assert rows["reference"] == plain["reference"]
     for row, scene in zip(rows, scenes_of(data), strict=True):
-        assert 2 <= len(set(row["questions"])) == len(row["questions"]) == len(row["answers"]) <= 4
-        assert all(any(thing.shape in text for thing in scene.objects) for text in row["questions"])
-        sample = Sample("", row["context"], questions=read_questions(row["questions"], row["answers"]))
+        asked = {one["question"] for one in row["quiz"]}
+        assert 2 <= len(asked) == len(row["quiz"]) <= 4
+        assert all(any(thing.shape in text for thing in scene.objects) for text in asked)
+        sample = Sample("", row["context"], columns={"quiz": row["quiz"]})
         (verdict,) = CaprlReward(RefereeJudge({})).assess([sample])
         assert verdict.score == 1.0
 

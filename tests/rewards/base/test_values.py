@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.values import box, completion_text, one_text, people, people_of_each, prompt_text, texts
+from spanreward.rewards.base.values import box, completion_text, one_text, people, prompt_text, texts
 from spanreward.rewards.base.verdict import Sample
 
 SAID = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))).filter(str.strip), min_size=1)
@@ -77,19 +77,10 @@ def test_nothing_is_nothing(value: Any) -> None:
 
 def test_one_value_in_place_of_several() -> None:
     picture = object()
-    sample = Sample("", "", images=picture, questions=[["What?", "red"]])
-    assert (sample.images, sample.questions) == ((picture,), (("What?", ("red",)),))
+    sample = Sample("", "", images=picture, answers="red")
+    assert (sample.images, sample.answers) == ((picture,), ("red",))
     with pytest.raises(ValueError, match="the column 'references' must hold a text or a list of texts, got 3"):
         Sample("", "", references=3)
-
-
-def test_answers_to_each_question() -> None:
-    for value in (
-        [["dog", "pup"], "cat"],
-        "[['dog', 'pup'], 'cat']",
-        [[{"answer": "dog"}, {"answer": "pup"}], ["cat"]],
-    ):
-        assert people_of_each(value, "answers") == [("dog", "pup"), ("cat",)]
 
 
 def test_boxes() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from spanreward import (
-    CaprlReward,
     CriteriaReward,
     DifferencesReward,
     HarmonicReward,
@@ -16,7 +15,7 @@ from spanreward import (
     Sample,
 )
 
-METRICS = [CaprlReward, CriteriaReward, DifferencesReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
+METRICS = [CriteriaReward, DifferencesReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
 
 
 @pytest.mark.parametrize("metric", METRICS)

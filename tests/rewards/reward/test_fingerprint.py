@@ -28,7 +28,6 @@ ROW = Sample("Describe.", "A cat.", references=("A dog.", "A cat."), question="W
         {"bbox": (0.0, 0.0, 4.0, 4.0)},
         {"context": "What?", "question": None},
         {"anchor": "A dog."},
-        {"questions": (("What?", ("a",)),)},
         {"task": "vqa"},
         {"images": ("there/is/none.png",)},
     ],

@@ -143,8 +143,8 @@ def test_spans_of_several_turns_move_onto_the_completion() -> None:
     text = "Let me look.<call>A tool.A red star."
     parts = split_turns(SPELLED, SPELLED.encode(text).ids, ["Let me look.", "", "A red star."])
     assert parts.answer == "Let me look.\n\nA red star."
-    spans = (Span(4, 6, 0.0, -0.3, "entity", "", 0), Span(16, 19, 0.0, -0.3, "attribute", "", 1))
-    spans += (Span(7, 18, 0.0, -0.3, "entity", "", 2), Span(12, 15, 0.0, -0.3, "entity", "", 3))
+    places = ((4, 6), (16, 19), (7, 18), (12, 15))
+    spans = tuple(Span(*place, 0.0, -0.3, "entity", "", number) for number, place in enumerate(places))
     moved = on_completion(Verdict(0.5, spans=spans), parts).spans
     assert [text[span.start : span.end] for span in moved] == ["me", "red", "look.<call>A tool.A re", "<call>A tool.A"]
     elsewhere = split_turns(SPELLED, SPELLED.encode(text).ids, ["Let me look.", "No.", "A red star."])

@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from experiments.caprl.probe import ReadProbe
+from experiments.caprl.reward import CaprlReward, find_answer
 from experiments.hacking.hostile_texts import HOSTILE
 from experiments.scenes.language import describe
 from experiments.scenes.questions import several
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.word_judge import WordJudge
 from experiments.scenes.world import make_scenes
-from spanreward import CaprlReward, Sample, Status
-from spanreward.rewards.caprl.reward import find_answer
+from spanreward import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
-from spanreward.rewards.judges.probe import ReadProbe
 from spanreward.rewards.reward.contrast import contrasts
-from spanreward.training.data.rows import READERS
 from tests.support.fakes import certain, prompt_of
 
 ASKED = (
@@ -49,8 +48,12 @@ class Reader(Judge):
         return [self.read(question.probe) for question in questions]
 
 
-def row(text: str = TEXT, asked: Any = ASKED) -> Sample:
-    return Sample("Describe it.", text, questions=asked)
+def quiz(asked: Any) -> list[dict[str, Any]]:
+    return [{"question": question, "answers": list(accepted)} for question, accepted in asked]
+
+
+def row(text: str = TEXT, asked: Any = ASKED, context: str | None = None) -> Sample:
+    return Sample("Describe it.", text, context=context, columns={"quiz": quiz(asked)})
 
 
 def said(text: str, verdict: Any) -> list[tuple[str, float]]:
@@ -85,16 +88,12 @@ def test_the_reader_sees_the_text_and_no_answer() -> None:
     assert all('Candidate answer: "red"' in prompt_of(question) for question in rated)
 
 
-def test_one_answer_and_several_as_columns() -> None:
+def test_a_quiz_as_a_column() -> None:
     reward = CaprlReward(WordJudge())
-    questions = [[question for question, _ in ASKED], ["What color is the star?"], None, ["Is it?"]]
-    answers = [[list(accepted) for _, accepted in ASKED], ["red"], None, [[]]]
-    assert reward(["Describe it."] * 4, [TEXT] * 4, questions=questions, answers=answers) == [0.75, 1.0, None, None]
-    with pytest.raises(ValueError, match="the row has 2 questions and 1 answers"):
-        reward(["Describe it."], [TEXT], questions=[["A?", "B?"]], answers=[["a"]])
-    with pytest.raises(ValueError, match="caprl needs the dataset column 'questions'"):
+    asked = [quiz(ASKED), [{"question": "What color is the star?", "answers": "red"}], None, quiz([("Is it?", [])])]
+    assert reward(["Describe it."] * 4, [TEXT] * 4, quiz=asked) == [0.75, 1.0, None, None]
+    with pytest.raises(ValueError, match="caprl needs the dataset column 'quiz'"):
         reward(["Describe it."], [TEXT], answers=[["red"]])
-    assert READERS["answers"]([[{"answer": "red"}, "blue"], ["2"]], "answers") == [["red", "blue"], ["2"]]
 
 
 def test_batch_is_single_and_the_order_does_not_matter() -> None:
@@ -193,7 +192,7 @@ def test_a_text_that_knows_nothing_of_its_picture_earns_nothing_by_contrast() ->
     scenes = list(make_scenes("test", 1, 24))
     rng = random.Random(0)
     asked = [tuple((question.text, question.answers) for question in several(scene, rng, 4)) for scene in scenes]
-    samples = [row(describe(scene, rng), of_scene) for scene, of_scene in zip(scenes, asked, strict=True)]
+    samples = [row(describe(scene, rng), of_scene, scene.seed) for scene, of_scene in zip(scenes, asked, strict=True)]
     reward = CaprlReward(WordJudge())
     verdicts = reward.assess(samples)
     own = sum(verdict.score or 0 for verdict in verdicts) / len(verdicts)

@@ -1,7 +1,7 @@
 """CapRL as a reward: how many questions about the picture a judge can answer that reads the completion alone.
 
-    asked = (("What color is the star?", ("red", "red", "dark red")),)
-    verdict = CaprlReward(judge).assess([Sample("Describe it.", "A red star.", questions=asked)])[0]
+    quiz = {"quiz": [{"question": "What color is the star?", "answers": ["red", "red", "dark red"]}]}
+    verdict = CaprlReward(judge).assess([Sample("Describe it.", "A red star.", columns=quiz)])[0]
     verdict.score, verdict.parts["answered"], verdict.spans[0].note       # 1.0, 1.0, "What color is the star? red"
 
 The judge writes a short answer to each question, or that the text does not say it. LAVE (rewards/lave) rates the
@@ -13,14 +13,15 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from experiments.caprl.probe import UNANSWERABLE, ReadProbe
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.values import people
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.files.templates import fill, places as filled_places, read_texts
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.match.answer_items import places
-from spanreward.rewards.judges.probe import UNANSWERABLE, ReadProbe
 from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
@@ -39,8 +40,8 @@ QUESTIONS = 4  # of a row, as `cost` assumes
 class CaprlReward(ReadingReward):
     """Reward that scores a description by the questions that it answers (CapRL, arXiv 2509.22647, section 3).
 
-    Needs the dataset columns `questions`, a list of texts, and `answers`: for each question one accepted answer, or a
-    list of people's. The paper's questions are multiple choice, ours have free answers (docs/evidence/departures.md).
+    Needs the dataset column `quiz`: a list of objects with a `question` and its accepted `answers`. The paper's
+    questions are multiple choice, ours have free answers (docs/evidence/departures.md).
 
     Args:
         judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees no picture.
@@ -49,7 +50,7 @@ class CaprlReward(ReadingReward):
         name: the reward's name in logs.
     """
 
-    columns = ("questions", "answers")
+    columns = ("quiz",)
     main_parts = ("right", "answered")
 
     def __init__(self, judge: Judge | str, mode: Mode = "default", name: str = "caprl") -> None:
@@ -76,8 +77,9 @@ class CaprlReward(ReadingReward):
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. All questions are one call, and all ratings another."""
-        texts = self._read([judged(sample) if sample.questions else "" for sample in samples])
-        asked = [(*one, text) for sample, text in zip(samples, texts, strict=True) if text for one in sample.questions]
+        quizzes = [quiz_of(sample) for sample in samples]
+        texts = self._read([judged(one) if quiz else "" for one, quiz in zip(samples, quizzes, strict=True)])
+        asked = [(*one, text) for quiz, text in zip(quizzes, texts, strict=True) if text for one in quiz]
         replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
         answered = [
             Sample(question, _answer_in(reply), question=question, answers=accepted)
@@ -87,11 +89,11 @@ class CaprlReward(ReadingReward):
         answers = iter(zip(replies, answered, ratings, strict=True))
         return [
             Verdict(None, Status.NOT_APPLICABLE, note="this row has no questions with answers")
-            if not sample.questions
-            else self._verdict(sample, [next(answers) for _ in sample.questions])
+            if not quiz
+            else self._verdict(sample, [next(answers) for _ in quiz])
             if text
             else Verdict(0.0, Status.EMPTY, note="the completion says nothing")
-            for sample, text in zip(samples, texts, strict=True)
+            for sample, quiz, text in zip(samples, quizzes, texts, strict=True)
         ]
 
     def _read(self, texts: Sequence[str]) -> list[str]:
@@ -126,6 +128,12 @@ class CaprlReward(ReadingReward):
         answered = sum(bool(answer.completion) for _, answer, _ in answers) / len(answers)
         verdict = Verdict(sum(scores) / len(scores), parts={"right": right, "answered": answered}, spans=tuple(spans))
         return penalise(verdict, sample, self.mode)
+
+
+def quiz_of(sample: Sample) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns the row's questions that have answers, with them. Raises ValueError for a value of another kind."""
+    rows = sample.columns.get("quiz") or []
+    return [(one["question"], found) for one in rows if (found := people(one["answers"], "quiz"))]
 
 
 def _answer_in(reply: str | Failure) -> str:
