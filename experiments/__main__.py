@@ -22,6 +22,7 @@ COMMANDS = {  # each command: its module, and what it is for
     "reproduce": ("reproduce.command", "run the papers' tables with the data at hand, or list what they take"),
     "sft-or-rl": ("commands.sft_or_rl", "draw which of SFT and RL won, by the references they learnt from"),
     "trainings": ("trainings", "situations of training that people reported, re-enacted with tiny policies"),
+    "trl-tests": ("trl_tests.command", "TRL's own tests of its trainer, with ours in its place"),
     "teach": ("judging.teach", "teach a small language model to judge Scenes"),
 }
 

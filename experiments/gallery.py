@@ -51,7 +51,7 @@ def compare(page: Path, work: Path) -> None:
     sides = [f"{model}={ANSWERS / f'{model}.jsonl'}" for model in ("base", "sft", "dapo")]
     count = len((ANSWERS / "base.jsonl").read_text().splitlines())
     title = "Drawn pictures: base, SFT and DAPO with PoSh"
-    spanreward("compare", *sides, "--recipe", RECIPE, "--prompts", str(count), "--output", str(work), "--title", title)
+    spanreward("compare", *sides, "--recipe", RECIPE, "--limit", str(count), "--output", str(work), "--title", title)
     shutil.copy(work / "report.html", page)
 
 
@@ -74,8 +74,8 @@ def spans(page: Path, work: Path) -> None:
     shutil.copy(written, page)
 
 
-def received(reward: Recorder, size: int) -> tuple[list[float], dict[int, Received]]:
-    """What the completions and their tokens receive with span_coef SPAN_COEF, in groups of `size`."""
+def received(reward: Recorder, size: int, coef: float = SPAN_COEF) -> tuple[list[float], dict[int, Received]]:
+    """What the completions and their tokens receive with span_coef `coef`, in groups of `size`."""
     tokenizer = tiny_tokenizer().backend_tokenizer
     scalars: list[float] = []
     tokens: dict[int, Received] = {}
@@ -86,7 +86,7 @@ def received(reward: Recorder, size: int) -> tuple[list[float], dict[int, Receiv
         scalars += ((scores - scores.mean()) / (scores.std() + 1e-4)).tolist()
         encodings = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
         ids = [encoding.ids for encoding in encodings]
-        advantages = group_advantages(verdicts, texts, ids, [True] * size, tokenizer, scalars[start:], SPAN_COEF)
+        advantages = group_advantages(verdicts, texts, ids, [True] * size, tokenizer, scalars[start:], coef)
         for row, (encoding, values) in enumerate(zip(encodings, advantages, strict=True), start):
             tokens[row] = [(*place, value) for place, value in zip(encoding.offsets, values, strict=True)]
     return scalars, tokens

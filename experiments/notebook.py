@@ -4,7 +4,7 @@
     as_markdown(json.loads(text))      # as docs/conf.py shows it
 
 `# %%` begins a cell of code and `# %% [markdown]` one of text, as Jupytext and editors read them. The notebook keeps
-what a cell prints and its last expression: a picture, or its repr.
+what a cell prints and its last expression: a picture, a piece of HTML, or its repr.
 """
 
 import ast
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
+
+from spanreward.rewards.base.coloured_text import Html
 
 SOURCE = Path(__file__).parents[1] / "docs" / "gallery" / "verdicts.py"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -57,9 +59,16 @@ def run(code: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
     if printed.getvalue():
         outputs.append({"output_type": "stream", "name": "stdout", "text": printed.getvalue()})
     if value is not None:
-        data = {"image/png": png(value)} if isinstance(value, Image.Image) else {"text/plain": repr(value)}
-        outputs.append({"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": data})
+        outputs.append(
+            {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": shown(value)}
+        )
     return outputs
+
+
+def shown(value: Any) -> dict[str, str]:
+    if isinstance(value, Image.Image):
+        return {"image/png": png(value)}
+    return {"text/html": str(value)} if isinstance(value, Html) else {"text/plain": repr(value)}
 
 
 def as_markdown(written: dict[str, Any]) -> str:
@@ -72,6 +81,8 @@ def as_markdown(written: dict[str, Any]) -> str:
             data = output.get("data", {})
             if "image/png" in data:
                 parts.append(f'<img alt="What the cell draws" src="data:image/png;base64,{data["image/png"]}">')
+            elif "text/html" in data:
+                parts.append(f"```{{raw}} html\n{data['text/html']}\n```")
             else:
                 parts.append(f"```text\n{(output.get('text') or data['text/plain']).rstrip()}\n```")
     return "\n\n".join(parts) + "\n"

@@ -1,4 +1,6 @@
-"""Scores the completions of a file. An interrupted run can be resumed.
+"""Scores the completions of a file, or of rows in memory. A run over a file can be resumed where it was interrupted.
+
+    frame = pandas.DataFrame(score(PoshReward("match"), "rows.jsonl"))         # or Dataset.from_list(...)
 
     summary = score_file(reward, Path("rows.jsonl"), Path("verdicts.jsonl"), settings={"reward": "posh"})
     summary.scored, summary.bad_lines, summary.pairs_per_second
@@ -12,13 +14,13 @@ import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.files.outputs import REMEDY, check_apart, resumed_lines, write_whole
-from spanreward.rewards.files.tables import table_rows
+from spanreward.rewards.files.tables import Rows, read_table, table_rows
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
@@ -52,16 +54,12 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """One line of the input: its number, its `id` in the output, its keys, and its Sample or why it has none."""
+    """One line of the input: its number, its `id` in the output, what it holds, and its Sample or why it has none."""
 
     number: int
     id: str
-    keys: frozenset[str]
+    held: Mapping[str, Any]
     sample: Sample | str
-
-
-class ScoringError(ValueError):
-    """The file cannot be scored. The message says what to change."""
 
 
 def score_file(
@@ -77,9 +75,9 @@ def score_file(
     """Scores the rows without a score. `progress(done, total)` is called at the start and after every chunk.
 
     source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge, options). They must
-    equal those of an existing output. overwrite: an existing output is begun anew. Raises ScoringError for a missing
-    file or a column that no row has, and ValueError for an output that is the input, has other settings, or holds
-    scores of rows that the input has not.
+    equal those of an existing output. overwrite: an existing output is begun anew. Raises OSError for a
+    missing file, and ValueError for a column that no row has, and for an output that is the input, has other settings,
+    or holds scores of rows that the input has not.
 
     Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or not at all. So
     whatever ends the process costs one chunk at most. A metric that compares rows keeps all of its scores or none.
@@ -96,7 +94,7 @@ def score_file(
         scored = [line for line in lines if line["score"] is not None]
         if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
             others = f"{len(gone)}, such as {gone[0]!r}, are not in {source}"
-            raise ScoringError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
+            raise ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
         scores_of = defaultdict(list)
         for line in reversed(scored):
             scores_of[line["fingerprint"]].append(line)
@@ -112,7 +110,7 @@ def score_file(
             for number, verdict in zip(chunk, verdicts, strict=True):
                 if verdict.score is None:
                     bad.append((rows[number].number, verdict.note))
-                found[number] = {"id": rows[number].id, **to_json(verdict), "fingerprint": marks[number]}
+                found[number] = {"id": rows[number].id, **verdict.to_dict(), "fingerprint": marks[number]}
             file.write(_text(found[number] for number in chunk))
             file.flush()
             progress(kept + begin + len(chunk), len(rows))
@@ -137,25 +135,52 @@ def score_file(
     )
 
 
+def score(
+    reward: Reward, rows: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> list[dict[str, Any]]:
+    """Returns each row with its verdict beside its own keys: `posh/score`, `posh/status`, `posh/spans` and so on, as in
+    `Verdict.to_dict`, and each part by name, such as `posh/precision`.
+
+    rows: a file or `hub:NAME`, or mappings such as a `Dataset` or `frame.to_dict("records")`. A row that cannot be read
+    has the status not_applicable. Raises ValueError for what is no rows, and for a column that no row has.
+    """
+    if not isinstance(reward, Reward):
+        raise ValueError(f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}.")
+    read = read_rows(rows, columns, limit)
+    if not any(row.held for row in read):
+        raise ValueError(f"no row can be read ({read[0].sample}): of a pandas frame, give frame.to_dict('records').")
+    _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
+    verdicts = [one for start in range(0, len(read), CHUNK) for one in _judge_rows(reward, read[start : start + CHUNK])]
+    found = []
+    for row, verdict in zip(read, verdicts, strict=True):
+        said = verdict.to_dict()
+        said |= said.pop("parts")
+        found.append({**row.held, **{f"{reward.__name__}/{key}": value for key, value in said.items()}})
+    return found
+
+
 def _text(lines: Iterable[Line]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def read_rows(source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
-    """Returns the rows of any file or dataset that `table_rows` reads. Raises ScoringError where there is no row."""
-    try:
-        rows = [read_row(*row) for row in table_rows(source, columns, limit)]
-    except (ValueError, FileNotFoundError) as error:
-        raise ScoringError(str(error)) from None
+def read_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
+    """Returns the rows of all that `table_rows` reads. Raises what it does, and ValueError where there is no row."""
+    rows = [read_row(*row) for row in table_rows(source, columns, limit)]
     if not rows:
-        raise ScoringError(f"{source} holds no rows: write one JSON object a line.")
+        raise ValueError(f"{source} holds no rows: write one JSON object a line.")
     return rows
+
+
+def read_verdicts(output: Path) -> list[Verdict]:
+    """Returns the verdicts that `score_file` wrote, in the rows' order. Raises ValueError for others."""
+    names = {field.name for field in fields(Verdict)}
+    return [Verdict.from_dict({key: line[key] for key in names & line.keys()}) for _, line in read_table(output)]
 
 
 def read_row(number: int, where: str, row: dict[str, Any] | str) -> InputRow:
     """Returns the row, with the reason in place of the sample when it cannot be judged."""
     if isinstance(row, str):
-        return InputRow(number, where, frozenset(), row)
+        return InputRow(number, where, {}, row)
     said = row.get("completion")
     sample: Sample | str = f"{where} needs the key 'completion' with a text, got {said!r}"
     if isinstance(said, str) or (isinstance(said, list) and all(isinstance(message, dict) for message in said)):
@@ -163,16 +188,16 @@ def read_row(number: int, where: str, row: dict[str, Any] | str) -> InputRow:
             sample = read_sample(row, said, "" if row.get("prompt") is None else row["prompt"])
         except ValueError as error:
             sample = f"{where}: {error}"
-    return InputRow(number, str(number if row.get("id") is None else row["id"]), frozenset(row), sample)
+    return InputRow(number, str(number if row.get("id") is None else row["id"]), row, sample)
 
 
-def _check_columns(reward: Reward, rows: Sequence[InputRow], source: Path | str) -> None:
-    """Raises ScoringError if the reward needs a column that no row has."""
-    keys = sorted(frozenset().union(*(row.keys for row in rows)))
+def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
+    """Raises ValueError if the reward needs a column that no row has."""
+    keys = sorted(frozenset().union(*(row.held for row in rows)))
     missing = reward.missing_column(keys)
     if keys and missing:
         needed = f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
-        raise ScoringError(f"{needed}: rename the key that holds it to {missing}.")
+        raise ValueError(f"{needed}: rename the key that holds it to {missing}.")
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
@@ -183,8 +208,3 @@ def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
             yield Verdict(None, Status.NOT_APPLICABLE, note=row.sample)
         else:
             yield next(verdicts)
-
-
-def to_json(verdict: Verdict) -> dict[str, Any]:
-    """Returns the verdict as plain data for `json.dumps`."""
-    return {**asdict(verdict), "status": str(verdict.status)}

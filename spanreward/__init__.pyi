@@ -22,10 +22,12 @@ from spanreward.rewards.ready import (
 from spanreward.rewards.reward.batching import BatchingReward as BatchingReward
 from spanreward.rewards.reward.from_function import reward as reward
 from spanreward.rewards.reward.reward import Reward as Reward
+from spanreward.rewards.scoring import score as score
 from spanreward.training.callbacks.json_lines import MetricsFile as MetricsFile, VerdictFile as VerdictFile
 from spanreward.training.callbacks.reward_health import RewardHealthCallback as RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback as SpanTableCallback
 from spanreward.training.callbacks.stop_on_signal import StopOnSignal as StopOnSignal
+from spanreward.training.callbacks.win_rate import WinRateCallback as WinRateCallback
 from spanreward.training.grpo.config import SpanGRPOConfig as SpanGRPOConfig
 from spanreward.training.grpo.credit import token_credit as token_credit
 from spanreward.training.grpo.recorder import Recorder as Recorder

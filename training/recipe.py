@@ -9,14 +9,16 @@ data block. Overrides reach into it (`data.count=100`), and the recipe that a ru
 `validation` holds the keys of `data` that differ for the data that is evaluated on, such as `{split: val}`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
-from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.checks import CLOSE, unknown
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges.by_name import members
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
@@ -118,7 +120,8 @@ class FilePart(RowsPart):
 
 def source_of(block: Any) -> Any:
     """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
-    source = block.get("source") if isinstance(block, dict) else block.source
+    held = block if isinstance(block, dict) else vars(block) if isinstance(block, Part) else {}
+    source = held.get("source")
     return "file" if isinstance(source, str) and is_custom(source) else source
 
 
@@ -180,13 +183,26 @@ class JudgePart(Part):
         return self.cascade.student.answering + self.cascade.teacher.answering
 
 
-class RewardPart(Part):
+class MetricPart(Part):
     """A metric (a name or FILE.py:CLASS), the judge that answers its questions, and options of the metric's class."""
 
     metric: str
     judge: Asked = JudgePart(name="match")
-    weight: float = 1.0
     options: dict[str, Any] = {}
+
+
+class RewardPart(MetricPart):
+    weight: float = 1.0
+
+
+class WinRatePart(MetricPart):
+    """Arguments of WinRateCallback."""
+
+    every: int = Field(50, gt=0)
+    anchor: str | None = None
+    prompts: int = Field(64, gt=1)
+    max_tokens: int | None = Field(None, gt=0)
+    stop: bool = False
 
 
 class CheckPart(Part):
@@ -209,9 +225,10 @@ class Recipe(RunPart):
 
     algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's default is "dapo". It
     leaves the other settings that DAPO changes (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
-    referees: rewards for `spanreward compare` that nothing is trained on. verdicts: write every completion with its
-    verdicts to the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of spans;
-    the last step has one too.
+    referees: rewards for `spanreward compare` that nothing is trained on. win_rate: a metric that compares the policy
+    with an anchor while it trains (training/callbacks/win_rate.py). verdicts: write every completion with its verdicts
+    to the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of spans; the last
+    step has one too.
     """
 
     algorithm: Literal["sft", "grpo", "dapo"]
@@ -223,8 +240,13 @@ class Recipe(RunPart):
     validation: dict[str, Any] | None = None
     rewards: list[RewardPart] = []
     referees: list[RewardPart] = []
+    win_rate: WinRatePart | None = None
     trainer: dict[str, Any] = {}
     check: CheckPart | None = None
+
+    @property
+    def watching(self) -> list[WinRatePart]:
+        return [] if self.win_rate is None else [self.win_rate]
 
     @property
     def validation_data(self) -> DataPart | None:
@@ -242,15 +264,16 @@ SOURCES: dict[str, type[Part]] = {"jsonl": JsonlPart, "hub": HubPart, "file": Fi
 PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
     **SOURCES,
     **{"policy": PolicyPart, "lora": LoraPart, "check": CheckPart},
-    **{"rewards": RewardPart, "referees": RewardPart},
+    **{"rewards": RewardPart, "referees": RewardPart, "win_rate": WinRatePart},
     **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
 }
 
-
-GONE = {  # keys of earlier versions, and what replaces them
-    "placement": "every rank has its own judge, and ranks share one that you start with `vllm serve MODEL` and name "
-    "server:URL#MODEL"
+PLACES: dict[str, type[Part]] = {  # of a key that stands elsewhere
+    "at the top level": Recipe,
+    **{f"under {name}": part for name, part in PARTS.items() if name not in SOURCES},
+    **{f"under data of source {name}": part for name, part in SOURCES.items()},
 }
+RESERVED = ("output_dir", "seed", "reward_weights")  # of the trainer, and set by the recipe itself
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
@@ -296,13 +319,13 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     if recipe.rewards and not any(reward.weight for reward in recipe.rewards):
         raise RecipeError("every reward has the weight 0, so nothing is learnt: give one of them another weight.")
     config = trainer_config(recipe.algorithm)
-    valid = [field.name for field in fields(config) if field.init]
-    for key in ("output_dir", "seed", "reward_weights"):
+    valid = arguments_of(recipe.algorithm)
+    for key in RESERVED:
         if key in recipe.trainer:
             raise RecipeError(f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead.")
     for key, value in recipe.trainer.items():
         if key not in valid:
-            raise RecipeError(unknown("recipe key", key, valid, shown=f"trainer.{key}"))
+            raise RecipeError(misplaced(key, valid, f"trainer.{key}"))
         if wrong := fault(config, key, value):
             quotes = " (YAML reads a bare no or off as False: quote it)" if value is False else ""
             raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{quotes}.")
@@ -319,6 +342,24 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             instead = "loss_falls" if recipe.algorithm == "sft" else "reward_rises"
             raise RecipeError(f"check.{key} says nothing of a {recipe.algorithm} run: use check.{instead}.")
     return recipe
+
+
+def misplaced(key: str, here: Collection[str], shown: str) -> str:
+    """Returns what is wrong with a key that its place does not have, and where else in a recipe it belongs."""
+    places: dict[str, Collection[str]] = {place: part.model_fields for place, part in PLACES.items()}
+    places["under data.columns"] = get_args(Column)
+    known = {*chain(*places.values())}
+    if "options" in here and key not in known and not get_close_matches(key, here, 1):
+        return f"unknown recipe key {shown!r}: arguments of its class belong under options."
+    if not get_close_matches(key, {*here, *known}, 1, CLOSE):
+        dapo, sft = ({*arguments_of(one)}.difference(RESERVED) for one in ("dapo", "sft"))
+        places |= {"under trainer": dapo & sft, "under trainer where the algorithm is grpo or dapo": dapo - sft}
+        places["under trainer where the algorithm is sft"] = sft - dapo
+    return unknown("recipe key", key, here, shown, places)
+
+
+def arguments_of(algorithm: str) -> list[str]:
+    return [field.name for field in fields(trainer_config(algorithm)) if field.init]
 
 
 def trainer_config(algorithm: str) -> Any:
@@ -357,14 +398,17 @@ def index_of(name: str, entries: list[Any], key: str) -> int:
 
 def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe) -> str:
     """Returns the first error in a `part` as a sentence with the key's path, which begins with `within`."""
-    first = error.errors()[0]
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # `polcy:` before the missing policy
     path = [str(step) for step in first["loc"]]
     shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))  # which pydantic puts in
-    if first["type"] == "extra_forbidden" and path[-1] in GONE:
-        return f"recipe key {shown} is gone: {GONE[path[-1]]}."
     if first["type"] == "extra_forbidden":
         parents = [step for step in path[:-1] if not step.isdigit()]
         part = PARTS[parents[-1]] if parents else part
-        return unknown("recipe key", path[-1], part.model_fields, shown)
+        return misplaced(path[-1], part.model_fields, shown)
+    if first["type"] == "model_type":
+        key = next(
+            iter(PARTS.get(next((step for step in reversed(path) if not step.isdigit()), ""), part).model_fields)
+        )
+        return f"recipe key {shown}: it holds keys and values, as {{{key}: ...}}, got {first['input']!r}."
     value = f", got {first['input']!r}" if first["type"] not in ("missing", "value_error") else ""
     return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

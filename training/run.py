@@ -5,13 +5,11 @@
 writes the trained policy, its processor and the files that training/run_folder.py lists to the recipe's output folder.
 """
 
-import json
 import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +20,21 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from trl import SFTTrainer
 
 from spanreward.rewards.files.custom_file import is_custom
-from spanreward.rewards.judges import Judge, closing, load_judge
-from spanreward.rewards.metrics import build_reward
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.judges import closing
+from spanreward.rewards.reward.reward import Reward, judges_of
 from spanreward.training.callbacks.json_lines import MetricsFile, ProgressBar, VerdictFile
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback
 from spanreward.training.callbacks.stop_on_signal import StopOnSignal
+from spanreward.training.callbacks.win_rate import WinRateCallback
 from spanreward.training.data.load import load_data
+from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.grpo.preflight import pad_left
-from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import base_of, load_policy
-from spanreward.training.recipe import JsonlPart, JudgePart, LoraPart, Recipe, RecipeError, RewardPart, trainer_config
+from spanreward.training.recipe import JsonlPart, LoraPart, MetricPart, Recipe, RecipeError, trainer_config
+from spanreward.training.recipe_rewards import build_rewards, one_line, readers, refusals
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 
 log = logging.getLogger(__name__)
@@ -66,16 +65,17 @@ def run(
     if not resume:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
-    parts = [] if recipe.algorithm == "sft" else recipe.rewards  # SFT's are for a comparison
+    learned = [] if recipe.algorithm == "sft" else recipe.rewards  # SFT's are for a comparison
+    parts = [*learned, *recipe.watching]
     rewards = build_rewards(parts)
-    read_by = readers(rewards)
+    readers(rewards)  # before anything is loaded
     with closing(judges_of(rewards)):
         start_judges(parts, rewards)
-        trainer = (build or build_trainer)(recipe, rewards)
+        trainer = (build or build_trainer)(recipe, rewards[: len(learned)])
         check_launch(trainer.accelerator)
         if stop is not None:
             trainer.add_callback(stop)
-        problem = train(trainer, recipe, checkpoint, stop_on, read_by)
+        problem = train(trainer, recipe, checkpoint, stop_on, rewards)
         if stop is None or stop.stopped_at is None:
             trainer.save_model(str(output))
         # A rank that leaves its process group to the interpreter's end may abort there, with everything written.
@@ -87,24 +87,35 @@ def run(
 
 
 def train(
-    trainer: Trainer, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str], read_by: Mapping[str, str]
+    trainer: Any, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str], rewards: Sequence[Reward]
 ) -> str:
-    """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that ended it, or ""."""
-    output, health = Path(recipe.output), None
+    """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that ended it, or "".
+    rewards: all that the recipe names, the win rate's last.
+    """
+    output, stopping = Path(recipe.output), list[Any]()
     trainer.remove_callback(ProgressCallback)
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
     if isinstance(trainer, SpanGRPOTrainer):
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)  # where judges fail the trainer stops itself
         callbacks += [health, SpanTableCallback(trainer.recorders, recipe.spans_every, output / "spans")]
+        stopping += [health, trainer.pulse]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
+    for part in recipe.watching:
+        prompts = prompts_of_recipe(recipe, recipe, part.prompts)
+        for warning in prompts.warnings:
+            log.warning("win_rate: %s", warning.replace("--set ", ""))
+        settings = part.model_dump(exclude={"metric", "judge", "options"})
+        with refusals():
+            callbacks.append(WinRateCallback(trainer, rewards[-1], prompts.rows, **settings))
+        stopping.append(callbacks[-1])
     for callback in callbacks:
         trainer.add_callback(callback)
     if trainer.is_world_process_zero():
-        begin(recipe, PROCESSES, checkpoint, read_by)
+        begin(recipe, PROCESSES, checkpoint, readers(rewards))
     trainer.accelerator.wait_for_everyone()
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    return health.stopped or trainer.pulse.stopped if health and isinstance(trainer, SpanGRPOTrainer) else ""
+    return next((one.stopped for one in stopping if one.stopped), "")
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
@@ -161,40 +172,7 @@ def check_launch(accelerator: Accelerator) -> None:
             )
 
 
-def build_rewards(parts: Sequence[RewardPart]) -> list[Reward]:
-    """Returns the recipe's rewards, equal judges made once. Raises RecipeError for unknown names and options."""
-    judges: dict[str, Judge] = {}
-    rewards = []
-    with refusals():
-        for part in parts:
-            key = json.dumps(part.judge.model_dump(), sort_keys=True, default=str)
-            if key not in judges:
-                judges[key] = build_judge(part.judge)
-            rewards.append(build_reward(part.metric, judges[key], part.options))
-    return rewards
-
-
-def build_judge(part: JudgePart) -> Judge:
-    options = part.options
-    if part.cascade is not None:
-        both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}
-        options = part.cascade.model_dump() | both
-    return load_judge(part.name, part.cache, **options)
-
-
-def readers(rewards: Sequence[Reward]) -> dict[str, str]:
-    """Returns {reward's name: what parses its texts}. Raises RecipeError where that is missing."""
-    found = {}
-    for reward in rewards:
-        try:
-            if reader := reward.reader():
-                found[reward.__name__] = reader
-        except ImportError as error:
-            raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
-    return found
-
-
-def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None:
+def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None:
     """Start the rewards' judges and print when each rank's local judges start and are ready. Raises RecipeError.
 
     Large judges take minutes. Those of one GPU start one after another, those of different GPUs at once.
@@ -212,19 +190,6 @@ def start_judges(parts: Sequence[RewardPart], rewards: Sequence[Reward]) -> None
             raise RecipeError(one_line(f"{what} cannot start: {type(error).__name__}: {error}")) from error
         if local:
             print(f"{rank}: {what} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """Turns a ValueError into a RecipeError of one line."""
-    try:
-        yield
-    except ValueError as error:
-        raise RecipeError(one_line(str(error))) from error
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def lora_config(part: LoraPart) -> LoraConfig:

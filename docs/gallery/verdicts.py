@@ -7,7 +7,7 @@
 # %%
 from PIL import Image, ImageDraw
 
-from spanreward import PoshReward, Sample
+from spanreward import PoshReward, Sample, score
 
 picture = Image.new("RGB", (200, 120), "white")
 pen = ImageDraw.Draw(picture)
@@ -43,7 +43,7 @@ for text, verdict in zip(texts, verdicts, strict=True):
 # %%
 text, verdict = texts[3], verdicts[3]
 for span in verdict.spans:
-    print(f"{text[span.start : span.end]:10} {span.kind:10} score {span.score:.2f}  credit {span.credit:+.3f}")
+    print(f"{span.text(text):10} {span.kind:10} score {span.score:.2f}  credit {span.credit:+.3f}")
 
 # %% [markdown]
 # What the text does not fully state lies on the reference. The last text names both things, and does not say how they
@@ -51,4 +51,19 @@ for span in verdict.spans:
 
 # %%
 for span in verdict.missed:
-    print(f"{reference[span.start : span.end]:10} {span.kind:10} score {span.score:.2f}")
+    print(f"{span.text(reference):10} {span.kind:10} score {span.score:.2f}")
+
+# %% [markdown]
+# A notebook draws all of this at once: the words in colours, what is missed below, and the notes behind each phrase.
+
+# %%
+verdict.html(samples[3])
+
+# %% [markdown]
+# A whole file of rows becomes a table, one row a completion. `pandas.DataFrame(table)` and `Dataset.from_list(table)`
+# take it as it is.
+
+# %%
+rows = [{"completion": text, "reference": reference} for text in texts]
+table = score(PoshReward("match"), rows)
+[(row["completion"], round(row["posh/score"], 2)) for row in table]

@@ -3,9 +3,8 @@
     rows = measure_people(Path("../shared/data"), PoshReward(MatchJudge()), sets=["hat_aloha"])
     rows[0].measure, rows[0].ours, rows[0].interval, rows[0].floor
 
-Intervals are 95 % bootstraps over images or texts. A completion's span is wrong when its score is below 0.5. Spans
-without credit were never judged (PoSh asks nothing of what belongs to an absent thing) and are left
-out.
+Intervals are 95 % bootstraps over images or texts. A completion's span is wrong when its score is below 0.5. Spans that
+were never judged (PoSh asks nothing of what belongs to an absent thing) are left out.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from typing import TypeVar
 
 from experiments.agreement import caption_sets
 from experiments.agreement.measures import absent_words, auroc, flag_retrieval, token_precision
+from experiments.labels.span_statistics import best_macro_f1, token_flags, token_places, token_scores
 from experiments.labels.statistics import kendall_tau_c, pair_accuracy
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
@@ -71,18 +71,20 @@ def overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
 
 
 def wrong_places(verdict: Verdict) -> list[tuple[int, int]]:
-    return [(span.start, span.end) for span in verdict.spans if span.credit and span.score < WRONG_BELOW]
+    return [(span.start, span.end) for span in verdict.spans if span.asked and span.score < WRONG_BELOW]
 
 
 def worst_spans(verdict: Verdict, count: int = WORST) -> list[Span]:
     """The lowest scores; of equal ones what costs most, then what comes first. Each component once, by its first."""
-    first = {span.component: span for span in reversed(verdict.spans) if span.credit}
+    first = {span.component: span for span in reversed(verdict.spans) if span.asked}
     return sorted(first.values(), key=lambda span: (span.score, span.credit, span.start))[:count]
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionFlags:
-    """Per word of a caption: is it content, wrong for us, absent for the floor, flagged by people; and all of it."""
+    """Per word of a caption: is it content, wrong for us, absent for the floor, flagged by people; and all of it.
+    tokens: likewise, but our score and the floor's, of each token as PoSh's table 2 counts them.
+    """
 
     content: tuple[bool, ...]
     ours: tuple[bool, ...]
@@ -91,6 +93,7 @@ class CaptionFlags:
     suspicion: float
     floor_suspicion: float
     hallucinated: bool
+    tokens: tuple[tuple[float, float, bool], ...]
 
 
 def measure_hat(folder: Path, reward: Reward) -> list[Agreement]:
@@ -113,11 +116,17 @@ def measure_hat(folder: Path, reward: Reward) -> list[Agreement]:
         suspicion = [caption.floor_suspicion if floor else caption.suspicion for caption in chosen]
         return auroc(suspicion, [caption.hallucinated for caption in chosen])
 
+    def macro_f1(chosen: Sequence[CaptionFlags], floor: bool) -> float:
+        tokens = [token for caption in chosen for token in caption.tokens]
+        return best_macro_f1([token[floor] for token in tokens], [flagged for *_, flagged in tokens])
+
+    tokens = sum(len(caption.tokens) for caption in captions)
     words, every = (sum(measure(c.content) for c in captions) for measure in (sum, len))
     return [
         _row("hat_aloha", "F1 of hallucinated content words", captions, lambda c, f: word_f1(c, f, True), 0.30, words),
         _row("hat_aloha", "F1 of hallucinated words", captions, lambda c, f: word_f1(c, f, False), None, every),
         _row("hat_aloha", "AUROC of captions, 1 - precision", captions, caption_auroc, None, len(captions)),
+        _row("hat_aloha", "macro F1 of tokens, as PoSh's table 2", captions, macro_f1, None, tokens),
     ]
 
 
@@ -125,6 +134,10 @@ def caption_flags(record: caption_sets.FlaggedCaption, verdict: Verdict) -> Capt
     wrong, absent = wrong_places(verdict), absent_words(record.caption, record.references)
     content = tuple(bool(bag_of_words.content_words(record.caption[word.start : word.end])) for word in record.words)
     unknown = tuple(overlaps((word.start, word.end), absent) for word in record.words)
+    places = token_places(record.caption)
+    ours = token_scores(places, [(span.start, span.end, span.score) for span in verdict.spans])
+    floor = token_scores(places, [(start, end, 0.0) for start, end in absent])
+    flagged = token_flags(places, [(word.start, word.end) for word in record.words if word.flagged])
     return CaptionFlags(
         content=content,
         ours=tuple(overlaps((word.start, word.end), wrong) for word in record.words),
@@ -133,6 +146,7 @@ def caption_flags(record: caption_sets.FlaggedCaption, verdict: Verdict) -> Capt
         suspicion=1 - verdict.parts["precision"],
         floor_suspicion=sum(unknown) / max(sum(content), 1),
         hallucinated=record.hallucinated,
+        tokens=tuple(zip(ours, floor, flagged, strict=True)),
     )
 
 

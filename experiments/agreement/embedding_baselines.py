@@ -5,24 +5,29 @@
 A text is cut into pieces: runs of four words (4GramEmbed) or the components of its scene graph (SGEmbed). A piece is
 rated by its largest cosine with any piece of the other text. The paper embeds with Qwen3-Embedding-8B; here any
 sentence-transformers model with mean pooling serves. The paper gives no coarse scores; those here are mean cosines.
+`of_table_2` returns both as the paper's script has them, and `random_verdicts` its third baseline.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
 
+from experiments.labels.judgments import Judgment
+from experiments.labels.span_statistics import token_flags, token_places
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import describe, split_sentences
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.components import mentions
 from spanreward.rewards.posh.scores import LEVELS, credit, f1
 from spanreward.rewards.reward.reward import Reward
 
 RUN = 4
+SEED = 42  # of chance
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _WORD = re.compile(r"[\w'\u2019-]+")
 
@@ -39,9 +44,10 @@ class Piece:
 class EmbeddingReward(Reward):
     """Reward that compares embedded pieces of the texts.
 
-    threshold: pieces with a lower cosine are wrong; at it a span's score is 0.5. Precision is the mean over the
-    completion's pieces of the largest cosine (from 0 up) with any reference's piece; recall is the same over the pieces
-    of the reference with the best F1. Raises ImportError without the extra `embed`, unless an embedder is given.
+    threshold: pieces with a lower cosine are wrong; at it a span's score is 0.5. With 0 a span's score is
+    (cosine + 1) / 2. Precision is the mean over the completion's pieces of the largest cosine (from 0 up) with any
+    reference's piece; recall is the same over the pieces of the reference with the best F1. Raises ImportError without
+    the extra `embed`, unless an embedder is given.
     """
 
     columns = ("reference",)
@@ -70,24 +76,26 @@ class EmbeddingReward(Reward):
         if not said:
             return Verdict(0.0, Status.EMPTY, {"precision": 0.0, "recall": 0.0, "f1": 0.0}, note="nothing is said")
         supported = self._likeness(said, [piece for pieces in references for piece in pieces])
-        precision = float(supported.mean())
+        precision = mean(supported)
         covered = [self._likeness(pieces, said) if pieces else np.zeros(1) for pieces in references]
-        best = max(range(len(references)), key=lambda i: f1(precision, float(covered[i].mean())))
-        recall, wanted = float(covered[best].mean()), references[best]
-        credits = [credit(LEVELS * s, precision, recall, len(said), len(wanted)) for s in supported.tolist()]
-        missed = self._spans(wanted, covered[best], [0.0] * len(wanted), sample.references[best])
+        best = max(range(len(references)), key=lambda i: f1(precision, mean(covered[i])))
+        recall, wanted = mean(covered[best]), references[best]
+        credits = [
+            credit(LEVELS * s, precision, recall, len(said), len(wanted), "precision")
+            for s in supported.clip(0).tolist()
+        ]
         return Verdict(
             score=f1(precision, recall),
             parts={"precision": precision, "recall": recall, "f1": f1(precision, recall)},
             spans=self._spans(said, supported, credits, sample.completion),
-            missed=tuple(span for span in missed if span.score < 1.0),
+            missed=self._spans(wanted, covered[best], [0.0] * len(wanted), sample.references[best]),
             reference=best,
         )
 
     def _likeness(self, pieces: Sequence[Piece], others: Sequence[Piece]) -> np.ndarray:
-        """Returns, per piece, the largest cosine with any of the others, in [0, 1]."""
+        """Returns, per piece, the largest cosine with any of the others, in [-1, 1]."""
         cosines = self.embedder.cosines([piece.words for piece in pieces], [piece.words for piece in others])
-        return cosines.max(axis=1).clip(0.0, 1.0)
+        return cosines.max(axis=1).clip(-1.0, 1.0)
 
     def _spans(
         self, pieces: Sequence[Piece], likeness: np.ndarray, credits: Sequence[float], text: str
@@ -109,6 +117,21 @@ class FourGrams(EmbeddingReward):
         return [four_grams(text) for text in texts]
 
 
+class TokenRuns(FourGrams):
+    """4GramEmbed as in the paper's table 2: runs of four spaCy tokens of a sentence. Tokens in none have score 0."""
+
+    def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
+        return [[Piece("4-gram", text[a:b], ((a, b),)) for a, b in token_runs(text)] for text in texts]
+
+    def _spans(
+        self, pieces: Sequence[Piece], likeness: np.ndarray, credits: Sequence[float], text: str
+    ) -> tuple[Span, ...]:
+        spans = super()._spans(pieces, likeness, credits, text)
+        held = token_flags(places := token_places(text), token_runs(text))
+        alone = [place for place, known in zip(places, held, strict=True) if not known]
+        return (*spans, *(Span(*place, 0.0, 0.0, "none", "in no run of four tokens", len(pieces)) for place in alone))
+
+
 class GraphPieces(EmbeddingReward):
     """SGEmbed: objects, attribute-object pairs and object-relation-object triples. Threshold as published."""
 
@@ -128,11 +151,58 @@ class GraphPieces(EmbeddingReward):
         return [graph_pieces(graph) for graph in describe(texts, pipeline=self.pipeline, coref=self.coref)]
 
 
+def of_table_2(embedder: Embedder | None = None) -> list[EmbeddingReward]:
+    """The two baselines of PoSh's table 2. Raises ImportError without the extra `embed`, unless one is given."""
+    return [TokenRuns(embedder, threshold=0.0), GraphPieces(embedder, threshold=0.0)]
+
+
+def random_verdicts(records: Sequence[Judgment]) -> list[tuple[Verdict, ...]]:
+    """Chance, per record: every token's score is uniform in [0, 1], from seed 42, by picture and model in their order,
+    mistakes before omissions (PoSh, table 2).
+    """
+    generator = Random(SEED)
+
+    def spans(text: str) -> tuple[Span, ...]:
+        return tuple(
+            Span(*place, generator.random(), 0.0, "chance", "", number)
+            for number, place in enumerate(token_places(text))
+        )
+
+    def key(number: int) -> str:
+        return "-".join((records[number].group, *records[number].systems))
+
+    found = {}
+    for number in sorted(range(len(records)), key=key):
+        sample = records[number].samples[0]
+        said = spans(sample.completion)
+        found[number] = (Verdict(0.5, spans=said, missed=spans(sample.references[0]) if sample.references else ()),)
+    return [found[number] for number in range(len(records))]
+
+
+def mean(cosines: np.ndarray) -> float:
+    """Of cosines from 0 up."""
+    return float(cosines.clip(0.0).mean())
+
+
 def around(cosine: float, threshold: float) -> float:
-    """Maps a cosine in [0, 1] to a score in [0, 1]: 0.5 at the threshold (above 0, below 1), linear on both sides."""
+    """Maps a cosine to a score in [0, 1]: 0.5 at the threshold (below 1), linear on both sides. Below 0 it is 0, unless
+    the threshold is 0.
+    """
+    if threshold == 0:
+        return (cosine + 1) / 2
     if cosine < threshold:
-        return 0.5 * cosine / threshold
+        return max(0.5 * cosine / threshold, 0.0)
     return 0.5 + 0.5 * (cosine - threshold) / (1 - threshold)
+
+
+def token_runs(text: str) -> list[CharacterSpan]:
+    """Returns the characters of every run of RUN spaCy tokens of a sentence, signs too."""
+    (sentences,) = split_sentences([text])
+    runs = []
+    for start, end in sentences:
+        places = [(start + a, start + b) for a, b in token_places(text[start:end], signs=True)]
+        runs += [(first[0], last[1]) for first, last in zip(places, places[RUN - 1 :], strict=False)]
+    return runs
 
 
 def four_grams(text: str) -> list[Piece]:

@@ -4,14 +4,15 @@
     votes = judge_pairs(judge, found.pairs)
     measure_pairs(found.pairs, votes)[0].without_ties
 
-Pairs are asked in both orders and rankings from both ends. Questions are put CHUNK texts at a time, so that a judge
+Pairs are asked in both orders and rankings from both ends, and measured both so and, as the paper has it, in the file's
+order alone. The paper's averages are the row MEAN. Questions are put CHUNK texts at a time, so that a judge
 that remembers its answers (CachedJudge) goes on where it died. Six repetitions, of which the paper measures the
 consistency, are drawn from the distribution at the token that decides, which is what sampling at temperature 1 draws
 from: no question more, and the same draws for one seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +37,7 @@ from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, l
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, Rankings, ask_rankings, read_rankings
 from spanreward.rewards.pairwise.votes import PairVotes, cast, first_slot_share
 
+MEAN = "mean of sets"  # every set of the files counts the same
 CHUNK = 64
 REPETITIONS = 6
 SEED = 0
@@ -43,9 +45,11 @@ SEED = 0
 T = TypeVar("T", bound=Judged)
 
 
-def judge_pairs(judge: Judge, pairs: Sequence[Preferred], analyse: bool = False) -> list[PairVotes]:
-    """Both orders' votes, the file's order first."""
-    prompts = load_prompts()
+def judge_pairs(
+    judge: Judge, pairs: Sequence[Preferred], analyse: bool = False, wording: str | None = None
+) -> list[PairVotes]:
+    """Both orders' votes, the file's order first. wording: a file of prompts in place of ours."""
+    prompts = load_prompts(wording)
     votes: list[PairVotes] = []
     for chunk in chunks(pairs):
         questions = [ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one]) for pair in chunk for one in (0, 1)]
@@ -54,8 +58,10 @@ def judge_pairs(judge: Judge, pairs: Sequence[Preferred], analyse: bool = False)
     return votes
 
 
-def judge_scores(judge: Judge, texts: Sequence[Rated], analyse: bool = False) -> list[Rating | Failure]:
-    prompts = load_prompts()
+def judge_scores(
+    judge: Judge, texts: Sequence[Rated], analyse: bool = False, wording: str | None = None
+) -> list[Rating | Failure]:
+    prompts = load_prompts(wording)
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
@@ -63,9 +69,11 @@ def judge_scores(judge: Judge, texts: Sequence[Rated], analyse: bool = False) ->
     return ratings
 
 
-def judge_rankings(judge: Judge, groups: Sequence[Ordered], analyse: bool = False) -> list[Rankings]:
+def judge_rankings(
+    judge: Judge, groups: Sequence[Ordered], analyse: bool = False, wording: str | None = None
+) -> list[Rankings]:
     """The rankings as given and from the end."""
-    prompts: PairPrompts = load_prompts()
+    prompts: PairPrompts = load_prompts(wording)
     rankings: list[Rankings] = []
     for chunk in chunks(groups):
         questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])
@@ -89,7 +97,7 @@ class PairAgreement:
         interval: 95 % of with_ties, over requests.
         right, decided: counts behind without_ties.
         recall, f1: macro averages over win, tie and loss.
-        one_order: with_ties in the file's order alone.
+        one_order, one_order_without_ties: with_ties and without_ties in the file's order alone, as the paper has them.
         orders_agree: both orders chose the same.
         first_slot: decided votes for the text shown first.
         longer, longer_people: decided pairs that went to the longer text.
@@ -107,6 +115,7 @@ class PairAgreement:
     recall: float | None
     f1: float | None
     one_order: float | None
+    one_order_without_ties: float | None
     orders_agree: float | None
     first_slot: float | None
     longer: float | None
@@ -124,7 +133,7 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
     people = [pair.people for pair, _ in judged]
     outcomes = [votes.outcome for _, votes in judged]
     lengths = [(len(pair.texts[0].split()), len(pair.texts[1].split())) for pair, _ in judged]
-    both = pair_accuracies(outcomes, people)
+    both, alone = pair_accuracies(outcomes, people), pair_accuracies([votes.choices[0] for _, votes in judged], people)
     classes = class_agreement(outcomes, people)
     of_requests: dict[str, tuple[int, int]] = {}
     for (pair, _), outcome in zip(judged, outcomes, strict=True):
@@ -144,7 +153,8 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
         decided=both.decided,
         recall=classes.recall if classes else None,
         f1=classes.f1 if classes else None,
-        one_order=pair_accuracies([votes.choices[0] for _, votes in judged], people).with_ties,
+        one_order=alone.with_ties,
+        one_order_without_ties=alone.without_ties,
         orders_agree=swap_consistency([votes.choices for _, votes in judged]),
         first_slot=first_slot_share([slot for _, votes in judged for slot in votes.slots]),
         longer=longer_share(outcomes, lengths),
@@ -243,8 +253,9 @@ def defined(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class RankingAgreement:
-    """distance: from people's ranking, the mean over both ways of showing; interval: 95 %, over requests. orders_agree:
-    the share of groups that were ranked the same both ways; as_shown: of rankings that repeat the order shown.
+    """distance: from people's ranking, the mean over both ways of showing; interval: 95 %, over requests. one_order:
+    the distance in the file's order alone. orders_agree: the share of groups that were ranked the same both ways;
+    as_shown: of rankings that repeat the order shown.
     """
 
     part: str
@@ -252,6 +263,7 @@ class RankingAgreement:
     failed: int
     distance: float | None
     interval: Interval | None
+    one_order: float | None
     orders_agree: float | None
     as_shown: float | None
 
@@ -280,13 +292,34 @@ def ranking_agreement(part: str, judged: Sequence[tuple[Ordered, Rankings]]) -> 
         failed=len(judged) - len(both),
         distance=sum(distances) / len(both) if both else None,
         interval=ratio_interval(distances) if both else None,
+        one_order=mean_known([ranking_distance(forward, group.people) for group, forward, _ in both]),
         orders_agree=sum(forward == backward for _, forward, backward in both) / len(both) if both else None,
         as_shown=sum(repeats) / (2 * len(both)) if both else None,
     )
 
 
 def in_parts(judged: list[Any], part: Callable[[Any], str], measure: Callable[[str, Any], Any]) -> list[Any]:
-    """The measure of all, and of each part where there are several."""
-    names = list(dict.fromkeys(map(part, judged)))
-    parts = [measure(name, [one for one in judged if part(one) == name]) for name in sorted(names)]
-    return [measure("all", judged), *(parts if len(names) > 1 else [])] if judged else []
+    """The measure of all; where there are several parts, that of each and the mean of those with a name."""
+    if not judged:
+        return []
+    names = sorted(set(map(part, judged)))
+    parts = [measure(name, [one for one in judged if part(one) == name]) for name in names if len(names) > 1]
+    named = [row for row in parts if row.part]
+    return [measure("all", judged), *parts, *([mean_row(named)] if named else [])]
+
+
+def mean_row(rows: Sequence[Any]) -> Any:
+    """The sums of the rows' counts and the means of their shares, without weights; None where no row has one."""
+
+    def of_all(values: Sequence[Any]) -> Any:
+        if all(isinstance(value, int) for value in values):
+            return sum(values)
+        return None if any(isinstance(value, Interval) for value in values) else mean_known(values)
+
+    found = {field.name: of_all([getattr(row, field.name) for row in rows]) for field in fields(rows[0])[1:]}
+    return type(rows[0])(part=MEAN, **found)
+
+
+def mean_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -4,9 +4,10 @@
     found.pairs[0].texts, found.pairs[0].people          # 1: people prefer the first
 
 MLLM-as-a-Judge: score.jsonl (`id`, `instruction`, `answer`, `name`, `human` from 1 to 5), pair.jsonl (`answer1`,
-`answer2`, `human_answer` A, B or C) and batch.jsonl (`answers`, `human` such as "ACBD"), of which a folder may lack
-some; VL-RewardBench: preferences.jsonl. A line may have `context`, a text in place of the picture; a picture
-(`image_path`, `image`) is shown where the folder has it.
+`answer2`, `human_answer` A, B or C) and batch.jsonl (`answers`, `human_answer` or `human` such as "ACBD"), of which a
+folder may lack some; score_lite.jsonl and Score.jsonl are read too. VL-RewardBench: preferences.jsonl. A line may have
+`context`, a text in place of the picture; a picture (`image_path`, `image`) is shown where the folder, or image/ in it,
+has it.
 """
 
 from collections.abc import Sequence
@@ -68,19 +69,25 @@ def read_judging(folder: Path) -> JudgingSet:
     """
     if (folder / "preferences.jsonl").is_file():
         return JudgingSet(pairs=[preference(line, folder) for line in read_lines(folder / "preferences.jsonl")])
-    there = [name for name in ("score", "pair", "batch") if (folder / f"{name}.jsonl").is_file()]
-    if not there:
+    found = {name: path for name in ("score", "pair", "batch") if (path := file_of(folder, name))}
+    if not found:
         raise FileNotFoundError(
             f"{folder} has none of score.jsonl, pair.jsonl, batch.jsonl and preferences.jsonl: give a folder of "
             "MLLM-as-a-Judge or VL-RewardBench."
         )
-    lines = {name: read_lines(folder / f"{name}.jsonl") for name in there}
+    lines = {name: read_lines(path) for name, path in found.items()}
     once = Once("the text of")
     return JudgingSet(
         [rated(line, folder, once) for line in lines.get("score", [])],
         [paired(line, folder, once) for line in lines.get("pair", [])],
         [ordered(line, folder, once) for line in lines.get("batch", [])],
     )
+
+
+def file_of(folder: Path, name: str) -> Path | None:
+    """Returns the set's file by one of the names that the authors gave it."""
+    names = (f"{name}.jsonl", f"{name.capitalize()}.jsonl", f"{name}_lite.jsonl")
+    return next((folder / one for one in names if (folder / one).is_file()), None)
 
 
 def rated(line: Line, folder: Path, once: Once) -> Rated:
@@ -107,10 +114,11 @@ def ordered(line: Line, folder: Path, once: Once) -> Ordered:
     """A line of batch.jsonl."""
     texts, authors = answers(line.get("answers", list), line)
     once(line, "batch", line.name("id"))
-    letters = line.get("human", str).strip()
+    key = "human" if "human" in line.row else "human_answer"
+    letters = line.get(key, str).strip()
     if len(texts) < 2 or sorted(letters) != list(LETTERS[: len(texts)]):
         raise ValueError(
-            f"{line.where}: 'human' ranks {len(texts)} answers by the letters {LETTERS[: len(texts)]}, got {letters!r}."
+            f"{line.where}: {key!r} ranks {len(texts)} answers by the letters {LETTERS[: len(texts)]}, got {letters!r}."
         )
     return Ordered(
         *common(line, folder), texts, authors, part_of(line), tuple(LETTERS.index(letter) for letter in letters)
@@ -143,9 +151,9 @@ def common(line: Line, folder: Path) -> tuple[str, Shown]:
     request = line.get("instruction" if "instruction" in line.row else "query", str)
     context = line.row.get("context")
     named = line.row.get("image_path") or line.row.get("image")
-    path = (folder / named).resolve() if isinstance(named, str) else folder
-    seen = path.is_file() and path.is_relative_to(folder.resolve()) and not context
-    images = (opened(path),) if seen else ()
+    bases = [folder.resolve(), (folder / "image").resolve()] if isinstance(named, str) and not context else []
+    paths = [(base / str(named)).resolve() for base in bases if (base / str(named)).resolve().is_relative_to(base)]
+    images = next(((opened(path),) for path in paths if path.is_file()), ())
     return line.name("id"), Shown(request.strip(), images, context if isinstance(context, str) else "")
 
 

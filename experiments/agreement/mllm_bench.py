@@ -31,7 +31,9 @@ ORDERS = ("vote_order1", "vote_order2")
 
 
 def read(folder: Path, lines: Sequence[Line]) -> VoteFolder:
-    """Reads the votes; where questions.jsonl is there, also each question's level and the anchor's answer length."""
+    """Reads the votes; where questions.jsonl is there, also each question's level and capability and the anchor's
+    answer length.
+    """
     questions, once = read_questions(folder / "questions.jsonl"), Once("the pair of question and model")
     firsts = {str(first_of(line, order)) for line in lines for order in ORDERS}
     models = {line.name("model") for line in lines}
@@ -51,8 +53,8 @@ def read(folder: Path, lines: Sequence[Line]) -> VoteFolder:
         answer, other = line.row.get("answer"), question.get("anchor_answer")
         known = (answer, other) if isinstance(answer, str) and isinstance(other, str) else None
         lengths = (len(known[0].split()), len(known[1].split())) if known else None
-        level = str(question.get("level") or "")
-        battles.append(Battle(model, prompt, both_orders(line, model, anchor), lengths, level))
+        level, capability = (str(question.get(part) or "").strip() for part in ("level", "capability"))
+        battles.append(Battle(model, prompt, both_orders(line, model, anchor), lengths, level, capability))
     check_labels(battles, LABELS, folder / "votes.jsonl")
     return VoteFolder("mllm_bench", anchor, tuple(battles), read_published(folder / "vote_results.json"))
 

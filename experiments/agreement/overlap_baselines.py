@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from experiments.agreement import answer_metrics
-from experiments.agreement.embedding_baselines import FourGrams, GraphPieces
+from experiments.agreement.embedding_baselines import of_table_2
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.lave import vqa
@@ -75,7 +75,7 @@ def baselines(answers: bool = False, spans: bool = False, clip: Path | None = No
         "S-BERTScore": lambda: ReferenceOverlap("sentence_bert", sentence_bert()),
     }
     if spans:
-        others |= {"4GramEmbed": FourGrams, "SGEmbed": GraphPieces}
+        others |= {"4GramEmbed": lambda: of_table_2()[0], "SGEmbed": lambda: of_table_2()[1]}
     for title, make in others.items():
         try:
             found.append(make())

@@ -40,6 +40,7 @@ class Vote:
 class Battle:
     """A model's text against another on one prompt: one vote, or one per order. lengths: in words, of the model's text
     and of the other, where both are known. slice: the part of the set that tables show apart, "" for none.
+    capability: a finer part.
     """
 
     model: str
@@ -47,6 +48,7 @@ class Battle:
     votes: tuple[Vote, ...]
     lengths: tuple[int, int] | None = None
     slice: str = ""
+    capability: str = ""
 
 
 @dataclass(frozen=True, slots=True)

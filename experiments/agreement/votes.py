@@ -55,7 +55,7 @@ class ModelVotes:
         first_slot: the share of decided votes for the text shown first; None for one order or an unknown one.
         length: the win rate at equal length; None where lengths are unknown.
         prompts: with a vote.
-        slices: wins, ties and losses by slice.
+        slices, capabilities: wins, ties and losses by part.
     """
 
     score: float | None
@@ -72,6 +72,7 @@ class ModelVotes:
     length: LengthControl | None
     prompts: int
     slices: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    capabilities: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,9 @@ class VoteResults:
             rates = {"score": model.score, "win_rate": model.win_rate}
             rates |= {} if model.reward is None else {"reward": model.reward}
             interval = asdict(model.interval) if model.interval else {"low": None, "high": None}
+            parts = {"levels": model.slices, "capabilities": model.capabilities} if model.capabilities else {}
             models[name] = {**rates, "counts": model.counts, "unreadable": model.unreadable, "interval": interval}
+            models[name] |= parts
         return {"models": models}
 
 
@@ -155,7 +158,8 @@ def measure_model(votes: VoteFolder, name: str, battles: Sequence[Battle]) -> Mo
         first_slot=first_slot_share(chose_first) if swaps else None,
         length=length_of(battles, outcomes),
         prompts=len({battle.prompt for battle in battles}),
-        slices=slices_of(battles, outcomes),
+        slices=parts_of([battle.slice for battle in battles], outcomes),
+        capabilities=parts_of([battle.capability for battle in battles], outcomes),
     )
 
 
@@ -211,13 +215,13 @@ def length_of(battles: Sequence[Battle], outcomes: Sequence[Sequence[int | None]
     return control_length(won, lengths, prompts)
 
 
-def slices_of(battles: Sequence[Battle], outcomes: Sequence[Sequence[int | None]]) -> dict[str, tuple[int, int, int]]:
-    """Returns wins, ties and losses of readable outcomes by slice; a battle without a slice is in none."""
+def parts_of(parts: Sequence[str], outcomes: Sequence[Sequence[int | None]]) -> dict[str, tuple[int, int, int]]:
+    """Returns wins, ties and losses of readable outcomes by each battle's part; a battle without one is in none."""
     found: dict[str, Counter[int]] = {}
-    for battle, levels in zip(battles, outcomes, strict=True):
-        if battle.slice:
+    for part, levels in zip(parts, outcomes, strict=True):
+        if part:
             signs = [(level > 0) - (level < 0) for level in levels if level is not None]
-            found.setdefault(battle.slice, Counter()).update(signs)
+            found.setdefault(part, Counter()).update(signs)
     return {name: (counts[1], counts[0], counts[-1]) for name, counts in found.items()}
 
 

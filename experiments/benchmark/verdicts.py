@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from experiments.benchmark.power import Spreads, needed
 from spanreward.rewards.comparison.length import control_length
-from spanreward.rewards.comparison.power import Spreads, needed
 from spanreward.training.evaluation.statistics.estimates import Difference, paired_difference
 from spanreward.training.evaluation.statistics.outcomes import adjusted, judge_pair
 from spanreward.training.evaluation.statistics.summary import summarise_models

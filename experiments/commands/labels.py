@@ -5,7 +5,7 @@ python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from rich.table import Table
 from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
 
 if TYPE_CHECKING:
     from experiments.labels.judgments import Judgment
@@ -38,11 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="its name, see above")
     parser.add_argument("file", type=Path, metavar="FILE.jsonl", help="people's judgments, one a line")
     parser.add_argument("--metric", help="posh, harmonic, lave, ... (default the table's own)")
-    parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
     parser.add_argument("--columns", metavar="MAP.yaml", help="a column map in place of the table's own")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="the folder that pictures' paths start from")
     parser.add_argument("--count", type=int, metavar="N", help="only the first N groups, as pictures (default all)")
-    add_metric_options(parser)
+    add_flags(parser, *ASKING, "options", judge={"default": "match"})
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -51,11 +50,15 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def measure_all(
-    arguments: argparse.Namespace, others: Sequence["Reward"] = ()
+    arguments: argparse.Namespace,
+    others: Sequence["Reward"] = (),
+    given: Callable[[Sequence["Judgment"]], Mapping[str, "Judged"]] = lambda records: {},
 ) -> tuple[dict[str, Any], list["Judgment"], dict[str, "Judged"]]:
-    """Returns the numbers, the records, and the verdicts on them by metric: the table's metric first, then `others`."""
+    """Returns the numbers, the records, and the verdicts on them by metric: the table's metric first, then `others`,
+    then those that `given` returns.
+    """
     from experiments.labels.column_map import load_map
-    from experiments.labels.tables import TABLES, fill_table, judge_records, unscored
+    from experiments.labels.tables import EVERY_COMPONENT, TABLES, fill_table, judge_records, unscored
     from spanreward.rewards.base.checks import check_known
 
     check_known("table", [arguments.table], TABLES)
@@ -66,8 +69,11 @@ def measure_all(
     records = table.read(arguments.file, columns, arguments.pictures)
     groups = set(list(dict.fromkeys(record.group for record in records))[: arguments.count])
     records = [record for record in records if record.group in groups]
-    with open_metric(arguments.metric or table.metric, arguments) as (reward, settings):
-        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)}
+    metric = arguments.metric or table.metric
+    if (metric, table.metric) == ("posh", EVERY_COMPONENT):
+        metric = EVERY_COMPONENT
+    with open_metric(metric, arguments) as (reward, settings):
+        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)} | dict(given(records))
     numbers = {
         "table": arguments.table,
         "paper": table.paper,
@@ -85,6 +91,7 @@ def tables_of(numbers: Mapping[str, Any]) -> list[Table]:
     """Returns the measures, and what a reader should know."""
     settings = numbers["metric"]
     options = " ".join(f"{key}={value}" for key, value in settings["options"].items()) or "its own defaults"
+    options += "" if "prompts" in settings["options"] or not settings["judge"] else ", our prompts"
     read = f", read by {settings['parsed_by']}" if settings["parsed_by"] else ""
     paper = f" ({numbers['paper']})" if numbers["paper"] else ""
     title = f"{numbers['table']}{paper}: {settings['reward']} with {settings['judge']}, {options}{read}"

@@ -18,7 +18,8 @@ from experiments.judging.model import load_judge_model
 from spanreward.rewards.files.custom_file import custom_function
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.recipe import FilePart, Recipe, RecipeError, load_recipe, trainer_config
-from spanreward.training.run import SupervisedTrainer, lora_config, refusals, run
+from spanreward.training.recipe_rewards import refusals
+from spanreward.training.run import SupervisedTrainer, lora_config, run
 from spanreward.training.run_checks import check_run, print_checks
 
 

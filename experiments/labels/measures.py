@@ -14,7 +14,7 @@ from typing import Any
 from experiments.labels.elo import median_elo
 from experiments.labels.judgments import Judgment
 from experiments.labels.pair_statistics import best_against_others, predicted_signs
-from experiments.labels.span_statistics import best_macro_f1, word_flags, word_scores
+from experiments.labels.span_statistics import best_macro_f1, token_flags, token_places, token_scores
 from experiments.labels.statistics import pair_accuracy
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.comparison.ratings import Pair
@@ -127,7 +127,7 @@ def accuracy_of_best() -> Measure:
 
 
 def alarms() -> tuple[Measure, Measure]:
-    """Macro F1 of low-scoring words against people's marks, best threshold: mistakes, omissions (PoSh, table 2)."""
+    """Macro F1 of low-scoring tokens against people's marks, best threshold: mistakes, omissions (PoSh, table 2)."""
 
     def mistakes(record: Judgment, verdicts: Sequence[Verdict]) -> list[tuple[float, bool]]:
         return marked(record.samples[0].completion, record.mistakes, verdicts[0].spans) if points(verdicts[0]) else []
@@ -148,11 +148,12 @@ def points(verdict: Verdict) -> bool:
 
 
 def marked(text: str, people: CharacterSpans | None, spans: Sequence[Span]) -> list[tuple[float, bool]]:
-    """Returns (the metric's score, people's flag) per word; [] where the file does not say what people marked."""
+    """Returns (the metric's score, people's flag) per token; [] where the file does not say what people marked."""
     if people is None:
         return []
-    scores = word_scores(text, [(span.start, span.end, span.score) for span in spans])
-    return list(zip(scores, word_flags(text, people), strict=True))
+    places = token_places(text)
+    scores = token_scores(places, [(span.start, span.end, span.score) for span in spans])
+    return list(zip(scores, token_flags(places, people), strict=True))
 
 
 def model_ranking(name: str, of: OfTwo) -> Measure:

@@ -10,8 +10,10 @@ Every metric is measured on the records that it has scores for; the number of th
 are 95 % bootstraps over groups: pictures, or questions.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,8 @@ from spanreward.rewards.lave.reward import is_binary
 from spanreward.rewards.reward.reward import Reward
 
 CHUNK = 128  # samples judged together
-ALL = "all"
+ALL, PERSONS = "all", "three and more persons"
+EVERY_COMPONENT = "experiments/labels/every_component.py:EveryComponent"
 
 Judged = Sequence[tuple[Verdict, ...]]  # per record a verdict of each of its texts
 
@@ -89,7 +92,7 @@ def fill_table(table: Table, records: Sequence[Judgment], judged: Mapping[str, J
             places.setdefault(name, []).append(number)
     rows = []
     for name, chosen in sorted(places.items(), key=lambda part: part[0] == ALL):
-        for measure in [one for one in table.measures if name == ALL or not one.whole]:
+        for measure in [one for one in table.measures if name in (ALL, PERSONS) or not one.whole]:
             measured = {
                 metric: measure_one(measure, [records[n] for n in chosen], [given[n] for n in chosen])
                 for metric, given in judged.items()
@@ -163,6 +166,17 @@ def correlations(criteria: Sequence[str], mean: bool, named: Mapping[str, OfTwo]
     )
 
 
+def persons_slices(record: Judgment) -> Sequence[str]:
+    """The record's cluster, ALL, and PERSONS for the pictures with three persons or more (PoSh, section 6)."""
+    parts = [PERSONS] if Path(record.group).stem in pictures_with_persons() else []
+    return (record.slice, *parts, ALL) if record.slice else (*parts, ALL)
+
+
+@cache
+def pictures_with_persons() -> frozenset[str]:
+    return frozenset(json.loads(Path(__file__).with_name("caparena_three_plus_persons.json").read_text()))
+
+
 CRITERIA = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 3
 TAU_B, TAU_C = {"tau-b": kendall_tau_b}, {"tau-c": kendall_tau_c}
 COARSE = tuple(
@@ -183,8 +197,8 @@ THUMB = correlations(("overall", "correctness", "completeness"), True, {"Pearson
 
 TABLES: dict[str, Table] = {
     "docent-coarse": Table("PoSh, tables 3 and 6", "posh", COARSE, "docent_coarse"),
-    "docent-granular": Table("PoSh, table 2", "posh", measures.alarms(), "docent_granular"),
-    "caparena": Table("PoSh, tables 3 and 6", "posh", CAPARENA, "caparena"),
+    "docent-granular": Table("PoSh, table 2", EVERY_COMPONENT, measures.alarms(), "docent_granular"),
+    "caparena": Table("PoSh, tables 3 and 6", "posh", CAPARENA, "caparena", slices=persons_slices),
     "mmhe-best": Table("HarmonicEval, table 2", "harmonic", (measures.accuracy_of_best(),), "mmhe_best", pictures=True),
     "mmhe-criteria": Table(
         "HarmonicEval, table 3", "harmonic", correlations(CRITERIA, True, TAU_B), "mmhe_criteria", pictures=True

@@ -11,9 +11,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.mistakes.misplaced import MISPLACED, prepare_more
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
 from spanreward.training.run_folder import machine
 
@@ -28,10 +31,12 @@ Seconds are those of the whole process, on the clock and of the CPU. Most of the
 TRL: `import spanreward.training.run` alone took {imports.seconds:.1f} and {imports.cpu:.1f} s. Other work ran on the
 machine (load {load:.1f} at the end), so that the clock says more than a free machine would.
 
-{count} mistakes: {silent} silent, {traces} commands that end in a traceback. The slowest takes {slowest:.1f} s.
+{count} mistakes: {silent} silent, {traces} commands that end in a traceback. The slowest takes {slowest:.1f} s. The
+last {graded} were graded before their messages were mended ({before}) and since ({after}): A names cause, value and
+cure, B cause and value, C helps nobody, F is silent or a traceback, - did not exist.
 
-| mistake | made by | told | s | CPU s |
-|---|---|---|---|---|
+| mistake | made by | told | s | CPU s | grade |
+|---|---|---|---|---|---|
 """
 
 
@@ -49,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
     imports = run([sys.executable, "-c", "import spanreward.training.run"], Path.cwd(), 0, "")
-    made = [(mistake, make(mistake)) for mistake in MISTAKES]
+    made = [(mistake, make(mistake)) for mistake in MISTAKES + MISPLACED]
     page = PROLOGUE.format(
         machine=machine(),
         imports=imports,
@@ -58,14 +63,22 @@ def main() -> None:
         traces=sum(one.traceback and not mistake.script for mistake, one in made),
         load=os.getloadavg()[0],
         slowest=max(one.seconds for _, one in made),
+        graded=len(MISPLACED),
+        before=grades(mistake.before for mistake in MISPLACED),
+        after=grades(mistake.after for mistake in MISPLACED),
     )
     print(page + "".join(row(mistake, one) for mistake, one in made), end="")
+
+
+def grades(given: Iterable[str]) -> str:
+    return ", ".join(f"{grade} {count}" for grade, count in sorted(Counter(given).items()))
 
 
 def make(mistake: Mistake) -> Made:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
+        prepare_more(folder)
         (folder / "script.py").write_text(whole(mistake))
         command = ["-m", "spanreward", *mistake.words] if mistake.words else ["script.py"]
         return run([sys.executable, *command], folder, mistake.status, mistake.told)
@@ -89,6 +102,7 @@ def run(command: list[str], folder: Path, status: int, told: str) -> Made:
 def row(mistake: Mistake, made: Made) -> str:
     by = "spanreward " + " ".join(mistake.words) if mistake.words else mistake.script.replace("\n", "; ")
     cells = [mistake.what, f"`{by}`", made.said or "nothing", f"{made.seconds:.1f}", f"{made.cpu:.1f}"]
+    cells.append(f"{mistake.before} {mistake.after}".strip())
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |\n"
 
 

@@ -54,13 +54,17 @@ def train(rewards, data, policy, trainer=SpanGRPOTrainer, config=SpanGRPOConfig,
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """told: a regular expression of what is said. status: how the command ends; 0 where it goes on and warns."""
+    """told: a regular expression of what is said. status: how the command ends; 0 where it goes on and warns. before,
+    after: grades of what was and is said, A to F, "-" for what did not exist (misplaced.py).
+    """
 
     what: str
     told: str
     words: tuple[str, ...] = ()
     script: str = ""
     status: int = 1
+    before: str = ""
+    after: str = ""
 
     @property
     def name(self) -> str:

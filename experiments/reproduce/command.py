@@ -4,8 +4,10 @@
     python -m experiments reproduce here --data ../shared/data --json here.json
     python -m experiments reproduce lave-2 --data my_data --judge server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
 
+    python -m experiments reproduce lave-2 --prompts mine.yaml --demonstrations table_6.yaml --option rationale=false
+
 Every step is a command `python -m experiments agreement`, which is printed, and then the paper's figures beside those
-that were measured.
+that were measured, with whose prompts ran. --prompts, --demonstrations and --option reach the metric of every step.
 docs/evidence/reproduce.md has the figures of what was run.
 """
 
@@ -33,11 +35,16 @@ from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.files.outputs import write_json
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.metrics import build_reward
-from spanreward.training.commands.metric_options import add_judge_options, read_option
+from spanreward.training.commands.metric_options import ASKING, add_flags, read_options
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
-ELSEWHERE = ("prompts", "pipeline", "coref")  # options that change no cost and may not be on this machine
+ELSEWHERE = (
+    "prompts",
+    "demonstrations",
+    "pipeline",
+    "coref",
+)  # options that change no cost and may not be on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +68,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"tables:\n{listed}", formatter_class=form)
     parser.add_argument("name", choices=REPRODUCTIONS, metavar="TABLE", help="one of those below")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments")
-    parser.add_argument("--judge", help="in place of the paper's judge")
-    add_judge_options(parser)
+    add_flags(parser, *ASKING, judge={"help": "in place of the paper's judge"})
+    parser.add_argument("--prompts", metavar="PATH", help="in place of ours: the metric's option prompts")
+    parser.add_argument("--demonstrations", metavar="PATH", help="the option demonstrations of LAVE")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="key=value", help="of the metric, in place of the paper's"
+    )
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
     parser.add_argument(
         "--columns",
@@ -97,8 +108,9 @@ def maps_of(given: Sequence[str], steps: Sequence[Step]) -> dict[str, str]:
 
 def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     """What follows COMMAND."""
+    options = options_of(step, arguments)
     if step.command == "graphs":
-        return ["graphs", str(arguments.data)]
+        return ["graphs", str(arguments.data / step.file if step.file.endswith(".json") else arguments.data)]
     words = [step.command, *([step.table] if step.command == "table" else []), str(arguments.data / step.file)]
     if not step.judge:
         return words
@@ -108,7 +120,7 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     if arguments.cache is not None:
         words.append("--cache" if arguments.cache else "--no-cache")
     if step.command == "judge":
-        return [*words, *step.options]
+        return [*words, *options]
     if step.table in arguments.columns:
         words += ["--columns", arguments.columns[step.table]]
     if step.metric:
@@ -119,7 +131,34 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
         words += ["--clip", str(arguments.clip)]
     if arguments.count is not None:
         words += ["--count", str(arguments.count)]
-    return [*words, *step.options]
+    return [*words, *options]
+
+
+def options_of(step: Step, arguments: argparse.Namespace) -> list[str]:
+    """The step's options with those of the command line in their place. Raises ValueError for a step that takes none;
+    `agreement judge` takes prompts alone.
+    """
+    files = {"prompts": arguments.prompts, "demonstrations": arguments.demonstrations}
+    given = [*(f"{name}={path}" for name, path in files.items() if path), *arguments.option]
+    if step.command == "judge" and [option.partition("=")[0] for option in given] == ["prompts"]:
+        return [*step.options, "--prompts", given[0].partition("=")[2]]
+    if step.command != "table" and given:
+        takes = "takes --prompts alone" if step.judge else "asks no judge and takes none"
+        raise ValueError(f"{step.table} has no metric with options: it {takes}, got {' '.join(given)}.")
+    if arguments.demonstrations and step.metric_name not in ("lave", ""):
+        raise ValueError(f"--demonstrations are LAVE's, and {step.table} is measured with {step.metric_name}.")
+    named = {option.partition("=")[0] for option in given}
+    return [*(option for option in step.options if option.partition("=")[0] not in named), *given]
+
+
+def wording_of(step: Step, arguments: argparse.Namespace) -> str:
+    """Whose prompts the judge is asked with: "ours", or the files; "-" where no judge is asked."""
+    words = options_of(step, arguments)
+    if step.command == "judge":
+        return words[words.index("--prompts") + 1] if "--prompts" in words else "ours"
+    files = dict(word.partition("=")[::2] for word in words)
+    found = [files[name] for name in ("prompts", "demonstrations") if name in files]
+    return ", ".join(found) or ("ours" if step.judge else "-")
 
 
 def environment_of(step: Step, arguments: argparse.Namespace) -> Mapping[str, str]:
@@ -145,21 +184,21 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     reproduction = REPRODUCTIONS[arguments.name]
     steps = []
     table = Table(title=f"{arguments.name}: {reproduction.title}")
-    for column in ("step", "judge"):
+    for column in ("step", "judge", "prompts"):
         table.add_column(column)
     for column in ("texts", "questions", "prompt tokens", "written tokens"):
         table.add_column(column, justify="right")
     table.add_column("data")
     for step in reproduction.steps:
         absent = missing(step, arguments.data)
-        load = load_of(step, arguments.data, arguments.columns.get(step.table))
+        load = load_of(step, arguments)
         numbers = [load.texts, load.questions, load.prompt_tokens, load.written_tokens]
         shown = ["-" if number is None else f"{number:,.0f}" for number in numbers]
         judge = (arguments.judge or step.judge) if step.judge else "-"
-        metric = step.metric or (TABLES[step.table].metric if step.command == "table" else "")
+        metric, wording = step.metric_name.rpartition(":")[2], wording_of(step, arguments)
         name = ", ".join(filter(None, (step.table, metric, step.title)))
-        table.add_row(name, judge, *shown, "missing" if absent else "there")
-        paper = {"title": step.title, "paper": dict(step.figures)}
+        table.add_row(name, judge, wording, *shown, "missing" if absent else "there")
+        paper = {"title": step.title, "paper": dict(step.figures), "prompts": wording}
         steps.append(
             {
                 "command": command_of(step, arguments),
@@ -185,14 +224,13 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"table": arguments.name, "steps": steps}
 
 
-def load_of(step: Step, data: Path, columns: str | None) -> Load:
-    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is. columns:
-    a column map in place of the table's own.
-    """
+def load_of(step: Step, arguments: argparse.Namespace) -> Load:
+    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is."""
     if step.command != "table":
         return Load(None, None, None, None, False, "")
     table = TABLES[step.table]
     texts, words, references = step.texts, step.words, float(step.references)
+    data, columns = arguments.data, arguments.columns.get(step.table)
     counted = (data / step.file).is_file()
     if counted:
         samples = {
@@ -203,9 +241,9 @@ def load_of(step: Step, data: Path, columns: str | None) -> Load:
         texts = len(samples)
         words = sum(len(sample.completion.split()) for sample in samples.values()) / texts
         references = sum(len(sample.references or sample.answers) for sample in samples.values()) / texts
-    options = dict(read_option(text) for text in step.options)
+    options = read_options(options_of(step, arguments))
     kept = {name: value for name, value in options.items() if name not in ELSEWHERE}
-    cost = build_reward(step.metric or table.metric, MatchJudge(), kept).cost(words, round(references))
+    cost = build_reward(step.metric_name, MatchJudge(), kept).cost(words, round(references))
     if texts is None or cost is None:
         return Load(texts, None, None, None, counted, "")
     asked, read, written = cost.questions, cost.prompt_tokens, cost.written_tokens
@@ -222,6 +260,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if absent:
             left_out.append(f"{step.table}: left out, {absent}.")
             continue
+        wording = wording_of(step, arguments)
         console.print(f"$ {command_of(step, arguments)}", markup=False, soft_wrap=True)
         command, *words = words_of(step, arguments)
         os.environ.update(environment_of(step, arguments))
@@ -231,11 +270,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         found = measured_by(command, numbers)
         compared = {name: {"paper": paper, "measured": found.get(name)} for name, paper in step.figures.items()}
         own = numbers if isinstance(numbers, dict) else {"rows": numbers}
-        done.append({"command": words, "title": step.title, "compared": compared, **own})
+        done.append({**own, "command": words, "title": step.title, "prompts": wording, "compared": compared})
         for table in tables:
             console.print(table)
         if compared:
-            console.print(beside_paper(step, compared))
+            console.print(beside_paper(step, compared, wording))
     if not done:
         raise FileNotFoundError(" ".join(left_out))
     for sentence in left_out:
@@ -243,12 +282,15 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"table": arguments.name, "steps": done, "left_out": left_out}
 
 
-def beside_paper(step: Step, compared: Mapping[str, Mapping[str, float | None]]) -> Table:
-    """The paper's figures and the measured ones; without one where the file has no such part."""
+def beside_paper(step: Step, compared: Mapping[str, Mapping[str, float | None]], wording: str) -> Table:
+    """The paper's figures and the measured ones, with whose prompts; without one where the file has no such part."""
     title = f"Beside the paper: {step.title or step.table}"
-    table = table_with(title, ["figure"], ["paper", "measured"])
+    table = table_with(title, ["figure", "prompts"], ["paper", "measured"])
     for name, both in compared.items():
-        table.add_row(escape(name), number(both["paper"]), number(both["measured"]))
+        baseline = step.metric_name and " of " in name  # which asks no judge
+        table.add_row(
+            escape(name), "-" if baseline else escape(wording), number(both["paper"]), number(both["measured"])
+        )
     return table
 
 

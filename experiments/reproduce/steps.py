@@ -82,6 +82,11 @@ class Step:
         return "table" if self.table in TABLES else self.table
 
     @property
+    def metric_name(self) -> str:
+        """The metric of a table, "" for other commands."""
+        return (self.metric or TABLES[self.table].metric) if self.table in TABLES else ""
+
+    @property
     def from_where(self) -> str:
         """Where the data is from."""
         return self.source or load_map(TABLES[self.table].columns).source
@@ -148,17 +153,27 @@ REPRODUCTIONS = {
         ),
     ),
     "posh-8": Reproduction(
-        "PoSh, table 8: scene graphs, against the graphs that DiscoSG's people drew in place of DOCENT's",
+        "PoSh, table 8: scene graphs, against those that people drew",
         (
+            Step(
+                "graphs",
+                "scene_graphs/gold.json",
+                "",
+                (),
+                ("the authors' parser and coreference: agreement graphs --pipeline en_core_web_trf --coref maverick",),
+                figures=figures.POSH_8,
+                title="DOCENT's ten texts",
+                source="https://github.com/amith-ananthram/posh, corpora/scene_graphs/gold.json at commit 07f21861",
+            ),
             Step(
                 "graphs",
                 "discosg_graphs",
                 "",
                 (),
                 (),
-                figures=figures.POSH_8,
-                title="of other texts than the paper's ten, so the two figures are not of one thing",
-                source="https://github.com/ShaoqLin/DiscoSG; the graphs drawn for DOCENT are not published as data",
+                figures=figures.DISCOSG,
+                title="DiscoSG's texts, so the two figures are not of one thing",
+                source="https://github.com/ShaoqLin/DiscoSG",
             ),
         ),
     ),
@@ -239,6 +254,7 @@ REPRODUCTIONS = {
                 ("--analyse",),
                 ("a key for GPT-4V, or for the model that followed it", "the pictures"),
                 figures=figures.JUDGE_2,
+                title="GPT-4V",
                 source="https://github.com/Dongping-Chen/MLLM-Judge (Dataset/Benchmark: score, pair and batch.jsonl)",
             ),
         ),

@@ -1,18 +1,37 @@
 """Checks of names and options, with one sentence as the error."""
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
 MODES = ("default", "published")
+CLOSE = 0.8  # difflib's ratio of a name and its misspelling; what is less alike may be another word
+LISTED = 20  # names in a message
 
 
-def unknown(kind: str, name: str, valid: Iterable[str], shown: str | None = None) -> str:
-    """Returns `unknown recipe key 'trainer.sed': did you mean 'seed'?`, or lists all valid names if none is close."""
-    names = sorted(valid)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"valid are {', '.join(names)}."
+def unknown(
+    kind: str,
+    name: str,
+    valid: Iterable[str],
+    shown: str | None = None,
+    elsewhere: Mapping[str, Collection[str]] | None = None,
+) -> str:
+    """Returns `unknown recipe key 'trainer.sed': did you mean 'seed'?`, or lists valid names if none is close.
+
+    elsewhere: the names of other places, such as {"under trainer": ["span_coef"]}. A name of one of them belongs there.
+    """
+    names, places = sorted(valid), dict(elsewhere or {})
+    homes = {key: place for place, keys in reversed(places.items()) for key in keys if key not in names}
+    near = difflib.get_close_matches(name, names, 1)
+    far = difflib.get_close_matches(name, homes, 1, CLOSE)
+    if far and (name in homes or not difflib.get_close_matches(name, names, 1, CLOSE)):
+        hint = f"it belongs {homes[name]}." if name in homes else f"did you mean {far[0]!r}, {homes[far[0]]}?"
+    elif near:
+        hint = f"did you mean {near[0]!r}?"
+    else:
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        hint = f"valid are {', '.join(names[:LISTED])}{more}."
     return f"unknown {kind} {shown or name!r}: {hint}"
 
 

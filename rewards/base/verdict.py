@@ -2,19 +2,25 @@
 
 verdict = reward.assess([Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))])[0]
 verdict.score                      # 0.83, or None when the judge failed
-[(s.start, s.end, s.score) for s in verdict.spans]
+[(s.text("A red circle."), s.score) for s in verdict.spans]
+verdict.html("A red circle.")      # its words coloured, in a notebook
 """
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from numbers import Real
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from spanreward.rewards.base.coloured_text import Html, render
 from spanreward.rewards.base.values import people, texts
 
-LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
+FORBID = {"extra": "forbid"}  # unknown keys, where pydantic reads a verdict
 LARGEST = 1e6  # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
+LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
 
 
 class Status(StrEnum):
@@ -95,14 +101,16 @@ class Span:
 
     Attributes:
         score: from 0 (wrong) to 1 (right).
-        credit: what these words add to the verdict's score, negative where they cost. Every span of a `component`
-            carries the whole credit of the component: count it once per component, not once per span.
+        credit: what these words add to the verdict's score, negative where they cost; PoSh gives words rated 1 of 5
+            none above 0. Every span of a `component` carries its whole credit: count it once per component.
         kind: entity, attribute, relation, answer, filler, unread or a criterion's name.
         note: the reason, in one sentence.
         component: the number of the component that the words name.
         asked: False if the judge was not asked about these words because the thing they describe is absent ("red" in
             "a red hat" where there is no hat). Such a span has a score and no credit.
     """
+
+    __pydantic_config__ = FORBID
 
     start: int
     end: int
@@ -118,6 +126,10 @@ class Span:
             raise ValueError(f"a span needs 0 <= start < end, got start {self.start} and end {self.end}")
         if not is_sound(self.credit):
             raise ValueError(f"a span's credit must be a finite number of at most {LARGEST:g}, got {self.credit}")
+
+    def text(self, of: str) -> str:
+        """Returns the span's words in the text that it lies on."""
+        return of[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,8 @@ class Verdict:
         parsed_by: the parser ("en_core_web_sm 3.8.0, coref rules"), "" for a metric without one. Scores of different
             parsers do not compare.
     """
+
+    __pydantic_config__ = FORBID
 
     score: float | None
     status: Status = Status.OK
@@ -159,3 +173,32 @@ class Verdict:
     def left_out(self) -> tuple[Span, ...]:
         """The missed spans with a score below LEFT_OUT, which pages show."""
         return tuple(span for span in self.missed if span.score < LEFT_OUT)
+
+    def html(self, text: str | Sample | None = None) -> Html:
+        """Returns what a notebook draws: the text with its words coloured, the parts and the notes.
+
+        text: the completion, or its sample, whose reference then shows what is missed. Raises ValueError for spans past
+        the text. Without a text, as in a notebook's last line, the spans are numbers.
+        """
+        said, reference = (text.completion, text.references) if isinstance(text, Sample) else (text, ())
+        missed = reference[self.reference] if reference and self.left_out else None
+        return render("verdict.html.jinja", verdict=self, text=said, reference=missed)
+
+    _repr_html_ = html
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the verdict as plain data for `json.dumps`, as the files of verdicts hold it."""
+        return {**asdict(self), "status": str(self.status)}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> "Verdict":
+        """Returns the verdict of `to_dict`, maybe read from JSON. Raises ValueError for any other key or value."""
+        try:
+            return READER.validate_json(json.dumps(data), strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place, said = ".".join(map(str, ("a verdict", *first["loc"]))), first["msg"].removeprefix("Value error, ")
+            raise ValueError(f"{place}: {said}, got {first['input']!r:.80}") from None
+
+
+READER = TypeAdapter(Verdict)

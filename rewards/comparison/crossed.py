@@ -2,7 +2,6 @@
 
 found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
 found.low, found.high, found.p
-equivalence(found.mean, found.error, found.freedom, .02)    # p-value of a mean that is not within .02 of 0
     holm([0.01, 0.04, 0.03])                                    # [0.03, 0.06, 0.06]: several tests at once
 """
 
@@ -75,16 +74,6 @@ def crossed(values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = 
     half = float(student.ppf(0.975)) * variance**0.5
     p = float(2 * student.sf(abs(mean) / variance**0.5))
     return Crossed(mean, mean - half, mean + half, p, variance**0.5, float(degrees))
-
-
-def equivalence(mean: float, error: float, freedom: float, within: float) -> float:
-    """Returns the p-value of two one-sided t tests (Schuirmann, 1987): a low one says that the mean lies between
-    -within and within. error: the mean's standard error.
-    """
-    distance = within - abs(mean)
-    if error == 0:
-        return 0.0 if distance > 0 else 1.0
-    return float(stats.t.sf(distance / error, freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -10,6 +10,7 @@ the first folder above it without an __init__.py is appended to sys.path.
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -46,23 +47,30 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     The file's path is relative to the working folder; it runs once per process. Raises ValueError for a missing file,
     for a name that is neither of `base` nor derives from it, and for options that an object gets.
     """
-    path, _, wanted = name.rpartition(":")
-    found = vars(_module_of(path)).get(wanted)
-    if isinstance(found, base):
-        if options:
-            raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
-    elif not (isinstance(found, type) and issubclass(found, base)):
-        raise ValueError(f"{path} has no class {wanted} that is a {base.__name__}: derive it from {base.__module__}.")
+    what, cure = f"class {{}} that is a {base.__name__}", f"derive it from {base.__module__}."
+    found = _found(
+        name, lambda one: isinstance(one, base) or (isinstance(one, type) and issubclass(one, base)), what, cure
+    )
+    if isinstance(found, base) and options:
+        raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
     return found
 
 
 def custom_function(name: str) -> Callable[..., Any]:
     """Returns the function of FILE.py:FUNCTION. Raises ValueError for a missing file or function."""
+    function: Callable[..., Any] = _found(name, callable, "function {}", "write it there.")
+    return function
+
+
+def _found(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
+    """Returns what FILE.py:NAME names. Raises ValueError, with the file's nearest name, for nothing that fits."""
     path, _, wanted = name.rpartition(":")
-    found = vars(_module_of(path)).get(wanted)
-    if not callable(found):
-        raise ValueError(f"{path} has no function {wanted}.")
-    return found
+    held = vars(_module_of(path))
+    if not fits(held.get(wanted)):
+        near = get_close_matches(wanted, [one for one, value in held.items() if fits(value)], 1)
+        hint = f"did you mean {near[0]!r}?" if near else cure
+        raise ValueError(f"{path} has no {what.format(wanted)}: {hint}")
+    return held[wanted]
 
 
 def _module_of(path: str) -> ModuleType:
@@ -72,4 +80,7 @@ def _module_of(path: str) -> ModuleType:
     above = str(next(folder for folder in file.parents if not (folder / "__init__.py").exists()))
     if above not in sys.path:
         sys.path.append(above)
-    return import_module(BELOW + str(file).replace("%", "%25").replace(".", "%2E"))
+    try:
+        return import_module(BELOW + str(file).replace("%", "%25").replace(".", "%2E"))
+    except Exception as error:  # the file is a user's own, and may raise anything
+        raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error

@@ -24,8 +24,10 @@ from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_o
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
+RESULTS = {"schema", "models", "difference"}  # keys of what `spanreward compare` writes as results.json
 _SPACE = re.compile(r"\s*")
 
+Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
 Row = tuple[int, str, dict[str, Any] | str]  # its number, its place, and the row or why it cannot be read
 
 
@@ -46,13 +48,13 @@ def read_table(
         yield f"{source} {where}", encodable(row, f"{source} {where}")
 
 
-def table_rows(source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Row]:
-    """Yields the first `limit` rows. columns: our names, and the file's names for them. Raises OSError, and ValueError
-    in one sentence for a file that cannot be read at all.
+def table_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Row]:
+    """Yields the first `limit` rows. columns: our names, and the source's names for them. Raises OSError, and
+    ValueError in one sentence for a file that cannot be read at all.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
-    for number, where, row in islice(_rows(str(source)), limit):
+    for number, where, row in islice(_rows(source), limit):
         if isinstance(row, dict) and columns:
             lacking = [name for name in columns.values() if name not in row]
             ours = {name: row.get(theirs) for name, theirs in columns.items()}
@@ -60,12 +62,16 @@ def table_rows(source: str | Path, columns: Mapping[str, str] | None = None, lim
         yield number, where, row
 
 
-def _rows(source: str) -> Iterator[Row]:
+def _rows(source: Rows) -> Iterator[Row]:
+    if not isinstance(source, str | Path):
+        return ((number, where, _object(row, where)) for number, where, row in _numbered("row", source))
+    source = str(source)
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))
     if not Path(source).is_file():
-        raise FileNotFoundError(f"there is no input file {source}.")
+        cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
+        raise FileNotFoundError(f"there is no input file {source}{cure}.")
     content = Path(source).read_bytes()
     if content.startswith(b"\x1f\x8b"):
         try:
@@ -120,6 +126,8 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
     if not lines or isinstance(lines[0][2], dict):
         return iter(lines)
     entries = _entries(content)
+    if entries and len(entries) == 1 and entries[0].keys() >= RESULTS:
+        raise ValueError(f"{source} holds a comparison's numbers and no rows: its answers are in completions.jsonl.")
     if entries is not None:
         return ((number, where, _object(row, where)) for number, where, row in _numbered("entry", entries))
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))  # over lines, and some may be objects

@@ -2,11 +2,12 @@
 
 import inspect
 import re
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.checks import check_known, unknown
+from spanreward.rewards.base.checks import CLOSE, check_known, unknown
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
@@ -110,7 +111,12 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives."""
     kind, colon, given = spec.partition(":")
     if kind not in KINDS:
-        raise ValueError(f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}.")
+        if get_close_matches(kind, KINDS, 1, CLOSE):
+            raise ValueError(f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}.")
+        url, model = (spec, "MODEL") if given.startswith("//") else ("URL", given or spec)
+        url, model = (url, model) if without_secret(spec) == spec else ("URL", "MODEL")
+        how = f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or transformers:{model} here"
+        raise ValueError(f"unknown judge {without_secret(spec)!r}: a model is named with how it is asked, {how}.")
     where, form = KINDS[kind]
     names = form.lower().split("#") if form else []
     values = given.split("#", len(names) - 1) if colon else []

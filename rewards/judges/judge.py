@@ -125,6 +125,11 @@ class Judge(ABC):
     deadline: float | None = None
     _depth = 0  # how many `with` of this judge are open
 
+    def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
+        return ":".join(
+            [type(self).__name__.removesuffix("Judge").lower(), *map(str, self.__dict__.get("model", "").split())]
+        )
+
     @property
     @abstractmethod
     def name(self) -> str:
@@ -199,6 +204,9 @@ class OuterJudge(Judge):
         self.reads_source = any(judge.reads_source for judge in judges)
         self.remote = all(judge.remote for judge in judges)
         self._entered: list[ExitStack] = []  # one for each `with`
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}({', '.join(map(repr, self.judges))})"
 
     @property
     def judge(self) -> Judge:

@@ -32,7 +32,7 @@ from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.lave.answer import find_answer
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reward import Reward, checked
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.written import read_text
@@ -136,7 +136,7 @@ class LaveReward(Reward):
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, from one call to the judge. Equal questions are asked once, also later."""
-        prepared = [self._prepare(sample) for sample in samples]
+        prepared = [self._prepare(sample) for sample in checked(samples)]
         asked = [one for one in prepared if isinstance(one, Asked)]
         self._answers.begin()
         answers = iter(self._answers.complete([one.question for one in asked], self._ask))

@@ -44,16 +44,16 @@ def credit(rating: float, precision: float, recall: float, said: int, wanted: in
     said: the number n of the completion's components. wanted: the number m of the reference's.
 
     Suppose a fraction x of the component is said once more. With s = rating / 5, precision becomes
-    (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n. Recall gains s / m. The chain rule over
-    F1 = 2 P R / (P + R) gives
-        credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * s / m
+    (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n. Recall gains (s - 1/5) / m, because what is not said
+    is rated 1. The chain rule over F1 = 2 P R / (P + R) gives
+        credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
     For score "precision" the credit is (s - P) / n, and for "recall" it is 0.
     """
     share = (rating / LEVELS - precision) / said
     if score != "f1":
         return share if score == "precision" else 0.0
     total = (precision + recall) ** 2
-    recalled = rating / LEVELS / wanted if wanted else 0.0
+    recalled = (rating - 1) / LEVELS / wanted if wanted else 0.0
     return 2 * recall**2 / total * share + 2 * precision**2 / total * recalled
 
 

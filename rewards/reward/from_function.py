@@ -10,7 +10,7 @@ GRPOTrainer(reward_funcs=[overlap], ...)        # in a recipe: metric: my_reward
 from collections.abc import Callable, Sequence
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reward import Reward, checked
 
 Judged = float | Verdict | None
 
@@ -22,10 +22,10 @@ class FunctionReward(Reward):
     pickled by the function's name, so a spawned process imports it again.
     """
 
-    def __init__(self, function: Callable[[Sample], Judged], columns: Sequence[str] = (), name: str = "") -> None:
+    def __init__(self, function: Callable[[Sample], Judged], columns: Sequence[str] | str = (), name: str = "") -> None:
         super().__init__(name or function.__name__)
         self.function = function
-        self.columns = tuple(columns)
+        self.columns = (columns,) if isinstance(columns, str) else tuple(columns)
         self.__module__ = function.__module__
         self.__doc__ = function.__doc__
 
@@ -33,15 +33,17 @@ class FunctionReward(Reward):
         return self.function.__qualname__
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        return [_judged(self.function, sample) for sample in samples]
+        return [_judged(self.function, sample) for sample in checked(samples)]
 
 
-def reward(columns: Sequence[str] = (), name: str = "") -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
+def reward(columns: Sequence[str] | str = (), name: str = "") -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
     """Decorator that makes a reward from a function of one `Sample`.
 
     columns: the dataset columns that the function needs. A missing one is a ValueError at the first call. name: the
-    reward's name in logs, by default the function's.
+    reward's name in logs, by default the function's. Raises ValueError for `@reward` without its parentheses.
     """
+    if callable(columns):
+        raise ValueError(f"write @reward() above def {columns.__name__}, with parentheses, or @reward(columns=...).")
     return lambda function: FunctionReward(function, columns, name)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
-from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.reward import Reward, checked
 from spanreward.rewards.text.written import read_text
 
 COUNTED = "; characters are those of the plain text"  # added to a note that counts them
@@ -26,8 +26,8 @@ class ReadingReward(Reward):
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order, with spans on the texts as they were written."""
         if self.mode == "published":
-            return self.assess_plain(samples)
-        verdicts = self.assess_plain([plain_sample(sample) for sample in samples])
+            return self.assess_plain(checked(samples))
+        verdicts = self.assess_plain([plain_sample(sample) for sample in checked(samples)])
         return [as_written(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)]
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:

@@ -51,6 +51,11 @@ class Reward:
     def __init__(self, name: str) -> None:
         self.__name__ = name
 
+    def __repr__(self) -> str:
+        mode = [f"mode={self.__dict__['mode']}"] if "mode" in self.__dict__ else []
+        asks = [f"judge={judge!r}" for judge in self.judges] or [self.__name__]
+        return f"{type(self).__name__}({', '.join(asks + mode)})"
+
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. It needs no trainer."""
         raise NotImplementedError(f"{type(self).__name__} must define assess(samples)")
@@ -114,6 +119,27 @@ class Reward:
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         return [verdict.score for verdict in verdicts]
 
+    def compute(self, *, predictions: Sequence[Any], references: Any = None, **columns: Any) -> dict[str, Any]:
+        """Returns what `compute` of a metric of Hugging Face's `evaluate` does: `{"score": 0.84, "parts": {"f1": 0.84},
+        "statuses": {"ok": 2}}`, with the means of the scores and parts.
+
+        references: a text or a list of texts for each prediction, people's `answers` for a metric that reads these.
+        columns: the others that the metric reads. Raises ValueError as `__call__` does.
+        """
+        given = {} if references is None else {"answers" if "answers" in self.columns else "reference": references}
+        if missing := self.missing_column({*columns, *given}):
+            raise ValueError(
+                f"{self.__name__} needs {missing}: write compute(predictions=[...], references=[...], ...)"
+            )
+        _, verdicts = self.judge_completions([""] * len(predictions), predictions, **{**columns, **given})
+        scores = [verdict.score for verdict in verdicts if verdict.score is not None]
+        mean = sum(scores) / len(scores) if scores else None
+        return {
+            "score": mean,
+            "parts": mean_parts(verdicts),
+            "statuses": dict(Counter(str(v.status) for v in verdicts)),
+        }
+
     def judge_completions(
         self, prompts: Sequence[Any], completions: Sequence[Any], log_metric: LogMetric | None = None, **columns: Any
     ) -> tuple[list[Sample], list[Verdict]]:
@@ -134,6 +160,8 @@ class Reward:
             raise self.lacks(missing, "the dataset", sorted(lists))
         if isinstance(completions, str):
             raise ValueError(f"completions must be a list, a text or message for each, got {completions!r:.80}")
+        if len(prompts) != len(completions):
+            raise ValueError(f"there are {len(prompts)} prompts for {len(completions)} completions: give one for each")
         for name, values in lists.items():
             if len(values) != len(completions):
                 raise ValueError(f"the column {name!r} has {len(values)} values for {len(completions)} completions")
@@ -156,6 +184,19 @@ class Reward:
         except Exception as error:
             log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
             return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+
+
+def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
+    return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
+
+
+def checked(samples: Any) -> Sequence[Sample]:
+    """Returns the samples of `assess`. Raises TypeError for anything else, with how it is written."""
+    wrong = [one for one in samples if not isinstance(one, Sample)] if isinstance(samples, (list, tuple)) else [samples]
+    if wrong:
+        cure = "write assess([Sample(prompt, completion, ...)]), or spanreward.score(reward, rows) for rows of a file"
+        raise TypeError(f"assess takes a list of Samples, got {type(wrong[0]).__name__}: {cure}.")
+    return samples  # type: ignore[no-any-return]
 
 
 def _is_list(values: Any) -> bool:
@@ -190,14 +231,19 @@ def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
     """
     if not verdicts:
         return {}
-    values: dict[str, list[float]] = {}
-    for verdict in verdicts:
-        for part, value in verdict.parts.items():
-            values.setdefault(part, []).append(value)
-    summary = {part: sum(column) / len(column) for part, column in sorted(values.items())}
+    summary = mean_parts(verdicts)
     counts = Counter(verdict.status for verdict in verdicts)
     fractions = {status: counts[status] / len(verdicts) for status in Status}
     summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(verdicts)
     summary["empty_fraction"] = fractions.pop(Status.EMPTY)
     del fractions[Status.OK]
     return summary | {f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()}
+
+
+def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
+    """Returns the mean of every part over the verdicts that have it."""
+    values: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        for part, value in verdict.parts.items():
+            values.setdefault(part, []).append(value)
+    return {part: sum(column) / len(column) for part, column in sorted(values.items())}

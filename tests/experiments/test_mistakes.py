@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from experiments.mistakes.misplaced import MISPLACED, prepare_more
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
 from spanreward.rewards.files import hub as hub
 from tests.support.command import spanreward
@@ -15,6 +16,7 @@ from tests.support.command import spanreward
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     prepare(folder)
+    prepare_more(folder)
     return folder
 
 
@@ -29,7 +31,7 @@ def without_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     hub.offline_without_hub.cache_clear()
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+@pytest.mark.parametrize("mistake", MISTAKES + MISPLACED, ids=lambda mistake: mistake.name)
 def test_a_mistake_is_told_in_one_sentence(mistake: Mistake, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     monkeypatch.setenv("COLUMNS", "1000")

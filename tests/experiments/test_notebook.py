@@ -13,4 +13,4 @@ def test_the_notebook_is_what_its_script_gives() -> None:
             for output in cell.get("outputs", []):
                 output.get("data", {}).pop("image/png", None)
     assert stored == fresh
-    assert sum(len(cell.get("outputs", [])) for cell in stored["cells"]) == 5
+    assert sum(len(cell.get("outputs", [])) for cell in stored["cells"]) == 7

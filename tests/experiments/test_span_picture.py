@@ -6,9 +6,10 @@ from xml.etree import ElementTree
 
 from hypothesis import example, given, strategies as st
 
+from experiments import credit_picture
 from experiments.readme_picture import draw
 from experiments.span_picture import cells, layout, span_picture
-from spanreward.training.evaluation.page.coloured_text import LEVELS
+from spanreward.rewards.base.coloured_text import LEVELS
 from tests.support.invented_report import span
 from tests.support.paths import ROOT
 
@@ -37,3 +38,9 @@ def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
 def test_the_picture_of_the_readme_is_what_posh_says(tmp_path: Path) -> None:
     draw(tmp_path / "spans.svg")
     assert (tmp_path / "spans.svg").read_text() == (ROOT / "docs/spans.svg").read_text()
+
+
+def test_the_picture_of_the_way_to_span_coef_is_what_the_trainer_computes(tmp_path: Path) -> None:
+    credit_picture.draw(tmp_path / "span_coef.svg")
+    assert (tmp_path / "span_coef.svg").read_text() == (ROOT / "docs/span_coef.svg").read_text()
+    assert "their mean is +0.80" in (tmp_path / "span_coef.svg").read_text()

@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from experiments.scenes.parts import TINY
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
-from spanreward.training.run import build_rewards
+from spanreward.training.recipe_rewards import build_rewards
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
 from tests.support.tiny_policies import SAVE

@@ -18,7 +18,7 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.scoring import CHUNK, ScoringError, score_file
+from spanreward.rewards.scoring import CHUNK, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.paths import ROOT
 
@@ -307,19 +307,19 @@ def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
 
 def test_input_that_cannot_be_scored_makes_no_output(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
-    with pytest.raises(ScoringError, match=r"there is no input file .*none\.jsonl"):
+    with pytest.raises(FileNotFoundError, match=r"there is no input file .*none\.jsonl"):
         score_file(Length(), tmp_path / "none.jsonl", output, SETTINGS)
-    with pytest.raises(ScoringError, match="holds no rows"):
+    with pytest.raises(ValueError, match="holds no rows"):
         score_file(Length(), write(tmp_path / "empty.jsonl", "", "  "), output, SETTINGS)
     unnamed = write(tmp_path / "unnamed.jsonl", {"completion": "x", "caption": "y"}, {"completion": "x", "id": 1})
-    with pytest.raises(ScoringError, match=r"length needs the key 'reference'.*\['caption', 'completion', 'id'\]"):
+    with pytest.raises(ValueError, match=r"length needs the key 'reference'.*\['caption', 'completion', 'id'\]"):
         score_file(Length(), unnamed, output, SETTINGS)
     assert list(tmp_path.glob("out*")) == []
 
 
 def test_a_file_without_one_readable_row_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(
-        ScoringError, match=r"rows\.jsonl line 1 is not JSON .*; rows are JSON objects, one a line"
+        ValueError, match=r"rows\.jsonl line 1 is not JSON .*; rows are JSON objects, one a line"
     ) as error:
         posh(tmp_path, "id,completion,reference", "1,A dog.,A dog.")
     assert "\n" not in str(error.value)

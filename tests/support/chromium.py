@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import resource
 import subprocess
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +36,23 @@ def browse(page: Any, *flags: Any) -> Any:
     command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", *flags, page.resolve().as_uri()]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return run.stdout, re.findall(r"CONSOLE.*", run.stderr)
+
+
+def opening_seconds(page: Any) -> float:
+    """Seconds of a core that the browser takes to open and paint `page`, less those of an empty one. What else runs on
+    the machine does not count.
+    """
+    empty = page.with_name("empty.html")
+    empty.write_text("<!doctype html><title>empty</title>")
+    flags = [flag for flag in FLAGS if "virtual-time" not in flag] + ["--single-process", "--no-zygote"]
+    flags += [f"--user-data-dir={page.parent / 'profile'}", f"--screenshot={page.with_suffix('.png')}"]
+    seconds = []
+    for one in (empty, page):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([str(CHROMIUM), *flags, one.resolve().as_uri()], capture_output=True, timeout=120, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return seconds[1] - seconds[0]
 
 
 def framed(page: Any, width: Any) -> Any:

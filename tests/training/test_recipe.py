@@ -24,7 +24,7 @@ from spanreward.training.recipe import (
     load_recipe,
     read_mapping,
 )
-from spanreward.training.run import build_rewards
+from spanreward.training.recipe_rewards import build_rewards
 from tests.support.paths import ROOT
 
 DATA = sorted((ROOT / "recipes/data").glob("*.yaml"))
@@ -85,9 +85,53 @@ def test_misspelt_key_names_the_nearest(override: str, key: str, nearest: str) -
     assert "\n" not in str(error.value)
 
 
-def test_span_settings_are_not_for_sft() -> None:
-    with pytest.raises(RecipeError, match=r"unknown recipe key 'trainer\.span_coef'"):
-        load_recipe(DAPO.with_name("scenes-sft.yaml"), ["trainer.span_coef=0.1"])
+@pytest.mark.parametrize("key", ["span_coef", "num_generations"])
+def test_settings_of_grpo_are_not_for_sft(key: str) -> None:
+    message = f"unknown recipe key 'trainer.{key}': it belongs under trainer where the algorithm is grpo or dapo."
+    with pytest.raises(RecipeError, match=re.escape(message)):
+        load_recipe(DAPO.with_name("scenes-sft.yaml"), [f"trainer.{key}=4"])
+
+
+GRPO = "under trainer where the algorithm is grpo or dapo"
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("span_coef=0.5", f"'span_coef': it belongs {GRPO}."),
+        ("span_coeff=0.5", f"'span_coeff': did you mean 'span_coef', {GRPO}?"),
+        ("learning_rate=1e-5", "'learning_rate': it belongs under trainer."),
+        ("completion_only_loss=true", "it belongs under trainer where the algorithm is sft."),
+        ("output_dir=out", "'output_dir': did you mean 'output'?"),
+        ("judge=match", "'judge': it belongs under rewards."),
+        ("data.model=tiny", "'data.model': it belongs under policy."),
+        ("policy.r=8", "'policy.r': it belongs under lora."),
+        ("trainer.lora={r: 8}", "'trainer.lora': it belongs under policy."),
+        ("trainer.spans_every=9", "'trainer.spans_every': it belongs at the top level."),
+        ("check.sure=0.9", "'check.sure': it belongs under cascade."),
+        ("data.answers=human", "'data.answers': it belongs under data.columns."),
+        ("data={source: jsonl, path: x, split: val}", "'data.split': it belongs under data of source hub."),
+        ("rewards.0.mode=published", "'rewards.0.mode': arguments of its class belong under options."),
+        ("rewards.0.judge={name: match, memory: 2e9}", "arguments of its class belong under options."),
+        ("rewards.0.wieght=2", "'rewards.0.wieght': did you mean 'weight'?"),
+        ("trainer.qqq=1", "and 1"),
+        ("policy=tiny", "recipe key policy: it holds keys and values, as {model: ...}, got 'tiny'."),
+        ("referees=[lave]", "recipe key referees.0: it holds keys and values, as {metric: ...}, got 'lave'."),
+        ("data=rows.jsonl", "recipe key data: source must be jsonl, hub, mixed or FILE.py:FUNCTION, got 'rows.jsonl'."),
+        ("data=5", "recipe key data: source must be jsonl, hub, mixed or FILE.py:FUNCTION, got 5."),
+    ],
+)
+def test_a_key_at_the_wrong_place_is_told_its_own(override: str, told: str) -> None:
+    with pytest.raises(RecipeError, match=re.escape(told)) as error:
+        load_recipe(DAPO, [override])
+    assert len(str(error.value)) < 600
+    assert "\n" not in str(error.value)
+
+
+def test_a_misspelt_key_is_told_before_the_missing_one(tmp_path: Path) -> None:
+    text = "algorithm: sft\noutput: out\npolcy: {model: tiny}\ndata: {source: rows.py:rows}\n"
+    with pytest.raises(RecipeError, match="unknown recipe key 'polcy': did you mean 'policy'"):
+        load_recipe(written(tmp_path, text))
 
 
 def test_a_key_like_no_other_lists_the_valid_ones() -> None:
@@ -274,16 +318,11 @@ def test_a_cascade_is_built_with_its_judges() -> None:
     assert (judge.teacher.memory, judge.sure, judge.audit, judge.seed) == (2e9, 0.9, 0.1, 3)
 
 
-def test_a_key_of_earlier_versions_is_told_what_replaces_it() -> None:
-    with pytest.raises(RecipeError, match=r"rewards\.0\.judge\.placement is gone: .* name server:URL#MODEL\."):
-        load_recipe(DAPO, ["rewards.0.judge={name: match, placement: rank0}"])
-
-
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
         ("{cascade: {student: match}}", "recipe key rewards.0.judge.cascade.teacher: Field required."),
-        ("{cascade: 3}", "recipe key rewards.0.judge.cascade: Input should be a valid dictionary"),
+        ("{cascade: 3}", "recipe key rewards.0.judge.cascade: it holds keys and values, as {student: ...}, got 3."),
         ("{cascade: {student: 3, teacher: match}}", "recipe key rewards.0.judge.cascade.student: "),
         ("{cascade: {student: match, teacher: {nam: x}}}", "unknown recipe key 'rewards.0.judge.cascade.teacher.nam'"),
         ("{cascade: {student: match, teacher: match, sure: -1}}", "greater than or equal to 0, got -1."),
@@ -381,7 +420,7 @@ def test_a_data_file_that_holds_no_keys(tmp_path: Path) -> None:
     ("data", "message"),
     [
         ("{source: mixed, parts: []}", r"recipe key data\.parts: .*at least 1"),
-        ("{source: mixed, parts: [{source: hub, idd: a}]}", r"recipe key data\.parts\.0\.id: Field required"),
+        ("{source: mixed, parts: [{source: hub, idd: a}]}", r"'data\.parts\.0\.idd': did you mean 'id'"),
         ("{source: mixed, parts: [{source: hub, id: a, splt: b}]}", r"'?data\.parts\.0\.splt'?: did you mean 'split'"),
         ("{source: mixed, parts: [{source: zip}]}", r"recipe key data\.parts\.0: .*'zip'"),
         ("{source: hub, id: a, columns: {picture: image}}", r"recipe key data\.columns\.picture"),

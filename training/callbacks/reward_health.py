@@ -22,12 +22,12 @@ from accelerate.utils import gather_object
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.reward.reward import LogMetric
+from spanreward.rewards.reward.reward import LogMetric, judges_of
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks import PROBLEMS
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.grpo.judge_metrics import total_usage
-from spanreward.training.grpo.recorder import Recorder, judges_of
+from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 

@@ -4,15 +4,17 @@
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
 
 writes <output_dir>/spans/step-000050.html: the best and the worst completions of that step with their pictures. Their
-words are coloured by the verdict's spans. Beside them are what the judge misses of the reference, the verdict's parts
-and the advantage, and with span credit the text once more, coloured by what each token received. The page needs no
-other file, and completions are escaped in it. W&B and trackio get it too, where report_to has them.
+words are coloured by the verdict's spans. Beside them are what every reward function gave, with its weight, what the
+judge misses of the reference, the verdict's parts and the advantage, and with span credit the text once more, coloured
+by what each token received. The page needs no other file, and completions are escaped in it. W&B and trackio get it
+too, where report_to has them.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import isnan
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
@@ -22,13 +24,14 @@ from accelerate import PartialState
 from accelerate.utils import gather_object
 from PIL import Image
 from transformers import TrainerControl, TrainerState, TrainingArguments
+from trl import GRPOConfig
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.evaluation.page.render import render
-from spanreward.training.grpo.recorder import Received, Recorder
+from spanreward.training.grpo.recorder import Paid, Received, Recorder
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +42,9 @@ Rewards = Sequence[float | None]  # of a batch's completions, None where a judge
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One completion. kind: of KINDS, "" while none is chosen. reward: the mean of its scores, None without a score and
-    where a judge failed. lead: the reward less its group's mean. tokens: what each received, () without span credit.
+    """One completion. kind: of KINDS, "" while none is chosen. reward: the weighted sum that TRL logs, None without a
+    score and where a judge failed. lead: the reward less its group's mean. tokens: what each received, () without span
+    credit. paid: what the reward is the sum of.
     """
 
     kind: str
@@ -50,6 +54,7 @@ class ShownRow:
     lead: float | None
     advantage: float | None
     tokens: Received = ()
+    paid: Paid = field(default_factory=dict)
 
     @property
     def references(self) -> list[str]:
@@ -74,8 +79,7 @@ class SpanTableCallback(Watching):
         recorders: the rewards to show.
         every: number of steps between two pages. The last step has one too.
         folder: folder of the pages; None is <output_dir>/spans.
-        best: number of completions, of different prompts where there are as many, with the highest mean of the rewards'
-            scores.
+        best: number of completions, of different prompts where there are as many, with the highest reward.
         worst: number of completions with the lowest.
 
     Raises:
@@ -103,12 +107,13 @@ class SpanTableCallback(Watching):
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         super().on_step_end(args, state, control)
         if self.fresh:
-            self._rows = rows_of(self.recorders)
+            self._rows = rows_of(self.recorders, weights_of(args, len(self.recorders)))
         last = control.should_training_stop or state.global_step >= state.max_steps
         if not (last or state.global_step % self.every == 0) or not self._rows:
             return
-        shares = gather_object([[(row.reward, is_degenerate(row.sample)) for row in self._rows]])  # one for each rank
-        rewards, padded = zip(*(pair for share in shares for pair in share), strict=True)
+        here = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
+        shares = gather_object([here])  # one for each rank
+        rewards, padded, paid = zip(*(of_row for share in shares for of_row in share), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
         group, found = group_size(args), []
         for place, (kind, i) in enumerate(choose(rewards, padded, group, self.best, self.worst)):
@@ -120,7 +125,7 @@ class SpanTableCallback(Watching):
             return
         path = (self.folder or Path(args.output_dir or ".") / "spans") / f"step-{state.global_step:06d}.html"
         try:
-            send(args, state.global_step, write_page(path, state.global_step, rows, rewards))
+            send(args, state.global_step, write_page(path, state.global_step, rows, rewards, paid))
         except Exception as error:  # only people read the page, and the other ranks would wait for this one
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"
@@ -129,18 +134,28 @@ class SpanTableCallback(Watching):
             self._failed = True
 
 
-def rows_of(recorders: Sequence[Recorder]) -> list[ShownRow]:
-    """Returns every completion of the recorders' last batch. All have judged the same completions."""
+def weights_of(args: TrainingArguments, count: int) -> list[float]:
+    """Returns the weights of so many rewards: GRPOConfig's, if it has as many, else 1 each."""
+    given = args.reward_weights if isinstance(args, GRPOConfig) else None
+    return list(given) if given and len(given) == count else [1.0] * count
+
+
+def rows_of(recorders: Sequence[Recorder], weights: Sequence[float]) -> list[ShownRow]:
+    """Returns every completion of the recorders' last batch. All have judged the same completions. weights: of the
+    recorders, for a trainer that does not say what it paid.
+    """
     first, rows = recorders[0], []
     unknown: Sequence[float | None] = [None] * len(first.samples)
     advantages = unknown if first.advantages is None else first.advantages
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        scores = [verdict.score for verdict in verdicts.values() if verdict.score is not None]
+        own = {name: (one.score, weight) for (name, one), weight in zip(verdicts.items(), weights, strict=True)}
+        paid = first.paid[number] if first.paid else own
+        given = [value * weight for value, weight in paid.values() if value is not None and not isnan(value)]
         failed = any(verdict.status.failed for verdict in verdicts.values())
-        reward = fmean(scores) if scores and not failed else None
+        reward = sum(given) if given and not failed else None
         tokens = first.token_advantages.get(number, ())
-        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens))
+        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens, paid))
     return rows
 
 
@@ -176,12 +191,16 @@ def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
     return [i for _, i in sorted(zip(turns, ordered, strict=True), key=itemgetter(0))]
 
 
-def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards) -> str:
+def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, paid: Sequence[Paid] = ()) -> str:
     """Write the page whole or not at all, and return it. Raises OSError.
 
-    rewards: of the whole batch.
+    rewards, paid: of the whole batch.
     """
     given = [reward for reward in rewards if reward is not None]
+    means = {}
+    for name, (_, weight) in paid[0].items() if paid else ():
+        values = [value for one in paid if (value := one[name][0]) is not None and not isnan(value)]
+        means[name] = (fmean(values) if values else None, weight)
     page = render(
         "spans.html.jinja",
         step=step,
@@ -191,6 +210,7 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
         count=len(rewards),
         failed=len(rewards) - len(given),
         reward=fmean(given) if given else None,
+        means=means,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)

@@ -2,25 +2,20 @@
 
     spanreward compare base=outputs/base sft=outputs/sft dapo=outputs/dapo \\
         --recipe recipes/quickstart/scenes-dapo.yaml --output outputs/comparison
-    spanreward compare one=a.jsonl two=b.jsonl three=c.jsonl \\
-        --data rows.jsonl --metric posh --judge match --output outputs/leaderboard
+    spanreward compare one=a.jsonl two=b.jsonl three=c.jsonl --data rows.jsonl \\
+        --metric posh --metric lave --judge vllm:MODEL --set posh.mode=published --output outputs/leaderboard
 
 A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with a folder per training seed, in the same order for every model; a
 single folder stands beside all seeds of the others. A folder holds a policy, or an adapter over one. A hub id, or a
 file of answers, JSONL ({"id": ..., "completion": ...}) or another table, may take its place.
 
-The recipe gives rewards and data. The rows are those of its `validation`, else the validation or test split of its
-data, else the training rows, with a red line. Held-out metrics, which no model was trained on, stand under `referees`
-in the recipe. Without a recipe, --data names a file, or hub:NAME[:SPLIT], as `spanreward score` reads them (`id`, and
-what the metric needs: `reference`, ...).
-
-"Better" is printed where the 95 % interval over prompts and three or more training seeds together excludes 0, also
-after an adjustment for several pairs and metrics, and no failed judgment could turn it. Files of answers are fixed
-systems (--fixed), whose interval is over prompts alone. Prompts about one picture are drawn together (--cluster).
+The recipe gives rewards, held-out metrics (its referees) and data. Without one, --data names rows as `spanreward score`
+reads them (id, and what the metrics need, such as reference), and --metric and --judge (match, without one) the scores.
 
 The output folder holds report.html, results.json, tables.txt (means and differences), completions.jsonl, and answers/,
 which the next comparison reads in place of sampling again. Another comparison there needs --overwrite. Warnings are
-printed last, in red, and first on the page; with --strict they make the exit code 2. docs/compare.md explains it all.
+printed last, in red, and first on the page; with --strict they make the exit code 2. docs/compare.md explains which
+rows are taken, and when "better" is said.
 """
 
 import argparse
@@ -31,8 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from spanreward.rewards.files.outputs import check_apart, check_json, settle, write_json
-from spanreward.training.commands.metric_options import COLUMNS, JUDGES, add_cache_option, renamed
+from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.files.outputs import settle, write_json
+from spanreward.training.commands import metric_options
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.answers.setup import Setup
@@ -40,6 +36,8 @@ if TYPE_CHECKING:
     from spanreward.training.recipe import RewardPart
 
 MAX_TOKENS = 128
+PROMPTS = 256
+OF_DATA = ("metric", "judge", "judge-option", "columns")  # options that a recipe has of its own
 WRITTEN = ("results.json", "completions.jsonl", "report.html", "tables.txt")
 TABLE_WIDTH = 140
 
@@ -48,8 +46,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     arguments = parser.parse_args()
-    if (arguments.data is None) != (arguments.metric is None):
+    told = {f"--{name}": vars(arguments)[name.replace("-", "_")] for name in OF_DATA}
+    if arguments.data and not arguments.metric:
         parser.error("--data needs --metric, and --metric goes with --data: a recipe names its own.")
+    if arguments.recipe and any(told.values()):
+        given = " and ".join(name for name, value in told.items() if value)
+        parser.error(f"{given} goes with --data: a recipe names its own; --set rewards.0.judge=NAME changes one.")
     try:
         comparison = run(arguments)
     except (ValueError, OSError, RuntimeError) as error:  # the last one: a policy that wrote no answer
@@ -65,18 +67,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("models", nargs="*", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)")
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--recipe", help="whose data, rewards and held-out metrics (`referees`) are used")
+    asked.add_argument("--recipe", help="whose data, rewards and held-out metrics (referees) are used")
     asked.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
-    add("--columns", action="append", default=[], metavar="OURS=THEIRS", help=f"of --data: {COLUMNS}")
-    add("--metric", help="who scores the rows of --data: posh, harmonic, lave, ...")
-    add("--judge", default="match", help=f"{JUDGES} (default match)")
-    add("--output", required=True, type=Path, help="folder for results.json and report.html")
-    add("--prompts", type=int, default=256, help="how many held-out prompts (default 256)")
+    add("--metric", action="append", default=[], help="who scores the rows of --data: posh, lave, ...; may be repeated")
+    metric_options.add_flags(
+        parser,
+        *metric_options.ALL,
+        limit={"default": PROMPTS, "help": f"the first N held-out prompts only (default {PROMPTS})"},
+        output={"required": True, "help": "folder for results.json and report.html"},
+        overwrite={"help": "replace another comparison in the output folder, but for answers/"},
+        json={"help": "write results.json there too"},
+    )
+    add("--prompts", action=metric_options.Once, type=int, dest="limit", help=argparse.SUPPRESS)  # its earlier name
+    keys = "keys of the recipe; with --data of the metrics, mode=published for all, posh.mode=published for one"
+    add("--set", nargs="*", action="extend", default=[], dest="options", metavar="key=value", help=keys)
     longest = f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)"
     add("--max-tokens", type=int, help=longest)
     seeds = "the training seeds of the folders (default 0 1 2 ...); runs of one seed in several numerical environments "
     seeds += "(`python -m experiments repeat`) carry the same number"
-    add("--seeds", type=int, nargs="+", help=seeds)
+    add("--seeds", type=int, nargs="+", action="extend", help=seeds)
     columns = "also compare by the values of this column of the data; may be repeated"
     add("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
     cluster = "rows with the same value in this column of the data are drawn together (default: those with one picture)"
@@ -84,34 +93,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fixed = "the models are fixed systems, not samples of what training gives: verdicts are over prompts alone "
     fixed += "(default where all are files of answers)"
     add("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
-    within = "also test whether models differ by less than D, in the metrics' unit (two one-sided tests)"
-    add("--equivalent-within", type=float, metavar="D", help=within)
-    kinds = "also write the differences as tables for a paper: differences.tex, differences.csv in the output folder"
-    add("--export", nargs="+", default=[], choices=("tex", "csv"), help=kinds)
-    add("--overwrite", action="store_true", help="replace another comparison in the output folder, but for answers/")
     add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
-    add("--set", nargs="*", default=[], metavar="key=value", help="recipe keys to change")
-    add_cache_option(parser)
-    add("--title", default="Which checkpoint describes better?", help="of the page")
-    add("--json", type=Path, metavar="PATH", help="write results.json there too")
+    add("--title", default="", help="of the page (default: which model describes, or answers, better)")
 
 
 def run(arguments: argparse.Namespace) -> "Comparison":
     """Reads what is compared, compares it, and writes the files but for tables.txt."""
     from spanreward.rewards.judges import closing
+    from spanreward.rewards.reward.reward import judges_of
     from spanreward.training.evaluation.judged.evaluate import decided_by, evaluate
     from spanreward.training.evaluation.page.report import write_report
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts
     from spanreward.training.evaluation.statistics.comparison import summarise
-    from spanreward.training.grpo.recorder import judges_of
 
     setup, output = setup_of(arguments), arguments.output
-    written = [output / name for name in (*WRITTEN, *(f"differences.{kind}" for kind in arguments.export))]
+    written = [output / name for name in WRITTEN]
     sides = [Path(run) for runs in setup.sides.values() for run in runs]
-    check_apart({output, *written, arguments.json}, [Path(arguments.recipe or arguments.data), *sides])
+    inputs = [arguments.recipe, arguments.data, *arguments.metric, *sides]
+    apart = [path for path in (output, *written) if path != arguments.json]  # which may be results.json itself
+    metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
     made = not arguments.overwrite and any(path.exists() for path in written)
-    check_json(arguments.json, {"schema": None, "sides": setup.sides}, arguments.overwrite)
     settle(output / "comparison.settings.json", decided_by(setup), output if made else None)
     with closing(judges_of(setup.rewards)):
         evaluation = evaluate(setup, output / "answers")
@@ -129,30 +131,32 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     """Returns what the options ask for. Raises ValueError, and OSError for files that cannot be read."""
     from spanreward.rewards.files.tables import is_table
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
-    from spanreward.training.evaluation.answers.setup import Setup
+    from spanreward.training.evaluation.answers.setup import Setup, title_of
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
-    from spanreward.training.run import build_rewards, readers
+    from spanreward.training.recipe_rewards import build_rewards, readers
 
-    if arguments.equivalent_within is not None and not arguments.equivalent_within > 0:
-        raise ValueError(f"--equivalent-within is a difference above 0, got {arguments.equivalent_within}.")
+    for name, value in (("--limit", arguments.limit), ("--max-tokens", arguments.max_tokens)):
+        if value is not None and not value > 0:
+            raise ValueError(f"{name} is above 0, got {value}.")
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
-    if arguments.prompts < 1:
-        raise ValueError(f"a comparison needs a prompt or more, got --prompts {arguments.prompts}.")
-    chosen = arguments.prompts, arguments.slices, arguments.cluster
+    files = all(is_table(run) for runs in sides.values() for run in runs)
+    if files and arguments.max_tokens:
+        raise ValueError("--max-tokens is for models that answer here, and all of these are files of answers.")
+    chosen = arguments.limit, arguments.slices, arguments.cluster
     learned: list[RewardPart] = []
     trainer: dict[str, Any] = {}
     if arguments.data:
-        prompts = prompts_of_file(arguments.data, *chosen, renamed(arguments.columns))
-        parts = [RewardPart(metric=arguments.metric, judge=arguments.judge)]
+        prompts = prompts_of_file(arguments.data, *chosen, metric_options.renamed(arguments.columns))
+        parts = parts_of(arguments)
     else:
-        recipe = load_recipe(arguments.recipe, arguments.set)
+        recipe = load_recipe(arguments.recipe, metric_options.check_once(arguments.options))
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
         learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
+    metric_options.check_asked(arguments, rewards)
     read_by = readers(rewards)
-    files = all(is_table(run) for runs in sides.values() for run in runs)
     return Setup(
         sides=sides,
         seeds=seeds,
@@ -162,13 +166,28 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         max_tokens=arguments.max_tokens or trainer.get("max_completion_length", MAX_TOKENS),
         learned=learned,
         readers=read_by,
-        title=arguments.title,
+        title=arguments.title or title_of(prompts.rows),
         facts=facts(seeds, read_by),
         reasoning_end=trainer.get("reasoning_end"),
         fixed=files if arguments.fixed is None else arguments.fixed,
-        within=arguments.equivalent_within,
         columns=arguments.slices,
     )
+
+
+def parts_of(arguments: argparse.Namespace) -> list["RewardPart"]:
+    """Returns the metrics of --data as a recipe writes them. Raises ValueError for a key of --set of another metric."""
+    from spanreward.training.recipe import RewardPart, checked
+
+    name, options = arguments.judge or "match", metric_options.read_options(arguments.judge_option)
+    judge = {"cascade": options} if name == "cascade" else {"name": name, "options": options}
+    own: dict[str, dict[str, Any]] = {metric: {} for metric in arguments.metric}
+    for key, value in metric_options.read_options(arguments.options).items():
+        metric, _, option = key.rpartition(".")
+        if metric and metric not in own:
+            raise ValueError(unknown("metric of --set", metric, own, key))
+        for of_metric in [own[metric]] if metric else own.values():
+            of_metric[option] = value
+    return [checked(RewardPart, {"metric": metric, "judge": judge, "options": of}) for metric, of in own.items()]
 
 
 def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
@@ -206,10 +225,5 @@ def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:
         console.print(f"Note: {note}", style="yellow", markup=False, highlight=False)
     print(f"Report:  {output / 'report.html'}")
     print(f"Numbers: {output / 'results.json'}, and as tables {output / 'tables.txt'}")
-    if arguments.export:
-        from spanreward.training.evaluation.page.export import export
-
-        for path in export(comparison, output, arguments.export):
-            print(f"Export:  {path}")
     for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

@@ -32,12 +32,11 @@ MADE = "<title>Criteria of "  # by it a page of this command is known
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rows", help="a table, or hub:NAME[:SPLIT]")
-    parser.add_argument("--judge", required=True, help=f"who writes and checks them: {metric_options.JUDGES}")
-    parser.add_argument("--output", required=True, type=Path, metavar="FILE.jsonl", help="the rows with criteria")
+    parser.add_argument("rows", metavar="ROWS", help="a table, or hub:NAME[:SPLIT]")
     parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
-    metric_options.add_rows_options(parser)
-    metric_options.add_metric_options(parser, overwrite="the output")
+    output = {"required": True, "metavar": "FILE.jsonl", "help": "the rows with criteria"}
+    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite", "options")
+    metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -45,7 +44,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.evaluation.page.render import render
 
     output, page = arguments.output, arguments.html
-    metric_options.check_files(arguments, output, [arguments.rows], page, **{"rows without criteria": None})
+    written, like = [output, *([page] if page else [])], {"rows without criteria": None}
+    metric_options.check_files(arguments, written, [arguments.rows], **like)
     if page and page.is_file() and not arguments.overwrite and MADE not in page.read_text("utf-8", "replace"):
         raise ValueError(f"{page} exists and is no page of criteria: choose another page, or --overwrite.")
     rows = list(read_table(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit))

@@ -3,7 +3,7 @@
     spanreward doctor
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
     spanreward doctor --judge vllm:smollm2 --start      # does vLLM start at all? This is the smallest engine
-    spanreward doctor --recipe RECIPE --start           # a recipe's judges, with its options, and their seconds
+    spanreward doctor --recipe RECIPE key=value --start     # a recipe's judges, with its options, and their seconds
 
 Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The exit code is 1 where
 something is to be done.
@@ -13,42 +13,59 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
 from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.training.commands.metric_options import JUDGES
+from spanreward.training.commands.metric_options import JUDGES, OF_RECIPE, add_flags, check_once, read_options
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recipe", metavar="PATH", help="a recipe whose judges are checked")
-    parser.add_argument("--judge", action="append", default=[], help=f"a judge to check: {JUDGES}; may be repeated")
     parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
-    arguments = parser.parse_args()
+    judge = {"action": "append", "default": [], "help": f"a judge to check: {JUDGES}; may be repeated"}
+    add_flags(parser, "judge", "judge_option", "json", "options", judge=judge, options={"help": OF_RECIPE})
+    arguments = parser.parse_intermixed_args()
+    try:
+        judges = judges_of(arguments)
+        check_json(arguments.json, {"findings": None}, overwrite=False)
+        findings = [*packages(), gpus_here(), pipeline_here(), *(judge_here(*one) for one in judges)]
+        if arguments.start:
+            findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
+        write_json(arguments.json, {"findings": [asdict(one) for one in findings]})
+    except (ValueError, OSError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    grid = Table.grid(padding=(0, 2))
+    for one in findings:
+        said = "\n".join(filter(None, (f"{one.what}: {one.found}", one.advice)))
+        grid.add_row({True: "ok", False: "NO", None: "-"}[one.ok], said, style="red" if one.ok is False else None)
+    Console(markup=False, highlight=False).print(grid)  # `[train]` is no markup
+    sys.exit(int(any(one.ok is False for one in findings)))
+
+
+def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
+    """Returns the names and options of the judges on the command line and in the recipe. Raises ValueError for options
+    without a judge or a recipe that they belong to.
+    """
     names = [name for given in dict.fromkeys(arguments.judge) for name in members(given)]
-    judges: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in names]
+    if (arguments.judge_option and not names) or (arguments.options and not arguments.recipe):
+        raise ValueError("--judge-option goes with --judge, and key=value with --recipe.")
+    judges = [(name, read_options(arguments.judge_option)) for name in names]
     if arguments.recipe:
         from spanreward.training.plan.needs import asked_judges  # needs the extra train
-        from spanreward.training.recipe import RecipeError, load_recipe
+        from spanreward.training.recipe import load_recipe
 
-        try:
-            judges += [(judge.name, judge.options) for judge, _ in asked_judges(load_recipe(arguments.recipe))]
-        except RecipeError as error:
-            sys.exit(f"{parser.prog}: {error}")
-    findings = [*packages(), gpus_here(), pipeline_here(), *(judge_here(*one) for one in judges)]
-    if arguments.start:
-        findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
-    table = Table("", "what", "found", "what to do", show_lines=False)
-    for one in findings:
-        table.add_row({True: "ok", False: "NO", None: "-"}[one.ok], one.what, one.found, one.advice)
-    Console(markup=False).print(table)  # `[train]` is no markup
-    sys.exit(int(any(one.ok is False for one in findings)))
+        recipe = load_recipe(arguments.recipe, check_once(arguments.options))
+        judges += [(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
+    return judges
 
 
 def pipeline_here() -> Finding:

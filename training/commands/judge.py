@@ -1,4 +1,4 @@
-"""Train an encoder judge, which reads each text once, from changed captions or a large judge; let one write criteria.
+"""Train an encoder judge, which reads each text once: from captions that are changed on purpose, or from a large judge.
 
     spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
@@ -10,7 +10,6 @@ docs/train_a_judge.md explains the recipe and the model card.
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,9 +20,8 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.training.commands import criteria
+from spanreward.training.commands import criteria, metric_options
 from spanreward.training.commands.main import run
-from spanreward.training.commands.metric_options import JUDGES, add_metric_options, check_files, open_metric
 
 CHUNK = 16  # rows that are judged together
 
@@ -69,14 +67,15 @@ class Noting(OuterJudge):
 
 def add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", help="a YAML file, such as recipes/judges/people.yaml")
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="recipe keys with dots, such as steps=100")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the output folder")
+    metric_options.add_flags(parser, "output", "overwrite", "options", **metric_options.OF_RUN)
 
 
 def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.judge.data import load_judge_recipe
 
-    recipe = load_judge_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
+    overrides = metric_options.overrides_of(arguments)
+    recipe = load_judge_recipe(arguments.recipe, overrides)  # before the slow imports: typos show at once
     check_json(arguments.json, {"temperature": None, "recipe": None}, recipe.overwrite)
     from spanreward.training.judge.fit import train_judge
 
@@ -88,25 +87,26 @@ def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 
 def add_label(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="completions with their references")
-    parser.add_argument("--judge", required=True, help=f"the teacher: {JUDGES}")
-    parser.add_argument("--output", required=True, type=Path, metavar="LABELS.jsonl", help="a question a line")
-    add_metric_options(parser, overwrite="the output")
+    parser.add_argument("rows", metavar="ROWS", help="completions with their references: a file, or hub:NAME[:SPLIT]")
+    output = {"required": True, "metavar": "LABELS.jsonl", "help": "a question a line"}
+    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite", "options")
+    metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
 
 
 def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.scoring import read_rows
 
-    check_files(arguments, arguments.output, [arguments.rows], **{"rows without a verdict": None})
+    like = {"rows without a verdict": None}
+    metric_options.check_files(arguments, [arguments.output], [arguments.rows], **like)
     samples, pictures = dict[str, Sample](), dict[str, str]()
-    for row in read_rows(arguments.rows):
+    for row in read_rows(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit):
         if isinstance(row.sample, str) or not row.sample.references:
             raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
         samples[fingerprint(row.sample)] = row.sample
         pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
     with (
-        open_metric("posh", arguments) as (posh, settings),
+        metric_options.open_metric("posh", arguments) as (posh, settings),
         resumed_lines(arguments.output, settings, LABEL, arguments.overwrite) as (file, lines),
     ):
         done = {mark for line in lines for mark in line.get(DONE, ())}

@@ -14,13 +14,7 @@ from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import (
-    add_metric_options,
-    add_rows_options,
-    check_files,
-    open_metric,
-    renamed,
-)
+from spanreward.training.commands.metric_options import ASKING, ROWS, add_flags, check_files, open_metric, renamed
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
@@ -30,6 +24,7 @@ CHUNK = 128  # completions judged together
 HELP = "are a metric's spans good enough for span credit?"
 DESCRIPTION = """\
     spanreward labels spans labels.jsonl --judge vllm:MODEL           # PoSh; --metric for another
+    spanreward labels spans labels.jsonl                              # by match, which compares words
 
 A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ..., "reference": ..., "mistakes":
 [[start, end], ...]}; or another table, as `spanreward score` reads. `mistakes` are the ranges of characters that are
@@ -41,9 +36,8 @@ with its label, both less the mean of phrases of that kind and place. The last l
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sample", help="a labelled sample")
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
-    parser.add_argument("--judge", default="match", help="answers its questions (default match, which compares words)")
-    add_rows_options(parser)
-    add_metric_options(parser, overwrite="the file of --json")
+    overwrite = {"help": "replace the file of --json, whatever it holds"}
+    add_flags(parser, *ASKING, *ROWS, "overwrite", "options", judge={"default": "match"}, overwrite=overwrite)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -53,7 +47,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     texts = read_marked(arguments.sample, renamed(arguments.columns), arguments.limit)
     with open_metric(arguments.metric, arguments) as (reward, settings):
         inputs = (arguments.sample, arguments.metric)
-        check_files(arguments, None, inputs, metric=settings, reliability=None)
+        check_files(arguments, [], inputs, metric=settings, reliability=None)
         samples = [sample for sample, _ in texts]
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]

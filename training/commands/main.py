@@ -11,21 +11,21 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from spanreward.rewards.files.outputs import write_json
+from spanreward.training.commands.metric_options import add_flags
 from spanreward.training.needs import lacking
 
 # Each command: its module in spanreward.training.commands, and what it is for.
 COMMANDS = {
-    "score": ("score", "score the completions of a JSONL file with a metric"),
+    "score": ("score", "score the completions of a file with a metric"),
     "recipes": ("recipes", "list the recipes and launch configurations, and copy one to start from"),
     "doctor": ("doctor", "check this machine, a judge and a recipe before training"),
     "train": ("train", "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)"),
-    "compare": ("compare", "compare checkpoints, with error bars and a report (needs the extra train)"),
+    "compare": ("compare", "compare files of answers, or checkpoints (which need the extra train), with error bars"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train), or let one write criteria"),
     "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
 }
@@ -65,7 +65,7 @@ def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     form = argparse.RawDescriptionHelpFormatter
     command = argparse.ArgumentParser(f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form)
     modules[name].add_arguments(command)
-    command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    add_flags(command, "json")
     arguments = command.parse_intermixed_args()
     try:
         numbers, tables = modules[name].measure(arguments)

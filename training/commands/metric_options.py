@@ -1,10 +1,7 @@
-"""The options of commands that ask a judge or build a metric, and what they make.
+"""The flags of commands, each with one meaning in all of them, and the judge and the metric that they make.
 
-    add_judge_options(parser)
-    judge = judge_of(parser.parse_args(["--judge", "vllm:smollm2", "--judge-option", "memory=2e9", "--no-cache"]))
-
-    add_rows_options(parser)                               # --columns reference=caption --limit 100
-    add_metric_options(parser)                             # these, and `mode=published gamma=1` for the metric
+    add_flags(parser, *ALL, judge={"required": True})
+    add_flags(parser, "options")                           # `mode=published gamma=1`, the metric's
     with open_metric("posh", parser.parse_intermixed_args()) as (reward, settings):
         reward.judge_samples(samples)
 
@@ -12,12 +9,14 @@ Heavy imports wait until a judge is made, so that `--help` is quick.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanreward.rewards.files.outputs import check_apart, check_json
+from spanreward.training.recipe_file import RecipeError, read_yaml
 
 if TYPE_CHECKING:
     from spanreward.rewards.reward.reward import Reward
@@ -33,46 +32,75 @@ CACHE = (
 OF_JUDGE = "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; may be repeated"
 COLUMNS = "the file's name for a column of ours, such as reference=caption; may be repeated"
 OF_METRIC = "an argument of the metric's class, such as mode=published, score=precision (posh) or gamma=1 (harmonic)"
+OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 
 
-def add_cache_option(parser: argparse.ArgumentParser) -> None:
-    """Adds --cache and --no-cache: True, False, or None where neither is given."""
-    parser.add_argument("--cache", action=argparse.BooleanOptionalAction, default=None, help=CACHE)
+class Once(argparse.Action):
+    """Stores a value, and refuses a second one, which would replace the first without a word."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, value: Any, flag: str | None = None) -> None:
+        if (given := vars(namespace)[self.dest]) not in (self.default, value):
+            parser.error(f"{flag} is given twice, {given} and {value}: give one.")
+        setattr(namespace, self.dest, value)
 
 
-def add_judge_options(parser: argparse.ArgumentParser) -> None:
-    add_cache_option(parser)
-    parser.add_argument("--judge-option", action="append", default=[], metavar="key=value", help=OF_JUDGE)
+FLAGS: dict[str, dict[str, Any]] = {
+    "judge": {"action": Once, "metavar": "JUDGE", "help": f"who answers the metric's questions: {JUDGES}"},
+    "judge_option": {"action": "append", "default": [], "metavar": "key=value", "help": OF_JUDGE},
+    "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
+    "options": {"nargs": "*", "metavar": "key=value", "help": OF_METRIC},
+    "columns": {"action": "append", "default": [], "metavar": "OURS=THEIRS", "help": COLUMNS},
+    "limit": {"action": Once, "type": int, "metavar": "N", "help": "the first N rows only"},
+    "output": {"action": Once, "type": Path, "metavar": "PATH", "help": "where what is made goes"},
+    "overwrite": {"action": "store_true", "help": "begin what is there anew"},
+    "json": {"action": Once, "type": Path, "metavar": "PATH", "help": "write the printed numbers there too"},
+}
+ASKING = ("judge", "judge_option", "cache")
+ROWS = ("columns", "limit")
+ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
+SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}  # flags for keys of a recipe
+OF_RUN = {flag: {"help": f"the same as {key}=..."} for flag, key in SHORT.items()} | {"options": {"help": OF_RECIPE}}
 
 
-def add_metric_options(parser: argparse.ArgumentParser, overwrite: str = "") -> None:
-    """overwrite: the outputs that --overwrite begins anew, where there is such an option."""
-    add_judge_options(parser)
-    parser.add_argument("options", nargs="*", metavar="key=value", help=OF_METRIC)
-    if overwrite:
-        parser.add_argument("--overwrite", action="store_true", help=f"begin {overwrite} anew, if there is one")
+def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str, Any]) -> None:
+    """Adds these of FLAGS. changes: what a command says otherwise of one, such as its help or that it is required."""
+    for name in names:
+        flag = name if name == "options" else f"--{name.replace('_', '-')}"
+        parser.add_argument(flag, **{**FLAGS[name], **changes.get(name, {})})
+
+
+def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
+    """Returns a recipe's overrides, with those that have a flag."""
+    given = [(key, vars(arguments).get(flag)) for flag, key in SHORT.items()]
+    own = [f"{key}={json.dumps(one, default=str)}" for key, one in given if one is not None and one is not False]
+    return check_once([*arguments.options, *own])
+
+
+def check_once(texts: Sequence[str]) -> Sequence[str]:
+    """Returns these texts of the form key=value. Raises RecipeError for a key with two values."""
+    given = dict(text.partition("=")[::2] for text in texts)
+    for key, _, value in (text.partition("=") for text in texts):
+        if given[key] != value:
+            raise RecipeError(f"{key} is given twice, {value} and {given[key]}: give it once.")
+    return texts
 
 
 def check_files(
-    arguments: argparse.Namespace, output: Path | None, inputs: Iterable[Any], page: Path | None = None, **like: Any
+    arguments: argparse.Namespace, outputs: Sequence[Path], inputs: Iterable[str | Path | None], **like: Any
 ) -> None:
-    """Raises ValueError for an output, page or --json that must not be written (rewards/files/outputs.py). Files in
-    names such as FILE.py:NAME and in options such as prompts=FILE are inputs too. like: of `check_json`.
+    """Raises ValueError for an output or --json that must not be written (rewards/files/outputs.py). Files in names
+    such as FILE.py:NAME and in options such as prompts=FILE are inputs too. like: of `check_json`.
     """
     words = [str(path) for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options) if path]
     read = [Path(part) for word in words for part in (word, word.rpartition(":")[0], word.partition("=")[2]) if part]
-    check_apart([output, output and output.with_name(f"{output.name}.settings.json"), page, arguments.json], read)
+    beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]  # what made it
+    check_apart([*outputs, *beside, arguments.json], read)
     check_json(arguments.json, like, arguments.overwrite)
-
-
-def add_rows_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--columns", action="append", default=[], metavar="OURS=THEIRS", help=COLUMNS)
-    parser.add_argument("--limit", type=int, metavar="N", help="the first N rows only")
 
 
 def renamed(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
-    names = dict(text.partition("=")[::2] for text in columns)
+    names = dict(text.partition("=")[::2] for text in check_once(columns))
     if not all(map(all, names.items())):
         raise ValueError(f"--columns is written OURS=THEIRS, such as reference=caption, got {', '.join(columns)}.")
     return names
@@ -82,22 +110,32 @@ def judge_of(arguments: argparse.Namespace) -> Any:
     """Returns the judge of --judge and the other options. Raises ValueError for unknown names and options."""
     from spanreward.rewards.judges import load_judge
 
-    options = dict(read_option(text) for text in arguments.judge_option)
-    return load_judge(arguments.judge, arguments.cache, **options)
+    return load_judge(arguments.judge, arguments.cache, **read_options(arguments.judge_option))
+
+
+def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) -> None:
+    """Raises ValueError for options of a judge, but for match, which costs nothing, where no metric asks one."""
+    model = arguments.judge not in (None, "match")
+    told = {"judge": model, "judge-option": arguments.judge_option, "cache": arguments.cache is not None}
+    given = [f"--{name}" for name, value in told.items() if value]
+    if given and not any(reward.judges for reward in rewards):
+        names = " and ".join(reward.__name__ for reward in rewards)
+        raise ValueError(f"{names} asks no judge: leave out {' and '.join(given)}.")
 
 
 @contextmanager
 def open_metric(name: str, arguments: argparse.Namespace) -> Iterator[tuple["Reward", dict[str, Any]]]:
     """Yields the metric of this name with the judge of --judge, if one is given, and closes the judge at the end. Also
     yields what decides its verdicts: its name, judge, options, prompts and what parses its texts. Raises ValueError for
-    unknown names, options and values.
+    unknown names, options and values, and for options that nothing reads.
     """
     from spanreward.rewards.judges import closing
     from spanreward.rewards.metrics import build_reward
 
-    options = dict(read_option(text) for text in arguments.options)
+    options = read_options(arguments.options)
     judge = judge_of(arguments) if arguments.judge else None
     reward = build_reward(name, judge, options)
+    check_asked(arguments, [reward])
     asked = "" if judge is None else judge.name
     settings = {"reward": name, "judge": asked, "options": options, "prompts": reward.wording}
     settings["parsed_by"] = reward.reader()
@@ -105,10 +143,12 @@ def open_metric(name: str, arguments: argparse.Namespace) -> Iterator[tuple["Rew
         yield reward, settings
 
 
+def read_options(texts: Sequence[str]) -> dict[str, Any]:
+    return dict(map(read_option, check_once(texts)))
+
+
 def read_option(text: str) -> tuple[str, Any]:
     """Returns the key and the YAML value of `key=value`; 2e9 is a number too. Raises ValueError."""
-    from spanreward.training.recipe_file import RecipeError, read_yaml
-
     key, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"an option is written key=value, got {text!r}.")

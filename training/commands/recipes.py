@@ -2,7 +2,7 @@
 
     spanreward recipes                                                      # lists them
     spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml     # copies it with its data file
-    spanreward recipes accelerate_configs/ddp.yaml --folder my-run          # to my-run/accelerate_configs/ddp.yaml
+    spanreward recipes accelerate_configs/ddp.yaml --output my-run          # to my-run/accelerate_configs/ddp.yaml
 
 A copy keeps its path below the folder. No file is overwritten.
 """
@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from spanreward.rewards.base.checks import unknown
+from spanreward.training.commands.metric_options import add_flags
 
 PARTS = ("recipes", "accelerate_configs")
 CHECKOUT = Path(__file__).resolve().parents[2]  # `spanreward/training` is a link to it
@@ -30,7 +31,7 @@ ROOT = CHECKOUT if (CHECKOUT / "recipes").is_dir() else Path(sysconfig.get_path(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?", help="the file to copy, as in the list; without it the list is printed")
-    parser.add_argument("--folder", type=Path, default=Path(), help="where to copy to (default: the current folder)")
+    add_flags(parser, "output", output={"default": Path(), "help": "the folder to copy to (default: the current one)"})
     arguments = parser.parse_args()
     found = files()
     if arguments.name is None:
@@ -40,10 +41,11 @@ def main() -> None:
     if arguments.name not in found:
         sys.exit(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
     try:
-        for copied in copy(arguments.name, arguments.folder):
+        for copied in copy(arguments.name, arguments.output):
             print(copied)
-    except FileExistsError as error:
-        sys.exit(f"{parser.prog}: {error} is there already: give another --folder, or move it away.")
+    except OSError as error:
+        there = " is there already: choose another --output, or move it away."
+        sys.exit(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
 
 
 def files() -> list[str]:

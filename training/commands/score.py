@@ -15,9 +15,9 @@ key is one sentence that names it.
     FILE.py:NAME  what it says; one without a judge needs no --judge
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note, component, asked),
-missed, parsed_by, fingerprint. A row that cannot be read is reported with its line number and gets the status
-not_applicable. The same command goes on after an interruption. It keeps the scores of rows that are as they were, and
-asks again about rows that were changed or had no score; --overwrite starts the output anew.
+missed, parsed_by, fingerprint; --html shows them on a page. A row that cannot be read is reported with its line number
+and gets the status not_applicable. The same command goes on after an interruption. It keeps the scores of rows that are
+as they were, and asks again about rows that were changed or had no score; --overwrite starts the output anew.
 """
 
 import argparse
@@ -39,23 +39,25 @@ SHOWN = 20  # the most lines without a score that are named
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
-    parser.add_argument("--judge", help=f"who answers the metric's questions: {metric_options.JUDGES}")
     parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
-    metric_options.add_rows_options(parser)
-    parser.add_argument("--output", required=True, type=Path, metavar="VERDICTS.jsonl", help="one verdict per row")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
-    metric_options.add_metric_options(parser, overwrite="the output")
+    output = {"required": True, "metavar": "VERDICTS.jsonl", "help": "one verdict per row"}
+    html = "write a page there too: each text with its words coloured, worst or best first, with a search"
+    parser.add_argument("--html", type=Path, metavar="PAGE", help=html)
+    metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
 
-    from spanreward.rewards.scoring import score_file
+    from spanreward.rewards.scoring import read_rows, read_verdicts, score_file
+    from spanreward.training.evaluation.page.scored import check_page, write_scored
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console, log = Console(stderr=True, soft_wrap=True), logging.getLogger("spanreward.rewards")
     level = log.level
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
-        inputs = (arguments.input, arguments.reward)
-        metric_options.check_files(arguments, arguments.output, inputs, bad_lines=None, mean_score=None)
+        inputs, columns = (arguments.input, arguments.reward), metric_options.renamed(arguments.columns)
+        outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
+        metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
+        check_page(arguments.html, arguments.overwrite)
         opened = metric_options.open_metric(arguments.reward, arguments)
         with opened as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)
@@ -65,10 +67,13 @@ def main() -> None:
                 arguments.output,
                 settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
-                columns=metric_options.renamed(arguments.columns),
+                columns=columns,
                 limit=arguments.limit,
                 overwrite=arguments.overwrite,
             )
+        if arguments.html:
+            rows = read_rows(arguments.input, columns, arguments.limit)
+            write_scored(arguments.html, f"{title}: {arguments.input}", rows, read_verdicts(arguments.output))
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"{parser.prog}: {error}")

@@ -25,8 +25,9 @@ ends the run at once. accelerate launch with one process does not pass SIGTERM o
 import argparse
 import signal
 import sys
-from pathlib import Path
 from typing import Any
+
+from spanreward.training.commands.metric_options import OF_RUN, add_flags, overrides_of
 
 
 def main() -> None:
@@ -34,16 +35,18 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder")
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="recipe keys with dots, such as data.count=9")
+    flags = ("options", "output", "overwrite", "limit", "json")
+    add_flags(parser, *flags, **OF_RUN, json={"help": "with --dry-run: write the same numbers there"})
     resume = "go on from the last checkpoint in the output folder, with the same recipe and number of processes"
     parser.add_argument("--resume", action="store_true", help=resume)
     problems = "; ".join(f"{name} ({meaning})" for name, meaning in PROBLEMS.items())
     stop_on = f"save the policy and end the run at the first of these problems; the log warns of all: {problems}"
-    parser.add_argument("--stop-on", nargs="+", default=[], choices=PROBLEMS, metavar="PROBLEM", help=stop_on)
+    parser.add_argument(
+        "--stop-on", nargs="+", action="extend", default=[], choices=PROBLEMS, metavar="PROBLEM", help=stop_on
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe fails")
     plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; no model is loaded")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="with --dry-run: write the same numbers there")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
     arguments = parser.parse_intermixed_args()
@@ -53,7 +56,9 @@ def main() -> None:
     from spanreward.training.recipe import RecipeError, load_recipe
 
     try:
-        recipe = load_recipe(arguments.recipe, arguments.overrides)  # before the slow imports: typos show at once
+        recipe = load_recipe(arguments.recipe, overrides_of(arguments))  # before the slow imports: typos show at once
+        if arguments.stop_on and recipe.algorithm == "sft":
+            raise RecipeError("--stop-on watches rewards, and an sft run asks none: leave it out.")
         if arguments.dry_run:
             from spanreward.training.plan.dry_run import dry_run
 

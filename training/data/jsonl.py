@@ -63,7 +63,7 @@ def usable_picture(value: Any, folder: Path, where: str) -> Any:
         value = value[0]
     if isinstance(value, Mapping) and not value.get("bytes"):
         value = value.get("path")
-    found = folder / value if isinstance(value, str | Path) else value
+    found = folder / value if isinstance(value, str | Path) and "://" not in str(value) else value
     try:
         opened(found)  # to its end, as a damaged JPEG may begin well
     except PictureError as error:

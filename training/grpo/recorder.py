@@ -26,13 +26,14 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.contrast import OTHERS, contrasts, sampled
-from spanreward.rewards.reward.reward import LogMetric, Reward, summarise
+from spanreward.rewards.reward.reward import LogMetric, Reward, judges_of, summarise
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
 Received = Sequence[tuple[int, int, float]]  # per token of a completion: its characters [start, end), its advantage
+Paid = Mapping[str, tuple[float | None, float]]  # what each reward function gave a completion, and its weight
 LONG = 300.0  # seconds of waiting after which the log says so
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # keys of a row that TRL passes by themselves
 
@@ -51,6 +52,7 @@ class Recorder:
         tool_pictures: whether the judge also sees the pictures that tools return in a completion's messages.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
         token_advantages: what each token received, by the index of a completion that ended by itself, with span_coef.
+        paid: from SpanGRPOTrainer, by completion, what each of its reward functions gave, NaN for none, and its weight.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
@@ -64,6 +66,7 @@ class Recorder:
         self.contrasts: dict[int, float] = {}
         self.advantages: list[float] | None = None
         self.token_advantages: dict[int, Received] = {}
+        self.paid: Sequence[Paid] = []
         self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
         self._judged = False  # whether verdicts wait for a call to fetch their scores
 
@@ -112,7 +115,7 @@ class Recorder:
     def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
         self.samples, self.verdicts, self.advantages, self.token_advantages = samples, verdicts, None, {}
-        self._judged = True
+        self.paid, self._judged = [], True
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
@@ -220,10 +223,6 @@ def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0] if name not in NOT_COLUMNS}
-
-
-def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
-    return list({id(judge): judge for reward in rewards for judge in reward.judges}.values())
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:

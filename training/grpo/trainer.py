@@ -71,6 +71,7 @@ class Batch:
     sampled and judged before and that TRL now scores. ids, logprobs: as sampled. parts: of completions that begin with
     reasoning. failed: for each completion whether a judge failed on it. offsets: see `_offsets`. pictured: rows with
     a picture's token. unusable: bool, (rows of all ranks,), which of them have a reward that is infinite or huge.
+    paid: (rows of all ranks, R), the rewards that TRL sums, NaN for none.
     """
 
     rows: list[dict[str, Any]]
@@ -83,6 +84,7 @@ class Batch:
     offsets: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     pictured: list[int] = field(default_factory=list)
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
+    paid: torch.Tensor = field(default_factory=lambda: torch.zeros(0, 0))
 
 
 class SpanGRPOTrainer(ResumingTrainer):
@@ -164,8 +166,14 @@ class SpanGRPOTrainer(ResumingTrainer):
             row: [(*place, value) for place, value in zip(places, output["advantages"][row].tolist(), strict=False)]
             for row, places in self._batch.offsets.items()
         }
+        of_rank = self._batch.paid[self.accelerator.process_index * len(advantages) :][: len(advantages)]
+        weighted = self.reward_func_names, self.reward_weights.tolist()
+        paid = [
+            {name: (value, weight) for name, weight, value in zip(*weighted, row, strict=True)}
+            for row in of_rank.tolist()
+        ]
         for recorder in self.recorders:
-            recorder.advantages, recorder.token_advantages = advantages, received
+            recorder.advantages, recorder.token_advantages, recorder.paid = advantages, received, paid
         return output
 
     # 1. Dynamic sampling.
@@ -270,15 +278,17 @@ class SpanGRPOTrainer(ResumingTrainer):
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and found["judge/failed_fraction"] != 1:
             self._stop_when_nothing_is_scored(rewards)
-        # NaN in every column: TRL leaves the row out
-        return self._usable(rewards).masked_fill(failed.unsqueeze(1), torch.nan)
+        return self._usable(rewards, failed)
 
-    def _usable(self, rewards: torch.Tensor) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), punished, with NaN in each row that has one above LARGEST."""
+    def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | bool = False) -> torch.Tensor:
+        """Returns the rewards, (rows of all ranks, R), punished. A row that has one above LARGEST, or that failed, has
+        NaN in every column, and TRL leaves it out.
+        """
         if self.args.soft_overlong_cache and self.args.multi_objective_aggregation == "normalize_then_sum":
             rewards = punish_within(rewards, self._scoring)
         self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)
-        return rewards.masked_fill(self._batch.unusable.unsqueeze(1), torch.nan)
+        self._batch.paid = rewards.masked_fill((self._batch.unusable | failed).unsqueeze(1), torch.nan)
+        return self._batch.paid
 
     def _recall(self, drafted: list[Rollout], prompts: Any, completions: Any, columns: dict[str, list[Any]]) -> None:
         """Give every recorder the verdicts that it found when the batch was drafted."""

@@ -29,7 +29,7 @@ from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy
 from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError
-from spanreward.training.run import build_rewards, one_line, refusals
+from spanreward.training.recipe_rewards import build_rewards, one_line, refusals
 from spanreward.training.run_folder import LONGER, changes, step_of
 
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)

@@ -60,7 +60,7 @@ def settings_of(recipe: Recipe) -> dict[str, Any]:
 def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     """Returns each judge that a run would start, once, with the metrics that ask it. HarmonicEval may have two."""
     found: dict[str, tuple[JudgePart, list[str]]] = {}
-    for part in recipe.rewards:
+    for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
         for judge in part.judge.answering + ([JudgePart(name=text_judge)] if text_judge else []):
             found.setdefault(judge.model_dump_json(), (judge, []))[1].append(part.metric)

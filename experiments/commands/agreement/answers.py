@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from spanreward.rewards.comparison.figures import number as shown
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
 
 HELP = "LAVE and its baselines against people's judgments of answers"
 DESCRIPTION = "LAVE and the usual metrics of answers, such as VQA accuracy, against people's judgments of answers."
@@ -16,11 +16,10 @@ DESCRIPTION = "LAVE and the usual metrics of answers, such as VQA accuracy, agai
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
-    parser.add_argument("--judge", default="match", help="who rates the answers (default match: words alone)")
     parser.add_argument("--no-rationale", action="store_true", help="read the rating alone, without a rationale")
     parser.add_argument("--count", type=int, metavar="N", help="only the first N questions of a set (default all)")
     parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
-    add_metric_options(parser)
+    add_flags(parser, *ASKING, "options", judge={"default": "match"})
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

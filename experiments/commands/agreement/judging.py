@@ -10,28 +10,28 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from spanreward.training.commands.metric_options import add_judge_options, judge_of
+from spanreward.training.commands.metric_options import ASKING, add_flags, judge_of
 
 HELP = "a judge's scores, pairs and rankings against people's"
 DESCRIPTION = """Reads a folder laid out as MLLM-as-a-Judge (score.jsonl, pair.jsonl, batch.jsonl) or VL-RewardBench
 (preferences.jsonl) and asks the judge as PairwiseReward does: pairs in both orders, rankings from both ends. Beside it
 stand two that read nothing, always the first and always the longer. `w/o ties` is over the pairs that neither people
-nor the judge call a tie; `one order` is the file's order alone. `longer` is the share of decided pairs that went to the
-longer text, and people's. `consistent` and `majority` are six draws from the distribution at the deciding token, seed
-0: the mean share of the most frequent answer, and how often it is more than half. `recall` and `F1` are means over win,
-tie and loss; `deviation` is the mean absolute deviation of one request's ratings. `error` is the mean absolute
-difference from people's ratings; `calibrated` is of ratings that isotonic regression, fitted to other requests (five
-folds, seed 0), has mapped onto people's. Intervals draw requests. Of authors and mistakes the tables have the most
-frequent ones, the file all."""
+nor the judge call a tie. Figures are of both orders, which decide together, and of the file's order alone (`1 order`);
+the row `mean of sets` counts every set the same: both as in the paper's table 2. `longer` is the share of decided pairs
+that went to the longer text, and people's. `consistent` and `majority` are six draws from the distribution at the
+deciding token, seed 0: the mean share of the most frequent answer, and how often it is more than half. `recall` and
+`F1` are means over win, tie and loss; `deviation` is the mean absolute deviation of one request's ratings. `error` is
+the mean absolute difference from people's; `calibrated` is of ratings that isotonic regression, fitted to other
+requests (five folds, seed 0), has mapped onto people's. Intervals draw requests. Of authors and mistakes the tables
+have the most frequent ones, the file all."""
 MOST = 8  # authors, or mistakes, of a table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="laid out as MLLM-as-a-Judge or VL-RewardBench")
-    parser.add_argument(
-        "--judge", default="experiments/scenes/word_judge.py:WordJudge", help="who is measured (default: words alone)"
-    )
-    add_judge_options(parser)
+    default = "experiments/scenes/word_judge.py:WordJudge"
+    add_flags(parser, *ASKING, judge={"default": default, "help": "who is measured (default: words alone)"})
+    parser.add_argument("--prompts", metavar="PATH", help="a file like rewards/pairwise/prompts.yaml (default: ours)")
     parser.add_argument("--analyse", action="store_true", help="have the judge write an analysis before it decides")
     parser.add_argument(
         "--request-as-context",
@@ -64,14 +64,15 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         found = by_request(found)
     judge = judge_of(arguments)
     with closing([judge]), judge:
-        answered = [answers_of(arguments.judge, judge, found, arguments.analyse)]
+        answered = [answers_of(arguments.judge, judge, found, arguments.analyse, arguments.prompts)]
     answered += [answers_of(stand_in.name, stand_in, found) for stand_in in (FirstJudge(), LongerJudge())]
     if arguments.votes:
         arguments.votes.parent.mkdir(parents=True, exist_ok=True)
         lines = (json.dumps(line) + "\n" for one in answered for line in votes_of(one, found))
         arguments.votes.write_text("".join(lines), encoding="utf-8")
     judges = {one.name: numbers_of(one, found) for one in answered}
-    numbers = {"repetitions": REPETITIONS, "seed": SEED, "judges": judges}
+    prompts = arguments.prompts or "ours"
+    numbers = {"repetitions": REPETITIONS, "seed": SEED, "prompts": prompts, "judges": judges}
     return numbers, [table for table in tables(judges) if table.row_count]
 
 
@@ -92,14 +93,14 @@ def by_request(found: Any) -> Any:
     )
 
 
-def answers_of(name: str, judge: Any, found: Any, analyse: bool = False) -> Answered:
+def answers_of(name: str, judge: Any, found: Any, analyse: bool = False, prompts: str | None = None) -> Answered:
     from experiments.agreement.judging import judge_pairs, judge_rankings, judge_scores
 
     return Answered(
         name,
-        judge_pairs(judge, found.pairs, analyse),
-        judge_scores(judge, found.scores, analyse),
-        judge_rankings(judge, found.rankings, analyse),
+        judge_pairs(judge, found.pairs, analyse, prompts),
+        judge_scores(judge, found.scores, analyse, prompts),
+        judge_rankings(judge, found.rankings, analyse, prompts),
     )
 
 
@@ -153,7 +154,7 @@ def votes_of(one: Answered, found: Any) -> Iterator[dict[str, Any]]:
 TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
     (
         "pairs",
-        "Pairs, both orders",
+        "Pairs, both orders together",
         {
             "w. ties": "with_ties",
             "95 %": "interval",
@@ -162,7 +163,6 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
             "decided": "decided",
             "recall": "recall",
             "F1": "f1",
-            "one order": "one_order",
             "orders agree": "orders_agree",
             "first slot": "first_slot",
             "longer": "longer",
@@ -170,6 +170,11 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
             "consistent": "average",
             "majority": "majority",
         },
+    ),
+    (
+        "pairs",
+        "Pairs, the file's order alone, as in the paper",
+        {"w. ties": "one_order", "w/o ties": "one_order_without_ties"},
     ),
     (
         "scores",
@@ -193,7 +198,13 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
     (
         "rankings",
         "Rankings, from both ends",
-        {"distance": "distance", "95 %": "interval", "orders agree": "orders_agree", "as shown": "as_shown"},
+        {
+            "distance": "distance",
+            "95 %": "interval",
+            "1 order": "one_order",
+            "orders agree": "orders_agree",
+            "as shown": "as_shown",
+        },
     ),
     (
         "authors",

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.figures import number as shown
 from spanreward.training.commands.main import defined
-from spanreward.training.commands.metric_options import add_metric_options, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
 
 HELP = "scores and spans against people's judgments"
 DESCRIPTION = """\
@@ -20,15 +20,14 @@ HarmonicEval's criteria against THumB's, the references in place of the picture.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
-    parser.add_argument(
-        "--judge",
-        default="match",
-        help="who answers the metric's questions (default match; harmonic: WordJudge of Scenes)",
-    )
     parser.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
     parser.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
     parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
-    add_metric_options(parser)
+    judge = {
+        "default": "match",
+        "help": "who answers the metric's questions (default match; harmonic: Scenes' WordJudge)",
+    }
+    add_flags(parser, *ASKING, "options", judge=judge)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.training.commands.metric_options import add_judge_options, judge_of
+from spanreward.training.commands.metric_options import ASKING, add_flags, judge_of
 
 HELP = "how right judges are about descriptions of Scenes, whose truth is known"
 DESCRIPTION = """Puts the questions of PoSh, LAVE and the pairwise metric about held-out Scenes to a judge, of which the
@@ -16,11 +16,10 @@ probabilities are calibrated, and how many questions it answers a second. Half o
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--judge", required=True, help="FILE.py:CLASS, transformers:, vllm:FOLDER or server:URL#MODEL")
     parser.add_argument("--count", type=int, default=100, help="pictures, some 35 questions each (default 100)")
     parser.add_argument("--levels", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2], help="(default 1 2)")
     parser.add_argument("--split", choices=("train", "validation", "test"), default="test", help="(default test)")
-    add_judge_options(parser)
+    add_flags(parser, *ASKING, judge={"required": True})
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

@@ -29,11 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.correlation_test import answer_tests
+    from experiments.agreement.embedding_baselines import random_verdicts
     from experiments.agreement.overlap_baselines import baselines
 
     answers, spans = arguments.table == "lave", arguments.table == "docent-granular"
     others, left_out = baselines(answers, spans, arguments.clip)
-    numbers, records, judged = labels.measure_all(arguments, others)
+    numbers, records, judged = labels.measure_all(
+        arguments, others, lambda found: {"random": random_verdicts(found)} if spans else {}
+    )
     tests = [asdict(test) for test in answer_tests(records, judged, next(iter(judged)))] if answers else []
     measures, notes = labels.tables_of(numbers)
     for sentence in left_out:

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     results = measure_votes(arguments.folder)
-    tables = [main_table(results), level_table(results), unreadable_table(results)]
+    tables = [main_table(results), *part_tables(results), unreadable_table(results)]
     tables += [order_table(results), length_table(results)]
     if results.warnings:
         notes = Table(title="Notes", show_header=False)
@@ -65,14 +65,20 @@ def order_table(results: VoteResults) -> Table:
     return table
 
 
-def level_table(results: VoteResults) -> Table:
-    """Wins, ties and losses by slice, as in MLLM-Bench's table 5."""
-    slices = list(dict.fromkeys(part for model in results.models.values() for part in model.slices))
-    table = table_with("Wins / ties / losses by level", ["model"], slices)
-    if results.layout == "mllm_bench" and slices:
-        for name, model in results.models.items():
-            table.add_row(name, *("/".join(map(str, model.slices.get(part, (0, 0, 0)))) for part in slices))
-    return table
+def part_tables(results: VoteResults) -> list[Table]:
+    """Wins, ties and losses by level, as in MLLM-Bench's table 5, and by its capabilities, a row each."""
+    if results.layout != "mllm_bench":
+        return []
+    models = results.models
+    levels = list(dict.fromkeys(part for model in models.values() for part in model.slices))
+    by_level = table_with("Wins / ties / losses by level", ["model"], levels)
+    for name, model in models.items() if levels else ():
+        by_level.add_row(name, *("/".join(map(str, model.slices.get(part, (0, 0, 0)))) for part in levels))
+    by_capability = table_with("Wins / ties / losses by capability", ["capability"], models)
+    for part in dict.fromkeys(part for model in models.values() for part in model.capabilities):
+        cells = ("/".join(map(str, model.capabilities.get(part, (0, 0, 0)))) for model in models.values())
+        by_capability.add_row(part, *cells)
+    return [by_level, by_capability]
 
 
 def unreadable_table(results: VoteResults) -> Table:

@@ -91,8 +91,8 @@ def test_floors_by_hand() -> None:
 
 
 def test_worst_spans_leave_out_what_was_never_judged() -> None:
-    worth = [(0, 1), (1, -0.5), (0, -1), (0, 0)]
-    spans = [Span(n, n + 1, score, credit, "entity", "", n) for n, (score, credit) in enumerate(worth)]
+    worth = [(0, 1, True), (1, -0.5, True), (0, -1, True), (0, 0, False)]
+    spans = [Span(n, n + 1, score, credit, "entity", "", n, asked) for n, (score, credit, asked) in enumerate(worth)]
     verdict = Verdict(0.5, spans=tuple(spans))
     assert [span.start for span in worst_spans(verdict, 2)] == [2, 0]
     assert wrong_places(verdict) == [(0, 1), (2, 3)]
@@ -106,6 +106,7 @@ def test_a_wrong_word_is_flagged() -> None:
     (verdict,) = judge(PoshReward(MatchJudge()), [(record.caption, record.references)])
     found = caption_flags(record, verdict)
     assert found.ours == found.floor == found.people == (False, True, False)
+    assert [tuple(map(round, token)) for token in found.tokens] == [(1, 1, 0), (0, 0, 1), (1, 1, 0)]  # no full stop
     assert found.content == (False, True, True)
 
 

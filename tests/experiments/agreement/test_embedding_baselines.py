@@ -1,12 +1,23 @@
 """The embedding baselines of the PoSh paper, with a stand-in for the model: alike is equal."""
 
+from random import Random
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pytest
 
-from experiments.agreement.embedding_baselines import FourGrams, GraphPieces, around, four_grams, graph_pieces
+from experiments.agreement.embedding_baselines import (
+    FourGrams,
+    GraphPieces,
+    around,
+    four_grams,
+    graph_pieces,
+    of_table_2,
+    random_verdicts,
+    token_runs,
+)
+from experiments.labels.judgments import Judgment
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.language.parse import describe
@@ -53,6 +64,37 @@ def test_what_the_reference_says_too_is_right(metric: Any) -> None:
     assert any("red" in words for words in wrong)
     assert any("blue" in reference[span.start : span.end] for span in other.missed)
     assert all((span.credit < 0) == (span.score < 0.5) for span in other.spans)
+
+
+def test_runs_of_spacy_tokens() -> None:
+    text = "It's a red circle. No run."
+    assert [text[start:end] for start, end in token_runs(text)] == ["It's a red", "'s a red circle", "a red circle."]
+
+
+def test_the_baselines_of_table_2() -> None:
+    """A token has (cosine + 1) / 2 of the best run that holds it, and 0 in none; a component's words likewise."""
+    text = "A red circle is above. No run."
+    runs, graphs = of_table_2(Equal())
+    (verdict,) = runs.assess([Sample("", text, references=("A red circle is above a box.",))])
+    best = {text[span.start : span.end]: span.score for span in verdict.spans}
+    assert best == pytest.approx(
+        {"A red circle is": 1.0, "red circle is above": 1.0, "circle is above.": 0.5, "No": 0.0, "run": 0.0}
+    )
+    said = Sample("", "A red circle.", references=("A blue circle.",))
+    (verdict,) = graphs.assess([said])
+    assert {(span.kind, round(span.score, 6)) for span in verdict.spans} == {("entity", 1.0), ("attribute", 0.5)}
+    assert {(span.kind, round(span.score, 6)) for span in verdict.missed} == {("entity", 1.0), ("attribute", 0.5)}
+
+
+def test_chance_is_one_draw_a_token_in_the_keys_order() -> None:
+    def record(group: str, model: str, text: str) -> Judgment:
+        return Judgment("", group, (Sample("", text, references=("A box.",)),), systems=(model,))
+
+    one, two = random_verdicts([record("p2", "m", "A dog."), record("p1", "m", "A cat sits.")])
+    drawn = Random(42)
+    for (verdict,), said in ((two, 3), (one, 2)):
+        assert [span.score for span in verdict.spans] == [drawn.random() for _ in range(said)]
+        assert [span.score for span in verdict.missed] == [drawn.random() for _ in range(2)]
 
 
 def test_scores_by_hand() -> None:

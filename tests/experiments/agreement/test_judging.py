@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from PIL import Image
 
 from experiments.agreement.caption_sets import load_flickr8k_expert, load_thumb
 from experiments.agreement.judging import (
     CHUNK,
+    MEAN,
     drawn,
     judge_pairs,
     judge_rankings,
@@ -151,11 +153,13 @@ def test_slots_and_lengths_on_vl_rewardbench() -> None:
     first, *_ = measure_pairs(pairs, judge_pairs(FirstJudge(), pairs))
     assert (first.right, first.decided, first.first_slot, first.orders_agree) == (0, 0, 1.0, 0.0)
     assert round(100 * (first.one_order or 0), 2) == 99.68
-    _, general, hallucination, reasoning = measure_pairs(pairs, judge_pairs(LongerJudge(), pairs))
+    _, general, hallucination, reasoning, mean = measure_pairs(pairs, judge_pairs(LongerJudge(), pairs))
     assert [part.part for part in (general, hallucination, reasoning)] == ["general", "hallucination", "reasoning"]
     assert (general.right, hallucination.right, reasoning.right) == (33, 141, 76)
     assert [general.decided, hallucination.decided, reasoning.decided] == [89, 356, 145]
     assert (general.longer, general.first_slot, general.orders_agree) == (1.0, 0.5, 1.0)
+    assert (mean.part, mean.decided) == (MEAN, 89 + 356 + 145)
+    assert mean.without_ties == pytest.approx((33 / 89 + 141 / 356 + 76 / 145) / 3)
 
 
 @pytest.mark.skipif(not (DATA / "mllm_judge_fixture").is_dir(), reason=f"the fixture is not at {DATA}")
@@ -182,6 +186,44 @@ def test_scores_pairs_and_rankings_by_hand(tmp_path: Path) -> None:
     assert (pairs.with_ties, pairs.without_ties, pairs.longer, pairs.longer_people) == (1 / 3, 1 / 2, 1, 1 / 2)
     (rankings,) = measure_rankings(found.rankings, judge_rankings(judge, found.rankings))
     assert (rankings.distance, rankings.orders_agree) == (0.5, 1)
+
+
+class Leaning(FirstJudge):
+    """Prefers the first slot, unless the second text is longer by four words."""
+
+    def worth(self, texts: Sequence[str]) -> list[float]:
+        return [(3.5 * (place == 0) + len(text.split())) / 300 for place, text in enumerate(texts)]
+
+
+def test_a_paper_s_average_is_of_sets_and_of_one_order(tmp_path: Path) -> None:
+    """Set a: three pairs, the longer text first; people prefer it. Set b: one, the longer text second and preferred.
+    The judge follows the slot but for a difference of four words, so both orders decide nothing for three words.
+    """
+    long, short = {"name": "x", "answer": "one two three four five"}, {"name": "y", "answer": "one two"}
+    longest = {"name": "x", "answer": "one two three four five six"}
+    rows: list[Any] = [{**PAIR, "id": n, "original_dataset": "a", "answer1": long, "answer2": short} for n in range(3)]
+    rows += [{**PAIR, "id": 3, "original_dataset": "b", "answer1": short, "answer2": long, "human_answer": "B"}]
+    rows += [{**PAIR, "id": 4, "original_dataset": "b", "answer1": short, "answer2": longest, "human_answer": "B"}]
+    pairs = read_judging(write(tmp_path, "pair", *rows)).pairs
+    pooled, a, b, mean = measure_pairs(pairs, judge_pairs(Leaning(), pairs))
+    assert (a.one_order, a.one_order_without_ties, a.with_ties, a.without_ties) == (1.0, 1.0, 0.0, None)
+    assert (b.one_order, b.one_order_without_ties, b.with_ties, b.without_ties) == (0.5, 0.5, 0.5, 1.0)
+    assert (pooled.one_order, mean.one_order) == (4 / 5, 3 / 4)
+    assert (pooled.without_ties, mean.without_ties) == (1.0, 1.0)  # of both orders only what is sure is decided
+    assert (mean.part, mean.n, mean.with_ties, mean.interval) == (MEAN, 5, 0.25, None)
+
+
+def test_rankings_in_one_order_and_under_the_authors_names(tmp_path: Path) -> None:
+    row = {key: value for key, value in BATCH.items() if key != "human"}
+    for name, file in (("batch", "Batch"), ("score", "score_lite")):
+        write(tmp_path, file, *([{**row, "human_answer": "BA"}] if name == "batch" else [SCORE]))
+    (tmp_path / "image").mkdir()
+    Image.new("RGB", (2, 2)).save(tmp_path / "image" / "7.jpg")
+    write(tmp_path, "pair", {**PAIR, "image_path": "7.jpg"})
+    found = read_judging(tmp_path)
+    assert (len(found.scores), found.rankings[0].people, len(found.pairs[0].shown.images)) == (1, (1, 0), 1)
+    (agreed,) = measure_rankings(found.rankings, judge_rankings(FirstJudge(), found.rankings))
+    assert (agreed.one_order, agreed.distance) == (1.0, 0.5)
 
 
 def test_a_judge_that_favours_itself_is_seen(tmp_path: Path) -> None:

@@ -59,6 +59,16 @@ def test_the_levels_of_mllm_bench_are_those_of_its_table(of: Any) -> None:
 
 
 @present
+def test_the_capabilities_of_mllm_bench(of: Any) -> None:
+    """Ten questions each of 42 (table 9); together they are the levels."""
+    for model in of("mllm_bench").models.values():
+        assert len(model.capabilities) == 42
+        assert {sum(counts) for counts in model.capabilities.values()} == {10}
+        levels, parts = (zip(*found.values(), strict=True) for found in (model.slices, model.capabilities))
+        assert list(map(sum, levels)) == list(map(sum, parts))
+
+
+@present
 def test_the_totals_of_mllm_bench_are_the_official_ones(of: Any) -> None:
     models = of("mllm_bench").to_json()["models"]
     for name, official in published("mllm_bench", "vote_results.json").items():

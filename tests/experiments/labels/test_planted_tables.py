@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import pytest
 from PIL import Image
 from scipy.stats import kendalltau
 
-from experiments.labels.tables import TABLES, TableRow, fill_table, judge_records
-from spanreward.rewards import HarmonicReward, LaveReward
+from experiments.labels.tables import PERSONS, TABLES, TableRow, fill_table, judge_records, pictures_with_persons
+from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Question
+from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.reward.from_function import reward
 from spanreward.rewards.reward.reward import Reward
 from tests.support.elo import elo_by_the_formula
@@ -139,27 +141,73 @@ def test_one_picture_has_no_interval(tmp_path: Path) -> None:
 
 
 def test_docent_granular(tmp_path: Path) -> None:
-    """Ten words a text, one of them wrong; the metric finds it in 15 of 20 and points at its neighbour in five."""
+    """The authors' layout. Ten words a text and a full stop, one of them wrong; the metric finds it in 15 of 20 and
+    points at its neighbour in five.
+    """
     rows = []
     for number in range(20):
         words = ["a"] * 10
         words[3 if number < 15 else 4] = "x"
-        reference = "a a y a"
+        generation = " ".join(words) + "."
         rows.append(
-            {
-                "image": number,
-                "generation": " ".join(words),
-                "reference": reference,
-                "mistakes": [[6, 7]],
-                "omissions": ["y"],
-            }
+            {"uuid": f"p{number // 4}", "model": f"m{number % 4}", "generation": generation, "reference": "a a y a."}
+            | {"mistakes": json.dumps([{"start": 6, "end": 7, "text": "x"}]), "omissions": '[{"start": 4, "end": 5}]'}
         )
-    found = filled("docent-granular", written(tmp_path, rows), Pointing("posh"), half)
+    path = written(tmp_path, rows)
+    found = filled("docent-granular", path, Pointing("posh"), half)
     # 15 of 20 found are right, of 20 there: F1 .75; of the other 180 words 175: F1 350 / 360
     mistakes = found["all", "mistakes: macro F1"].metrics
     assert mistakes["posh"].value == pytest.approx((0.75 + 350 / 360) / 2)
     assert found["all", "omissions: macro F1"].metrics["posh"].value == 1.0
     assert list(mistakes) == ["posh"]  # a metric without spans has no such figure
+    records = TABLES["docent-granular"].read(path)
+    assert [(record.group, record.systems) for record in records[:5:4]] == [("p0", ("m0",)), ("p1", ("m0",))]
+
+
+@pytest.mark.parametrize("marked", ["[]", [], [[6, 7]], [{"start": 6, "end": 7}], '[{"start": 6, "end": 7}]', ["a", 2]])
+def test_marks_may_be_pairs_objects_or_a_text_of_them(tmp_path: Path, marked: Any) -> None:
+    row = {"uuid": 1, "model": "m", "generation": "A big a cat", "reference": "A cat.", "omissions": "[]"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps({**row, "mistakes": [["a", 1]] if marked == ["a", 2] else marked}))
+    (record,) = TABLES["docent-granular"].read(tmp_path / "rows.jsonl")
+    assert record.mistakes in ((), ((6, 7),))
+
+
+@pytest.mark.parametrize(
+    ("marked", "reason"),
+    [
+        ("red", "must hold a list of"),
+        ("", "must hold a list of"),
+        ("{", "must hold a list of"),
+        (None, "must hold a list of"),
+        ('[{"start": 6, "end": 99}]', "must hold spans of its text of 11 characters"),
+        ('[{"start": 6}]', "got {'start': 6}"),
+        ('[{"start": "6", "end": "7"}]', "got ['6', '7']"),
+    ],
+)
+def test_marks_that_are_none_are_refused_in_words(tmp_path: Path, marked: Any, reason: str) -> None:
+    row = {"uuid": 1, "model": "m", "generation": "A big a cat", "reference": "A cat.", "omissions": "[]"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps({**row, "mistakes": marked}))
+    with pytest.raises(ValueError, match="column 'mistakes'") as raised:
+        TABLES["docent-granular"].read(tmp_path / "rows.jsonl")
+    assert reason in str(raised.value)
+
+
+def test_of_several_components_on_a_token_the_best_rated_counts(tmp_path: Path) -> None:
+    """ "hat" of the reference is an entity rated 5 and in `missed` all the same; its red is left out."""
+    reference = "A man wears a red hat."
+    sample = Sample("", "A man wears a hat.", references=(reference,))
+    (usual,) = PoshReward(MatchJudge(), mode="published").assess([sample])
+    (every,) = build_reward(TABLES["docent-granular"].metric, MatchJudge(), {"mode": "published"}).assess([sample])
+    assert replace(every, missed=usual.missed) == usual
+    assert {span for span in every.missed if span.score < 1} == set(usual.missed)
+    assert {reference[span.start : span.end] for span in every.missed} == {"man", "wears", "hat", "red"}
+    row = {"uuid": 1, "model": "m", "generation": sample.completion, "reference": reference, "mistakes": "[]"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps({**row, "omissions": '[{"start": 14, "end": 17}]'}))
+    records = TABLES["docent-granular"].read(tmp_path / "rows.jsonl")
+    found = {
+        row.measure: row.metrics["posh"] for row in fill_table(TABLES["docent-granular"], records, {"posh": [(every,)]})
+    }
+    assert found["omissions: macro F1"].value == 1.0
 
 
 def caparena_rows() -> list[dict[str, Any]]:
@@ -194,6 +242,26 @@ def test_caparena(tmp_path: Path) -> None:
     for measure in ("models: Spearman", "models: tau-b"):
         assert found["all", measure].metrics["posh"].value == pytest.approx(1.0)
         assert isnan(found["all", measure].metrics["posh"].interval.low)
+
+
+def test_pictures_with_three_persons_are_a_part_of_caparena(tmp_path: Path) -> None:
+    """With a ranking of the models of its own. People are with the metric on these, and not elsewhere."""
+    rows = caparena_rows()[4:18]
+    for row in rows[:7]:
+        row["img"] = "test_00057.jpg"
+    rows[0]["img"] = "qual_test_00018"  # the list has no file endings
+    for row in rows[7:]:
+        row["winner"] = row["source1"] if row["winner"] == row["source2"] else row["source2"]
+    path = tmp_path / "caparena_annots_eval.json"
+    path.write_text(json.dumps(rows))
+    found = filled("caparena", path, Told("posh"))
+    assert (
+        found[PERSONS, "captions: accuracy"].metrics["posh"].n,
+        found[PERSONS, "models: tau-b"].metrics["posh"].n,
+    ) == (7, 7)
+    assert found[PERSONS, "models: tau-b"].metrics["posh"].value == pytest.approx(1.0)
+    assert found["all", "models: tau-b"].metrics["posh"].value < 1
+    assert len(pictures_with_persons()) == 108
 
 
 def test_the_models_are_ranked_by_the_authors_settings(tmp_path: Path) -> None:

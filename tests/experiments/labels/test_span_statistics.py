@@ -1,15 +1,16 @@
-"""Marked words by hand, and the sweep over thresholds against trying each of them."""
+"""Marked tokens by hand, and the ten thresholds against scikit-learn's way of counting."""
 
 from math import isnan
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from experiments.labels.span_statistics import best_macro_f1, word_flags, word_scores
+from experiments.labels.span_statistics import best_macro_f1, token_flags, token_places, token_scores
 
 
 def macro_f1(predicted: list[bool], true: list[bool]) -> float:
-    """The mean of the F1 of the flagged words and of the others."""
+    """The mean of the F1 of the flagged tokens and of the others."""
 
     def f1(flag: bool) -> float:
         both = sum(p == t == flag for p, t in zip(predicted, true, strict=True))
@@ -19,11 +20,29 @@ def macro_f1(predicted: list[bool], true: list[bool]) -> float:
     return (f1(True) + f1(False)) / 2
 
 
-def test_a_word_has_the_lowest_score_that_touches_it() -> None:
-    text = "A dark red cat."
-    assert word_scores(text, [(2, 10, 0.5), (7, 15, 0.25)]) == [1.0, 0.5, 0.25, 0.25]
-    assert word_flags(text, [(7, 10)]) == [False, False, True, False]
-    assert word_scores("", []) == []
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("A dark-red cat, here.", ["A", "dark", "red", "cat", "here"]),
+        ("The man's  hat\n(old) ...", ["The", "man", "'s", "hat", "old", "..."]),
+        ("It isn't $5.", ["It", "is", "n't", "5"]),
+        ("  \n ", []),
+        ("", []),
+        ("日本 é", ["日本", "é"]),
+    ],
+)
+def test_tokens_are_spacys_without_white_space_and_single_signs(text: str, tokens: list[str]) -> None:
+    assert [text[start:end] for start, end in token_places(text)] == tokens
+
+
+def test_a_token_has_the_highest_score_that_touches_it() -> None:
+    places = token_places("A dark red cat.")
+    assert token_scores(places, [(2, 10, 0.5), (7, 14, 0.25)]) == [1.0, 0.5, 0.5, 0.25]
+    assert token_scores(places, [(7, 14, 0.25), (0, 15, 0.0)]) == [0.0, 0.0, 0.25, 0.25]
+    assert token_scores(places, [(14, 99, 0.0)]) == [1.0] * 4  # the full stop is no token
+    assert token_flags(places, [(7, 10)]) == [False, False, True, False]
+    assert token_flags(places, []) == [False] * 4
+    assert token_scores([], []) == []
 
 
 def test_macro_f1_by_hand() -> None:
@@ -40,13 +59,18 @@ def test_the_best_threshold_by_hand() -> None:
     assert best_macro_f1([0.1, 0.4, 1.0, 1.0, 1.0], [True, False, True, False, False]) == pytest.approx(
         (2 / 3 + 6 / 7) / 2
     )
+    # ratings 1, 1.1 and 5: the thresholds are 1, 1.44, 1.89 ... 5, so none is between 1.1 and 1.44 alone
+    assert best_macro_f1([1.0, 1.1, 1.3, 5.0], [True, True, False, False]) == pytest.approx(
+        max((2 / 3 + 0.8) / 2, 0.7333)
+    )
+    assert best_macro_f1([1.0, 1.0], [False, True]) == pytest.approx((2 / 3) / 2)  # one value: all are flagged
     assert isnan(best_macro_f1([], []))
     with pytest.raises(ValueError, match="got 1 scores and 0 flags"):
         best_macro_f1([0.5], [])
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans()), min_size=1))
-def test_it_is_the_best_of_all_thresholds(words: list[tuple[float, bool]]) -> None:
-    scores, flags = [score for score, _ in words], [flag for _, flag in words]
-    tried = [macro_f1([score <= at for score in scores], flags) for at in (-1.0, *scores)]
+@given(st.lists(st.tuples(st.floats(1, 5), st.booleans()), min_size=1))
+def test_it_is_the_best_of_ten_thresholds(tokens: list[tuple[float, bool]]) -> None:
+    scores, flags = [score for score, _ in tokens], [flag for _, flag in tokens]
+    tried = [macro_f1([score <= at for score in scores], flags) for at in np.linspace(min(scores), max(scores), 10)]
     assert best_macro_f1(scores, flags) == pytest.approx(max(tried))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from experiments.labels.tables import TABLES
+from experiments.labels.tables import PERSONS, TABLES
 from experiments.reproduce.command import COMMANDS
-from experiments.reproduce.figures import JUDGE_2
+from experiments.reproduce.figures import GPT_4V, JUDGE_2
 from experiments.reproduce.steps import POSH_JUDGE, REPRODUCTIONS, Step
 from tests.support.command import experiments
 from tests.support.paths import DATA
@@ -44,9 +44,9 @@ def test_a_figure_of_a_paper_is_named_as_its_table_names_it(name: str, step: Ste
     """Else it would stand beside nothing."""
     if step.command == "table" and step.figures:
         measures = {measure.name for measure in TABLES[step.table].measures}
-        assert {figure.partition(", ")[2] for figure in step.figures} <= measures
+        assert {figure.partition(", ")[2].partition(" of ")[0] for figure in step.figures} <= measures
         parts = {figure.partition(", ")[0] for figure in step.figures}
-        assert parts <= {"all", "binary", "other", "reg", "vqa", "vdu", "ic"}
+        assert parts <= {"all", "binary", "other", "reg", "vqa", "vdu", "ic", PERSONS}
     assert (name == "here") == (not step.figures)
     assert all(0 < value < 1 for value in step.figures.values())
 
@@ -123,6 +123,40 @@ def test_mllm_as_a_judge_s_files_are_read_as_they_are(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     compared = read(tmp_path / "n.json")["steps"][0]["compared"]
     assert {name: both["paper"] for name, both in compared.items()} == JUDGE_2
+
+
+def test_a_paper_s_average_is_the_mean_of_its_fourteen_sets() -> None:
+    """As printed: .490, .636, .773 and .361."""
+    assert [len(by_set) for by_set in GPT_4V.values()] == [14] * 4
+    assert [round(value, 4) for value in JUDGE_2.values()] == [0.4903, 0.6359, 0.7726, 0.3611]
+
+
+def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> None:
+    words = ("--prompts", "mine.yaml", "--demonstrations", "six.yaml", "--option", "mode=default")
+    done = experiments("reproduce", "lave-2", "--dry-run", "--data", tmp_path, *words, "--json", tmp_path / "plan.json")
+    assert done.code == 0, done.err
+    (step,) = read(tmp_path / "plan.json")["steps"]
+    assert step["command"].endswith("candidate=whole prompts=mine.yaml demonstrations=six.yaml mode=default")
+    assert step["prompts"] == "mine.yaml, six.yaml"
+    for name, expected in (("lave-2", "ours"), ("posh-2", "posh/scorers/prompts"), ("mllm-bench-5", "-")):
+        experiments("reproduce", name, "--dry-run", "--data", tmp_path, "--json", tmp_path / "plan.json")
+        assert {step["prompts"] for step in read(tmp_path / "plan.json")["steps"]} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "reason"),
+    [
+        ("mllm-bench-5", ("--prompts", "a.yaml"), "votes has no metric with options: it asks no judge and takes none"),
+        ("mllm-judge-2", ("--option", "a=1"), "judge has no metric with options: it takes --prompts alone, got a=1"),
+        ("mllm-judge-2", ("--prompts", "a", "--demonstrations", "b"), "takes --prompts alone"),
+        ("posh-3", ("--demonstrations", "b"), "--demonstrations are LAVE's, and docent-coarse is measured with posh"),
+        ("lave-2", ("--option", "rationale"), "an option is written key=value, got 'rationale'"),
+    ],
+)
+def test_what_a_step_cannot_take_is_refused_in_words(name: str, words: Any, reason: str, tmp_path: Path) -> None:
+    done = experiments("reproduce", name, "--dry-run", "--data", tmp_path, *words)
+    assert done.code == 1
+    assert reason in done.err
 
 
 def test_texts_are_counted_where_the_file_is(data: Path) -> None:

@@ -1,7 +1,12 @@
-"""The published code's own questions and scores (data/posh_oracle), reproduced."""
+"""The published code's own questions and scores (data/posh_oracle), reproduced; and answers of our own, everywhere.
+
+Our own (tests/data/posh_oracle/own_*) are small texts, whose graphs, questions and choices were written out from PoSh's
+specification without running this project.
+"""
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,26 +22,28 @@ from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
 from spanreward.rewards.posh.reward import PoshReward
 from spanreward.rewards.posh.scores import direction_score
-from tests.support.fakes import FakeJudge, asked
-from tests.support.paths import DATA
+from tests.support.fakes import FakeJudge, asked, hashed_rating
+from tests.support.parsed import CONSTRUCTED, ORACLE
 
-ORACLE = DATA / "posh_oracle"
-pytestmark = pytest.mark.skipif(not ORACLE.is_dir(), reason=f"no published answers at {ORACLE}")
+published = pytest.mark.skipif(not ORACLE.is_dir(), reason=f"no published answers at {ORACLE}")
 DUMMY = "Please respond with 'yes'."  # asked by the published code for special entities; the answer is ignored
 DIRECTIONS = ("precision", "recall")
 
 
-def records(name: str) -> list[dict]:
-    return [json.loads(line) for line in (ORACLE / name).read_text(encoding="utf-8").splitlines()]
+def records(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+OWN = [{**pair, "wording": CONSTRUCTED} for pair in records(CONSTRUCTED / "own_scores.jsonl")]
 
 
 def scored_pairs() -> list[dict]:
     if not ORACLE.is_dir():
-        return []
-    pairs = records("scores.jsonl") + records("scores_constructed.jsonl")
+        return OWN
+    pairs = records(ORACLE / "scores.jsonl") + records(ORACLE / "scores_constructed.jsonl")
     texts = {pair["id"]: pair for pair in pairs}
-    strict = [{**texts[pair["id"]], **pair, "prompts": None} for pair in records("scores_threshold3.jsonl")]
-    return pairs + strict
+    strict = [{**texts[pair["id"]], **pair, "prompts": None} for pair in records(ORACLE / "scores_threshold3.jsonl")]
+    return [*OWN, *({**pair, "wording": ORACLE} for pair in pairs + strict)]
 
 
 def sample_of(pair: dict) -> Sample:
@@ -44,7 +51,7 @@ def sample_of(pair: dict) -> Sample:
 
 
 def interviews_of(pair: dict, sample: int = 0) -> list[Interview]:
-    prompts = load_prompts(ORACLE)
+    prompts = load_prompts(pair["wording"])
     generation, reference = (SceneGraph.from_dict(pair[f"{side}_graph"]) for side in ("generation", "reference"))
     said, wanted, threshold = pair["generation"], pair["reference"], float(pair["presence_threshold"])
     return [
@@ -57,8 +64,22 @@ def shortened(prompt: str) -> str:
     return hashlib.sha256(prompt.encode()).hexdigest()[:16]
 
 
+@published
 def test_the_oracle_is_complete() -> None:
-    assert len(scored_pairs()) == 15 + 12 + 15
+    assert len(scored_pairs()) - len(OWN) == 15 + 12 + 15
+
+
+@pytest.mark.parametrize("pair", OWN, ids=lambda pair: f"{pair['id']}-{pair['presence_threshold']}")
+def test_our_own_answers_follow_from_their_questions(pair: Any) -> None:
+    """No code of PoSh's is used: a question's hash is its rating, and a direction's score the mean of its ratings."""
+    assert len(OWN) == 4
+    for direction in DIRECTIONS:
+        entries = [entry for entry in pair["granular"] if entry["direction"] == direction]
+        for entry in entries:
+            prompt = pair["prompts"][direction][entry["prompt"]] if entry["asked"] else None
+            assert entry["score"] == pytest.approx(hashed_rating(prompt).mean if prompt else 1.0, abs=1e-12)
+        ratings = [entry["score"] for entry in entries]
+        assert pair["coarse"][direction] == pytest.approx(sum(ratings) / len(ratings) / 5, abs=1e-12)
 
 
 @pytest.mark.parametrize("pair", scored_pairs(), ids=lambda pair: f"{pair['id']}-{pair['presence_threshold']}")
@@ -94,9 +115,11 @@ def test_published_questions_and_scores(pair: Any) -> None:
 
 
 @pytest.mark.parametrize("threshold", [2.0, 3.0])
-def test_published_rewards_of_a_batch(threshold: float) -> None:
-    pairs = [pair for pair in scored_pairs() if pair["presence_threshold"] == threshold]
-    reward = PoshReward(FakeJudge(), prompts=ORACLE, mode="published", presence_threshold=threshold)
+@pytest.mark.parametrize("wording", [CONSTRUCTED, pytest.param(ORACLE, marks=published)], ids=["own", "published"])
+def test_published_rewards_of_a_batch(threshold: float, wording: Path) -> None:
+    pairs = [p for p in scored_pairs() if (p["presence_threshold"], p["wording"]) == (threshold, wording)]
+    assert pairs
+    reward = PoshReward(FakeJudge(), prompts=wording, mode="published", presence_threshold=threshold)
     graphs = [SceneGraph.from_dict(pair["generation_graph"]) for pair in pairs]
     references = [[SceneGraph.from_dict(pair["reference_graph"])] for pair in pairs]
     verdicts = reward.assess_graphs([sample_of(pair) for pair in pairs], graphs, references)
@@ -106,8 +129,8 @@ def test_published_rewards_of_a_batch(threshold: float) -> None:
 
 
 def golden() -> list[dict]:
-    path = ORACLE / "golden.json"
-    return json.loads(path.read_text(encoding="utf-8"))["templating"] if path.is_file() else []
+    paths = [path for path in (CONSTRUCTED / "own_golden.json", ORACLE / "golden.json") if path.is_file()]
+    return [run for path in paths for run in json.loads(path.read_text(encoding="utf-8"))["templating"]]
 
 
 PLAIN = DirectionPrompts(

@@ -42,9 +42,8 @@ def test_span_score() -> None:
 def test_credit_by_hand() -> None:
     """Ratings 5 and 1 of the completion, 5, 5 and 1 of the reference: P = 0.6, R = 11/15, (P + R)^2 = 16/9."""
     precision, recall = 0.6, 11 / 15
-    assert credit(5, precision, recall, said=2, wanted=3) == pytest.approx(0.605 * 0.4 / 2 + 0.405 * 1.0 / 3)
-    assert credit(1, precision, recall, said=2, wanted=3) == pytest.approx(0.605 * -0.4 / 2 + 0.405 * 0.2 / 3)
-    assert credit(1, precision, recall, said=2, wanted=3) == pytest.approx(-0.094)
+    assert credit(5, precision, recall, said=2, wanted=3) == pytest.approx(0.605 * 0.4 / 2 + 0.405 * 0.8 / 3)
+    assert credit(1, precision, recall, said=2, wanted=3) == pytest.approx(0.605 * -0.4 / 2)  # recall gains nothing
     assert credit(1, precision, recall, said=2, wanted=3, score="precision") == pytest.approx(-0.2)
     assert credit(1, precision, recall, said=2, wanted=3, score="recall") == 0.0
 
@@ -54,15 +53,25 @@ RATED = st.lists(st.floats(1, 5), min_size=1, max_size=8)
 
 @given(said=RATED, wanted=RATED, score=st.sampled_from(["f1", "precision"]))
 def test_credit_is_the_scores_derivative(said: Any, wanted: Any, score: str) -> None:
-    """Measured on the means: a component is said a little more, and as much more of the reference is right."""
+    """Measured on the means: a component is said a little more, and as much more of the reference is right.
+
+    What is not said is rated 1, so a step of recall begins there.
+    """
     precision, recall = direction_score(said), direction_score(wanted)
     before, step = coarse_scores(precision, recall)[score], 1e-6
     for rating in said:
         more_precision = (sum(said) + step * rating) / (len(said) + step) / 5
-        more_recall = recall + step * rating / 5 / len(wanted)
+        more_recall = recall + step * (rating - 1) / 5 / len(wanted)
         slope = (coarse_scores(more_precision, more_recall)[score] - before) / step
         found = credit(rating, precision, recall, len(said), len(wanted), score)
         assert found == pytest.approx(slope, abs=1e-3, rel=1e-3)
+
+
+@given(others=RATED, wanted=RATED)
+def test_what_is_rated_lowest_never_has_credit(others: Any, wanted: Any) -> None:
+    """No hallucination is called a gain, whatever stands beside it."""
+    precision, recall = direction_score([1.0, *others]), direction_score(wanted)
+    assert credit(1.0, precision, recall, 1 + len(others), len(wanted)) <= 1e-12
 
 
 @given(said=RATED)

@@ -41,8 +41,8 @@ def test_one_star_said_three_times_leaves_one() -> None:
     assert kept < 1
     assert verdict.parts["precision"] == pytest.approx((5 + 1 + 1) / 15 * kept)
     assert verdict.score == pytest.approx(7 / 11 * kept)  # F1 of 7/15 and 1
-    # s = 1/5, P = 7/15, R = 1, three said, one wanted: 2/(P+1)^2 (s-P)/3 + 2P^2/(P+1)^2 s
-    assert verdict.spans[1].credit == pytest.approx((450 / 484 * -4 / 45 + 98 / 484 / 5) * kept)
+    # s = 1/5, P = 7/15, R = 1, three said, one wanted: 2/(P+1)^2 (s-P)/3; recall gains nothing
+    assert verdict.spans[1].credit == pytest.approx(450 / 484 * -4 / 45 * kept)
     assert verdict.spans[1].credit < 0 < verdict.spans[0].credit
 
 

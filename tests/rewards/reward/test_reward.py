@@ -117,7 +117,7 @@ def test_rows_become_samples() -> None:
 
 
 def test_unequal_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="1 prompts for 2 completions"):
         Fixed()([PROMPT], ["x", "y"], reference=["A star.", "A cat."])
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import Sample, Span, Status, Verdict
+from spanreward.rewards.base.coloured_text import legible
 from spanreward.training.callbacks import span_table
 from spanreward.training.callbacks.span_table import (
     ShownRow,
@@ -21,14 +22,16 @@ from spanreward.training.callbacks.span_table import (
     choose,
     lead_of,
     of_different_groups,
+    rows_of,
     send,
     write_page,
 )
-from spanreward.training.evaluation.page.coloured_text import legible
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page
-from tests.support.tiny_trainer import Scored
+from tests.support.tiny_trainer import Scored, make_trainer, scenes
+
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def shown(
@@ -69,11 +72,11 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
     parts = [list(range(cut)), list(range(cut, 5))]
     judged = [Verdict(None, Status.TIMEOUT, note="no answer") if score is None else Verdict(score) for score in scores]
     pages: list[Any] = []
-    monkeypatch.setattr(span_table, "write_page", lambda path, step, rows, rewards: pages.append((rows, rewards)))
+    monkeypatch.setattr(span_table, "write_page", lambda path, step, rows, rewards, paid: pages.append((rows, rewards)))
     monkeypatch.setattr(span_table, "send", lambda *_: None)
     found: list[Any] = []  # what the ranks choose; the last one has it all
     for rank, part in enumerate(parts):
-        shares = [[(scores[i], False) for i in of_rank] for of_rank in parts]
+        shares = [[(scores[i], False, {"scored": (scores[i], 1.0)}) for i in of_rank] for of_rank in parts]
 
         def gathered(given: list[Any], shares: list[Any] = shares) -> list[Any]:
             if given and isinstance(given[0], list):
@@ -120,6 +123,45 @@ def test_what_each_token_received_is_a_third_colouring(tmp_path: Path) -> None:
     assert "What each token received" in html
     assert "\N{MINUS SIGN}1.00 to +0.50" in html
     assert "What each token received" not in write_page(tmp_path / "page.html", 3, [replace(row, tokens=())], [0.5])
+
+
+def wordy(completions: list[Any], **_: Any) -> list[float | None]:
+    """A plain reward function of TRL, which no recorder watches."""
+    return [None if len(text[0]["content"]) % 3 == 0 else len(text[0]["content"]) / 10 for text in completions]
+
+
+def test_the_page_adds_up_to_what_trl_logs(tmp_path: Path) -> None:
+    settings = {"reward_weights": [0.5, 2.0], "max_steps": 1, "soft_overlong_cache": 4}
+    scored = Scored(lambda sample: len(sample.completion) % 5 / 5)
+    trainer = make_trainer(tmp_path, scenes(8), [scored, wordy], **settings)
+    trainer.add_callback(SpanTableCallback(trainer.recorders, every=1))
+    trainer.train()
+    logged = next(line for line in trainer.state.log_history if "reward" in line)
+    html = (tmp_path / "spans" / "step-000001.html").read_text()
+    assert f"Mean reward {logged['reward']:.3f} over 8 completions" in html.replace("\N{MINUS SIGN}", "-")
+    for name, weight in (("scored", "0.5"), ("wordy", "2")):
+        assert f"<span>{name} <b>{logged[f'rewards/{name}/mean']:.3f}</b> {TIMES} {weight}</span>" in html
+    assert "soft overlong punishment" in html
+    totals = [sum(v * w for v, w in paid.values() if v == v) for paid in trainer.recorders[0].paid]
+    assert sum(totals) / 8 == pytest.approx(logged["reward"], abs=1e-5)
+    rows = rows_of(trainer.recorders, [9.0])
+    assert [row.reward for row in rows] == pytest.approx(totals)
+
+
+def test_a_stock_trainer_s_weights_are_those_of_its_settings(tmp_path: Path) -> None:
+    recorders = [Recorder(Scored(lambda sample: 0.25, name)) for name in ("one", "two")]
+    settings = {"reward_weights": [0.5, 2.0], "max_steps": 1, "stock": True}
+    table = SpanTableCallback(recorders, every=1)
+    make_trainer(tmp_path, scenes(8), recorders, callbacks=[table], **settings).train()
+    html = (tmp_path / "spans" / "step-000001.html").read_text()
+    assert "Mean reward 0.625 over 8 completions" in html
+    assert f"<span>one <b>0.25</b> {TIMES} 0.5</span><span>two <b>0.25</b> {TIMES} 2</span>" in html
+
+
+def test_one_reward_of_weight_1_is_no_sum(tmp_path: Path) -> None:
+    row = ShownRow("best", Sample("Describe.", "A star."), {"posh": Verdict(0.5)}, 0.5, None, None)
+    row = replace(row, paid={"posh": (0.5, 1.0)})
+    assert TIMES not in write_page(tmp_path / "page.html", 3, [row], [0.5], [row.paid])
 
 
 def test_the_lead_is_over_the_group() -> None:

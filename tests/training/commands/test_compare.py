@@ -63,7 +63,7 @@ def output(folders: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("comparison")
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
     with pytest.MonkeyPatch.context() as patch:
-        arguments = ["--recipe", folders / "recipe.yaml", "--output", folder, "--prompts", 6, "--max-tokens", 12]
+        arguments = ["--recipe", folders / "recipe.yaml", "--output", folder, "--limit", 6, "--max-tokens", 12]
         more = ["--seeds", 5, 7, "--json", folder / "new" / "copy.json", "--title", "<i>Title</i>"]
         assert run(patch, *models, *arguments, *more) is None
     return folder
@@ -110,7 +110,7 @@ def test_what_a_reader_must_know_comes_first(
     failed = {"name": "max_truncated_fraction", "found": "0.92", "wanted": "at most 0.05", "passed": False}
     (folders / "3" / "check.json").write_text(json.dumps([failed, {**failed, "name": "fine", "passed": True}]))
     models = [f"sft={folders / '0'}", f"dapo={folders / '3'}"]
-    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--prompts", 2, "--max-tokens", 4]
+    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--limit", 2, "--max-tokens", 4]
     assert run(monkeypatch, *models, *arguments, "--strict") == 2
     (folders / "3" / "check.json").unlink()
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WARNING")]
@@ -154,7 +154,7 @@ def test_the_same_command_writes_the_same_numbers(
     output: Any, folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
-    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--prompts", 6, "--max-tokens", 12]
+    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--limit", 6, "--max-tokens", 12]
     assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
     assert (tmp_path / "completions.jsonl").read_text() == (output / "completions.jsonl").read_text()
     one, two = (json.loads((folder / "results.json").read_text()) for folder in (output, tmp_path))
@@ -172,7 +172,7 @@ def test_answers_from_a_file_are_judged_like_a_model_s(
     own = [line for line in lines if line["model"] == "sft" and line["seed"] == 5]
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps({"id": li["id"], "completion": li["completion"]}) + "\n" for li in own))
-    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path / "out", "--prompts", 6]
+    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path / "out", "--limit", 6]
     assert run(monkeypatch, f"file={answers}", f"sft={folders / '0'}", *arguments, "--max-tokens", 12) is None
     tables = json.loads((tmp_path / "out" / "results.json").read_text())["models"]
     for metric in METRICS:
@@ -192,7 +192,7 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(
         "spanreward.training.evaluation.answers.greedy.load_policy",
         lambda path, **more: load_policy(known.get(path, path), **more),
     )
-    arguments = ["--recipe", folders / "recipe.yaml", "--prompts", 2, "--max-tokens", 4]
+    arguments = ["--recipe", folders / "recipe.yaml", "--limit", 2, "--max-tokens", 4]
     models = ["hub=someone/policy", f"own={folders / '1'}"]
     assert run(monkeypatch, *models, *arguments, "--output", tmp_path / "out") is None
     tables = json.loads((tmp_path / "out" / "results.json").read_text())["models"]
@@ -211,7 +211,7 @@ def test_the_longest_answer_is_the_recipe_s(
     folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainer: Any, given: Any, longest: int
 ) -> None:
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "trainer": trainer}))
-    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--prompts", 1]
+    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--limit", 1]
     assert run(monkeypatch, *models, "--output", tmp_path / "out", *given) is None
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert results["max_tokens"] == longest
@@ -228,7 +228,7 @@ def test_rows_of_the_training_are_told_in_red(
     data = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl")}
     plain = {key: value for key, value in RECIPE.items() if key not in ("validation", "referees")}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**plain, "data": data}))
-    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--prompts", 1]
+    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--limit", 1]
     arguments = ["--max-tokens", 2, "--output", tmp_path / "out"]
     assert run(monkeypatch, *models, *arguments) is None
     assert "WARNING: compared on rows that the recipe trains on" in capsys.readouterr().out
@@ -264,7 +264,7 @@ def mistakes(folder: Path) -> Any:
         ],
         "every model has 1 folders, and --seeds names 2: [0, 1]": [f"a={zero}", f"b={one}", "--seeds", 0, 1],
         "unknown recipe key 'data.": [f"a={zero}", f"b={one}", "--set", "data.cuont=3"],
-        "a comparison needs a prompt or more, got --prompts 0.": [f"a={zero}", f"b={one}", "--prompts", 0],
+        "--limit is above 0, got 0.": [f"a={zero}", f"b={one}", "--limit", 0],
         "unknown metric 'pish'": [f"a={zero}", f"b={one}", "--set", "rewards.0.metric=pish"],
     }
 
@@ -291,7 +291,7 @@ def test_a_recipe_that_is_missing_or_has_no_rewards(
 def test_a_folder_that_holds_no_policy_after_all(folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config.json").write_text("{}")
     models = [f"a={tmp_path}", f"b={folders / '1'}", "--output", tmp_path / "out"]
-    code = run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--prompts", 1)
+    code = run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--limit", 1)
     assert code.startswith("compare.py: ")
 
 

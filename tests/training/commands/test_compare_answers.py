@@ -270,3 +270,91 @@ def test_a_changed_input_is_another_comparison(tmp_path: Path, monkeypatch: pyte
     assert "'seeds': [0]" in compare(monkeypatch, *asked, "--seeds", 5)
     assert (tmp_path / "out" / "results.json").read_bytes() == before
     assert compare(monkeypatch, *asked, "--seeds", 5, "--overwrite") is None
+
+
+VQA = [
+    {"id": f"row {n}", "question": f"What is number {n}?", "answers": ["a dog"], "reference": f"A red dog and cat {n}."}
+    for n in range(8)
+]
+
+
+def sides(folder: Path, count: int = 8) -> list[str]:
+    texts = {"a": "A red dog.", "b": "A blue cat."}
+    return [f"{name}={answers(folder / f'{name}.jsonl', [text] * count)}" for name, text in texts.items()]
+
+
+def test_several_metrics_with_their_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, asked = write(tmp_path / "rows.jsonl", VQA), ["--output", tmp_path / "out", "--metric", "posh"]
+    own = ["--set", "posh.mode=published", "--set", "lave.rationale=false", "--judge-option", "coref=none"]
+    data = ["--data", rows, "--metric", "lave", "--judge", "match"]
+    assert compare(monkeypatch, *sides(tmp_path), *asked, *data, *own) is None
+    made = json.loads((tmp_path / "out" / "comparison.settings.json").read_text())["metrics"]
+    judge = {"name": "match", "cache": False, "options": {"coref": "none"}, "cascade": None}
+    assert made == [
+        {"metric": "posh", "judge": judge, "options": {"mode": "published"}, "weight": 1.0},
+        {"metric": "lave", "judge": judge, "options": {"rationale": False}, "weight": 1.0},
+    ]
+    results = results_of(tmp_path / "out")
+    assert {"posh_f1", "lave_rating"} <= results["referees"].keys() or {"posh_f1"} <= results["referees"].keys()
+    assert results["title"] == "Which checkpoint answers better?"
+    assert "What is number" in (tmp_path / "out" / "report.html").read_text().partition('class="three"')[2][:4000]
+
+
+def test_an_option_without_a_metric_is_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = write(tmp_path / "rows.jsonl", VQA)
+    asked = ["--data", rows, "--metric", "posh", "--metric", "lave", "--output", tmp_path / "out"]
+    assert compare(monkeypatch, *sides(tmp_path), *asked, "--set", "mode=published") is None
+    made = json.loads((tmp_path / "out" / "comparison.settings.json").read_text())["metrics"]
+    assert [metric["options"] for metric in made] == [{"mode": "published"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--set", "harmonic.gamma=1"], "unknown metric of --set 'harmonic.gamma': valid are posh."),
+        (["--set", "mod=published"], "unknown option of posh 'mod': did you mean 'mode'?"),
+        (["--set", "mode"], "an option is written key=value, got 'mode'."),
+        (["--judge-option", "coreff=none"], "unknown option of the judge match: 'coreff': did you mean 'coref'?"),
+        (["--max-tokens", 5], "--max-tokens is for models that answer here, and all of these are files of answers."),
+        (["--limit", 0], "--limit is above 0, got 0."),
+        (["--columns", "reference"], "--columns is written OURS=THEIRS, such as reference=caption, got reference."),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_obeyed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: Any, message: str
+) -> None:
+    rows = write(tmp_path / "rows.jsonl", VQA)
+    asked = ["--data", rows, "--metric", "posh", "--output", tmp_path / "out"]
+    assert compare(monkeypatch, *sides(tmp_path), *asked, *more) == f"compare.py: {message}"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("more", [["--judge", "match"], ["--judge-option", "a=1"], ["--columns", "a=b"]], ids=str)
+def test_what_a_recipe_has_of_its_own_is_refused_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: Any
+) -> None:
+    assert compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path, *more) == 2
+    assert f"{more[0]} goes with --data: a recipe names its own" in capsys.readouterr().err
+
+
+def test_a_metric_that_asks_nobody_takes_no_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = write(tmp_path / "rows.jsonl", VQA)
+    (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
+    asked = ["--data", rows, "--metric", f"{tmp_path / 'own.py'}:LongReward", "--output", tmp_path / "out"]
+    told = compare(monkeypatch, *sides(tmp_path), *asked, "--judge", "server:http://a/v1#b")
+    assert told == "compare.py: long asks no judge: leave out --judge."
+
+
+def test_match_is_said_to_be_no_published_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = data(tmp_path / "rows.jsonl", 24)
+    references = [json.loads(line)["reference"] for line in rows.read_text().splitlines()]
+    files = {"poor": ["A tree."] * 24, "good": references}
+    models = [f"{name}={answers(tmp_path / f'{name}.jsonl', texts)}" for name, texts in files.items()]
+    asked = ["--data", rows, "--metric", "posh", "--output", tmp_path / "out"]
+    assert compare(monkeypatch, *models, *asked) is None
+    results = results_of(tmp_path / "out")
+    told = "good is better than poor by PoSh F1 and overlap (PoSh F1 by match, no published metric)."
+    assert results["headlines"]["good_minus_poor"] == told
+    assert "(by match, no published metric)" in results["sentences"]["good_minus_poor"]
+    assert results["title"] == "Which checkpoint describes better?"

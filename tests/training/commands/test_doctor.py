@@ -1,5 +1,6 @@
 """`spanreward doctor` on this machine, and with judges that do not start."""
 
+import json
 import re
 from pathlib import Path
 
@@ -17,6 +18,27 @@ def test_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for what in ("torch", "transformers", "trl", "spaCy pipeline", "judge match"):
         assert what in done.out
     assert "NO" not in done.out
+
+
+def test_80_columns_are_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = spanreward("doctor", "--judge", "vllm:nobody/nothing", "--json", tmp_path / "found.json")
+    assert done.code == 1
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 25
+    assert any(line.startswith("NO  judge vllm:nobody/nothing: ") for line in lines)
+    assert all(line[:4] in ("ok  ", "NO  ", "-   ", "    ") for line in lines)
+    found = json.loads((tmp_path / "found.json").read_text())["findings"]
+    assert {key: found[-1][key] for key in ("what", "ok")} == {"what": "judge vllm:nobody/nothing", "ok": False}
+
+
+def test_options_need_what_they_belong_to(tmp_path: Path) -> None:
+    told = "spanreward doctor: --judge-option goes with --judge, and key=value with --recipe."
+    assert spanreward("doctor", "--judge-option", "memory=2e9").err.strip() == told
+    assert spanreward("doctor", "rewards.0.judge=match").err.strip() == told
+    recipe = ("--recipe", "recipes/quickstart/scenes-dapo.yaml")
+    assert "judge vllm:nobody" in spanreward("doctor", *recipe, "rewards.0.judge=vllm:nobody").out
 
 
 def test_a_recipe_that_is_not_there() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from spanreward.rewards.judges import CachedJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.training.commands.metric_options import add_judge_options, judge_of, read_option
+from spanreward.training.commands.metric_options import ASKING, add_flags, judge_of, read_option
 from tests.support.command import spanreward
 
 
@@ -17,8 +17,7 @@ from tests.support.command import spanreward
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path)
     parser = argparse.ArgumentParser()
-    parser.add_argument("--judge")
-    add_judge_options(parser)
+    add_flags(parser, *ASKING)
     return parser
 
 

@@ -59,6 +59,17 @@ def test_scoring_needs_nothing_of_the_extra(tmp_path: Path) -> None:
     assert json.loads(verdicts.read_text())["score"] == 1.0
 
 
+def test_files_of_answers_are_compared_without_the_extra(tmp_path: Path) -> None:
+    for name, text in (("rows", "A red circle."), ("a", "A red circle."), ("b", "A star.")):
+        lines = [{"id": str(number), "completion": text, "reference": "A red circle."} for number in range(8)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = [f"{name}={tmp_path / name}.jsonl" for name in "ab"]
+    words = [*files, "--data", str(tmp_path / "rows.jsonl"), "--metric", "posh", "--output", str(tmp_path / "out")]
+    done = without_extra("compare", *words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["models"]["a"]["posh_f1"]["mean"] == 1.0
+
+
 def test_training_without_the_extra_is_one_sentence(tmp_path: Path) -> None:
     done = without_extra("train", "recipes/quickstart/scenes-dapo.yaml", f"output={tmp_path}")
     assert done.returncode == 1

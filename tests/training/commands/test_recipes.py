@@ -34,7 +34,7 @@ def test_the_list_names_every_file_and_cuts_no_sentence(command: Any, monkeypatc
 
 @pytest.mark.parametrize("name", recipes.files())
 def test_what_is_copied_is_whole(command: Any, tmp_path: Path, name: str) -> None:
-    copied = command(name, "--folder", str(tmp_path)).splitlines()
+    copied = command(name, "--output", str(tmp_path)).splitlines()
     assert copied[0] == str(tmp_path / name)
     assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
     if name.startswith("recipes/") and not name.startswith(("recipes/data/", "recipes/judges/")):
@@ -43,11 +43,11 @@ def test_what_is_copied_is_whole(command: Any, tmp_path: Path, name: str) -> Non
 
 def test_nothing_is_overwritten_and_data_is_shared(command: Any, tmp_path: Path) -> None:
     name = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
-    command(name, "--folder", str(tmp_path))
+    command(name, "--output", str(tmp_path))
     (tmp_path / "recipes/data/docent.yaml").write_text("mine: true\n")
-    with pytest.raises(SystemExit, match=r"docent-posh-dapo.yaml is there already: give another --folder"):
-        command(name, "--folder", str(tmp_path))
-    command("recipes/qwen2.5-vl-7b/docent-sft.yaml", "--folder", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"docent-posh-dapo.yaml is there already: choose another --output"):
+        command(name, "--output", str(tmp_path))
+    command("recipes/qwen2.5-vl-7b/docent-sft.yaml", "--output", str(tmp_path))
     assert (tmp_path / "recipes/data/docent.yaml").read_text() == "mine: true\n"
 
 

@@ -43,7 +43,7 @@ def test_three_commands_read_every_kind(tmp_path: Path, kind: str) -> None:
         (tmp_path / name).mkdir()
         table(tmp_path / name, kind, rows)
     files = [f"{name}={tmp_path / name / Path(source).name}" for name, _ in sides]
-    output = ("--output", tmp_path / "out", "--prompts", 6, "--json", found)
+    output = ("--output", tmp_path / "out", "--limit", 6, "--json", found)
     compared = answered("compare", *files, "--data", source, "--metric", "posh", *WANTED, *output)
     means = {name: row["posh_f1"]["mean"] for name, row in compared["models"].items()}
     assert means["b"] == 1 > means["a"]

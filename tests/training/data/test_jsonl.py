@@ -16,7 +16,8 @@ from spanreward.training.data.load import load_data, most_frequent
 from spanreward.training.data.rows import prompt_for
 from spanreward.training.plan.dry_run import row_count
 from spanreward.training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
-from spanreward.training.run import build_rewards, build_trainer, run
+from spanreward.training.recipe_rewards import build_rewards
+from spanreward.training.run import build_trainer, run
 from tests.support.refused_data import refused
 from tests.support.tables import table
 

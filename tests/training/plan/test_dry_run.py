@@ -15,7 +15,8 @@ from spanreward.training.plan.dry_run import costs_of, dry_run, question_lines, 
 from spanreward.training.plan.memory import CONFIGS, PROCESS, size_by_name
 from spanreward.training.plan.needs import Launch, asked_judges, generating_steps, plan_of, read_launch, settings_of
 from spanreward.training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
-from spanreward.training.run import build_rewards, build_trainer
+from spanreward.training.recipe_rewards import build_rewards
+from spanreward.training.run import build_trainer
 from spanreward.training.run_folder import begin
 from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llava

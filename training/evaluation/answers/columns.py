@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from datasets import Dataset
 from numpy import quantile
 
 from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.custom import custom_records
-from spanreward.training.data.hub import load_split
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, RecipeError
 
 Values = tuple[str, ...]  # of one row in one slice: usually one, several where a column holds a list, none
@@ -75,6 +73,10 @@ def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
     """Returns a block's records as they were written, at least up to the row `last`; row `id` is at place id - 1."""
     if isinstance(part, HubPart):
+        from datasets import Dataset  # of the extra train
+
+        from spanreward.training.data.hub import load_split
+
         split = load_split(part)
         return split if isinstance(split, Dataset) else list(split.take(part.count or 0))
     records = custom_records(part) if isinstance(part, FilePart) else read_table(part.path)

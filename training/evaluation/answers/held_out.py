@@ -5,7 +5,6 @@ data, warnings = held_out_data(recipe, as_written)     # warnings: [] or what a 
 `as_written` is the recipe's file without the changes of the command line: data named there are the user's choice.
 """
 
-from spanreward.training.data.hub import split_names
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, Recipe
 
 HELD_OUT = ("validation", "val", "valid", "dev", "test")  # what splits are called, the first that there is
@@ -43,6 +42,8 @@ def instead(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FileP
     """Returns the block with a split that is not for training, where its dataset has one."""
     if not isinstance(part, HubPart):
         return part
+    from spanreward.training.data.hub import split_names  # needs the extra train
+
     there = split_names(part)
     found = next((name for name in HELD_OUT if name in there and name != part.split), part.split)
     return part.model_copy(update={"split": found})

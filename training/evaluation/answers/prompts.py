@@ -14,7 +14,6 @@ from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.files.tables import table_rows
 from spanreward.training.data.jsonl import usable_picture
-from spanreward.training.data.load import load_data
 from spanreward.training.data.rows import asked_in, picture_key, read_values
 from spanreward.training.evaluation.answers.columns import Values, parted, records_of
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
@@ -49,6 +48,8 @@ def prompts_of(data: DataPart, columns: Sequence[str] = (), warnings: Sequence[s
     """Returns every row of a data block, also sliced by these columns of its files. Rows with the same value in the
     column `cluster` are drawn together, without one those with the same picture.
     """
+    from spanreward.training.data.load import load_data  # needs the extra train
+
     rows = list(load_data(data))
     records = records_of(data, [row["id"] for row in rows]) if columns or cluster else []
     where = " and ".join(part.source for part in data.parts)
@@ -92,9 +93,9 @@ def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> di
 
 
 def first_of(taken: int, count: int, there: int | None) -> list[str]:
-    """Returns a sentence where --prompts took not all rows. there: how many there are, None if not known."""
+    """Returns a sentence where --limit took not all rows. there: how many there are, None if not known."""
     if taken < count or there == taken:
         return []
     of = "the first rows" if there is None else f"the first of {there:,} rows"
     more = f"{there or 'N'} takes more{'' if there else ', where there are more'}"
-    return [f"compared on {taken:,} prompts, {of} in the data's order: --prompts {more}"]
+    return [f"compared on {taken:,} prompts, {of} in the data's order: --limit {more}"]

@@ -1,9 +1,11 @@
 """What a comparison is asked to do (training/commands/compare.py reads it from the command line)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from spanreward.rewards.reward.reward import Reward
+from spanreward.training.data.rows import DESCRIBE
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.recipe import RewardPart
 
@@ -22,7 +24,6 @@ class Setup:
         readers: what reads the texts, by the reward's name.
         title, facts: of the page, and for its foot.
         reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
-        within: two models are equivalent if they differ by less, in the metrics' unit. None: no such test.
         columns: of the data, that the prompts are also sliced by.
         fixed: the sides are fixed systems; verdicts are over prompts alone.
     """
@@ -39,10 +40,16 @@ class Setup:
     facts: dict[str, str] = field(default_factory=dict)
     reasoning_end: str | None = None
     fixed: bool = False
-    within: float | None = None
     columns: Sequence[str] = ()
 
     @property
     def drawn(self) -> list[int]:
         """The training seed that each run counts as in statistics: those of fixed systems are one."""
         return [0] * len(self.seeds) if self.fixed else self.seeds
+
+
+def title_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the page's title for these prompts, which all ask for a description, or some for an answer."""
+    pictured = [row.get("image") is not None or row["prompt"][0]["content"] == DESCRIBE for row in rows]
+    describes = all(pictured) and not any(row.get("question") for row in rows)
+    return f"Which checkpoint {'describes' if describes else 'answers'} better?"

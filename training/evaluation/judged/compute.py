@@ -19,6 +19,7 @@ from spanreward.rewards.files.tables import read_table
 from spanreward.training.evaluation.answers.sides import recipe_of
 
 COUNTS = ("step", "num_tokens", "train_runtime")
+CURVE = ("step", "eval_win_rate", "eval_win_rate_low", "eval_win_rate_high")  # of WinRateCallback
 SECONDS = "seconds/"  # what phases' keys begin with
 
 
@@ -47,14 +48,15 @@ def training_of(run: str) -> dict[str, Any]:
     """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a recipe. steps, tokens
     (prompts and completions of all processes, as TRL counts them): the last that were logged. hours: of the whole run;
     left out for a resumed run, whose log covers its last part only. seconds: of a step, by phase
-    (training/grpo/phases.py), mean of the logged ones; left out where none were logged.
+    (training/grpo/phases.py), mean of the logged ones; left out where none were logged. win_rate: at each step where it
+    was logged, the step, the rate and the ends of its interval.
     """
     recipe, log, versions_file = recipe_of(run), Path(run) / "metrics.jsonl", Path(run) / "versions.json"
     if not recipe:
         return {}
     lines = [line for _, line in read_table(log)] if log.is_file() else []
     versions = json.loads(versions_file.read_text("utf-8")) if versions_file.is_file() else {}
-    for key, value in ((key, value) for line in lines for key, value in line.items() if key in COUNTS):
+    for key, value in ((key, value) for line in lines for key, value in line.items() if key in COUNTS + CURVE):
         if not (type(value) in (int, float) and 0 <= value < math.inf):
             raise ValueError(f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the file.")
     last = {key: line[key] for line in lines for key in COUNTS if key in line}
@@ -68,6 +70,7 @@ def training_of(run: str) -> dict[str, Any]:
         "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
         "hours": last["train_runtime"] / 3600 if whole else None,
         "seconds": seconds or None,
+        "win_rate": [[line[key] for key in CURVE] for line in lines if line.keys() >= {*CURVE}] or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }

@@ -41,6 +41,11 @@ class Metric:
     by: str
     main: bool
 
+    @property
+    def unpublished(self) -> bool:
+        """Whether match answers its questions, which compares words."""
+        return self.by.endswith(" by match")
+
 
 JUDGELESS = {  # by: what an answer is compared with
     "vqa_accuracy": Metric("judgeless", "people's answers", main=True),

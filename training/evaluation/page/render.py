@@ -1,37 +1,29 @@
-"""Fills the HTML templates of this folder: the comparison's report, and a step's table of spans.
+"""Fills the HTML templates of this folder: the comparison's report, a step's table of spans, and a file's scores.
 
 render("report.html.jinja", **values)             # escaped, with the functions of this file
 """
 
 import base64
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image
 
-from spanreward.rewards.base.verdict import Status, Verdict
+from spanreward.rewards.base.coloured_text import templates
+from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
 from spanreward.rewards.files.pictures import opened
-from spanreward.training.evaluation.page.coloured_text import LEVELS, Segment, legible, level, received, segments
 
 PIXELS = 128  # a picture with no larger side is kept exactly
 
 
 def render(template: str, **values: Any) -> str:
     """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes U+FFFD."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: legible(value) if type(value) is str else value,
-    )
-    shared = (level, segments, received, tooltip, label, number, judged, data_uri, opened)
-    environment.globals.update({function.__name__: function for function in shared}, levels=LEVELS)
+    environment = templates(Path(__file__).with_name("templates"))
+    environment.globals.update(received=received, label=label, number=number, data_uri=data_uri, opened=opened)
     return environment.get_template(template).render(values)
 
 
@@ -51,15 +43,13 @@ def data_uri(image: Image.Image, largest: int = 320) -> str:
     return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def judged(verdict: Verdict) -> str:
-    """Returns the verdict in words: a score, or why there is none. A failure is never shown as 0."""
-    if verdict.score is None:
-        return f"{verdict.status.value.replace('_', ' ')}: not counted"
-    empty = " (empty: nothing to judge)" if verdict.status is Status.EMPTY else ""
-    return f"{verdict.score:.2f}{empty}"
-
-
-def tooltip(segment: Segment) -> str:
-    """Returns a segment's tooltip: its score, then each note on a line."""
-    score = [] if segment.score is None else [f"{segment.score:.2f} {LEVELS[level(segment.score)].name}"]
-    return "\n".join([*score, *segment.notes, *(["wrong, says a metric that asks no judge"] if segment.marked else [])])
+def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
+    """Returns a completion's token advantages as spans to colour: score 0.5 for an advantage of 0, 0 or 1 for that of
+    the largest size in the text. tokens: (start, end, advantage); one that wrote no character gives no span.
+    """
+    largest = max((abs(value) for _, _, value in tokens), default=0.0) or 1.0
+    return [
+        Span(start, end, 0.5 + value / (2 * largest), value, "token", f"advantage {value:+.2f}", number)
+        for number, (start, end, value) in enumerate(tokens)
+        if start < end
+    ]

@@ -16,7 +16,7 @@ from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.pairs import first_pairs
-from spanreward.training.evaluation.statistics.sentences import equivalence, p_value
+from spanreward.training.evaluation.statistics.sentences import p_value
 from spanreward.training.evaluation.statistics.slices import usable
 
 
@@ -39,7 +39,6 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
         decimals={metric: decimals(comparison, metric) for metric in comparison.metrics},
         kinds=KINDS,
         p_value=p_value,
-        equivalence=equivalence,
     )
     path.write_text(page, encoding="utf-8")
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.row import read_sample
-from spanreward.rewards.scoring import to_json
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.judged.evaluate import Answers
@@ -66,8 +65,8 @@ def tables(found: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
 
 def compared(entry: Compared, main: bool) -> dict[str, Any]:
     found = asdict(entry)
-    optional = {name: found[name] for name in ("holm", "equivalent") if found[name] is not None}
-    return found["difference"] | optional | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
+    adjusted = {} if entry.holm is None else {"holm": entry.holm}
+    return found["difference"] | adjusted | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
 
 
 def sliced(row: Slice) -> dict[str, Any]:
@@ -90,5 +89,5 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
             for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
                 for row, mark, answer in zip(setup.prompts.rows, marks, of_run, strict=True):
                     line = {"model": side, "run": run, "seed": seed, "id": row["id"], "completion": answer.text}
-                    line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": to_json(answer.verdict)}
+                    line |= {"scores": answer.scores, "wrong": answer.wrong, "verdict": answer.verdict.to_dict()}
                     file.write(json.dumps({**line, "judge": answer.judge, ROW: mark}) + "\n")

@@ -34,6 +34,7 @@ class ShownPrompt:
     references: tuple[str, ...]
     answers: dict[str, JudgedAnswer]
     id: str = ""
+    question: str = ""
     outcome: str = "not judged"
     margin: float | None = None
     by: str = ""
@@ -58,6 +59,7 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
             references=tuple(row.get("reference") or row.get("answers") or ()),
             answers=of_row,
             id=row["id"],
+            question=row.get("question") or "",
             outcome="not judged" if margin is None else ("tied", "won", "lost")[sign(margin)],
             margin=margin,
             by=by,

@@ -5,7 +5,7 @@ from rich.table import Column, Table
 from spanreward.rewards.comparison.figures import MINUS
 from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.outcomes import UNDECIDED
-from spanreward.training.evaluation.statistics.sentences import equivalence, in_figures, p_value
+from spanreward.training.evaluation.statistics.sentences import in_figures, p_value
 
 
 def tables_of(comparison: Comparison) -> list[Table]:
@@ -41,7 +41,7 @@ def differences(comparison: Comparison, what: str) -> Table:
                 comparison.metrics[metric].kind,
                 in_figures(found),
                 "" if found.p is None else p_value(found.p),
-                "\n".join(filter(None, [said, equivalence(entry.equivalent)])),
+                said,
                 str(found.failed or ""),
                 "{:+.3f} to {:+.3f}".format(*found.worst_case) if found.worst_case else "",
             )

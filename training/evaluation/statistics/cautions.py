@@ -126,7 +126,7 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
     kinds = {metric.kind for metric in metrics.values() if metric.main}
     if "trained" in kinds and "untrained" not in kinds:
         caution = "every judge here is one that a model was trained on"
-        yield f"{caution}: name held-out metrics under `referees` in the recipe"
+        yield f'{caution}: name held-out metrics under "referees" in the recipe'
     if "unknown" in kinds and not setup.fixed:
         yield "nothing here says what every side was trained on, so a judge may be one that it has learned to please"
     files = [side for side, runs in setup.sides.items() if any(map(is_table, runs))]

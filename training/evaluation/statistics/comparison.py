@@ -16,7 +16,6 @@ from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
 from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided, unsound
 from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, in_clusters
-from spanreward.training.evaluation.statistics.needs import needs
 from spanreward.training.evaluation.statistics.outcomes import LEVEL
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
 from spanreward.training.evaluation.statistics.sentences import contradictions
@@ -90,7 +89,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         ranking=leaderboard(of_scores, of_models, prompts.clusters),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
-        notes=[*notes, *needs(setup, of_scores, pairs, decisive)],
+        notes=notes,
         warnings=warnings,
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from spanreward.rewards.comparison.crossed import equivalence, holm
+from spanreward.rewards.comparison.crossed import holm
 from spanreward.rewards.comparison.length import LengthControl
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Difference
 
@@ -43,24 +43,12 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Equivalence:
-    """Whether a difference is smaller than `within`. p: of two one-sided tests, adjusted over all pairs and metrics
-    (Holm); None where it could not be tested. holds: also that no failed judgment could take the mean out of the range.
-    """
-
-    within: float
-    p: float | None
-    holds: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Compared:
     """One metric of a pair. holm: p adjusted over all pairs and main metrics. win_rate: of main metrics."""
 
     difference: Difference
     outcome: Outcome
     holm: float | None = None
-    equivalent: Equivalence | None = None
     win_rate: LengthControl | None = None
 
 
@@ -126,20 +114,3 @@ def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
     """Returns the p-values that are known, adjusted for how many they are (Holm)."""
     known = {key: p for key, p in tests.items() if p is not None}
     return dict(zip(known, holm(list(known.values())), strict=True))
-
-
-def equivalences(found: Mapping[K, Difference], within: float) -> dict[K, Equivalence]:
-    """Returns for each difference whether it is smaller than `within`."""
-    tests = adjusted(
-        {
-            key: equivalence(one.mean, one.error, one.freedom, within)
-            for key, one in found.items()
-            if not (one.mean is None or one.error is None or one.freedom is None)
-        }
-    )
-
-    def holds(key: K, one: Difference) -> bool:
-        ends = one.worst_case or [one.mean or 0.0]
-        return tests.get(key, 1.0) < LEVEL and one.counted >= MIN_PROMPTS and max(map(abs, ends)) < within
-
-    return {key: Equivalence(within, tests.get(key), holds(key, one)) for key, one in found.items()}

@@ -16,7 +16,7 @@ from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
 from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, Difference, differences, independent
-from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, equivalences, judge_pair
+from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, judge_pair
 from spanreward.training.evaluation.statistics.sentences import headline, sentence
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
 
@@ -52,7 +52,6 @@ def compare_pairs(
     mains = [name for name, metric in metrics.items() if metric.main]
     of_mains = {(sides, metric): table[metric] for sides, table in found.items() for metric in mains}
     holm = adjusted({key: one.p for key, one in of_mains.items()})
-    equal = {} if setup.within is None else equivalences(of_mains, setup.within)
     prompts, scores = setup.prompts, evaluation.scores
     pairs = []
     for sides, table in found.items():
@@ -64,7 +63,7 @@ def compare_pairs(
             outcome = judge_pair(difference, metric, holm.get(key), setup.fixed, lone)
             shape = one["words"], two["words"], prompts.clusters
             rate = win_rate(one[metric], two[metric], *shape) if metric in mains else None
-            entries[metric] = Compared(difference, outcome, holm.get(key), equal.get(key), rate)
+            entries[metric] = Compared(difference, outcome, holm.get(key), rate)
         pairs.append(
             Pair(
                 *sides,

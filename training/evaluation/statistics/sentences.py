@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from spanreward.rewards.comparison.figures import NONE, estimate, interval, label, number, typeset
 from spanreward.training.evaluation.judged.metrics import KINDS, Metric
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Estimate
-from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, Equivalence, too_few
+from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, too_few
 
 ORDER = ("better", "higher", "worse", "lower")
+UNPUBLISHED = "by match, no published metric"
 
 Entries = Mapping[str, Compared]
 Metrics = Mapping[str, Metric]
@@ -27,7 +28,8 @@ def sentence(later: str, earlier: str, entries: Entries, metrics: Metrics, fixed
     for metric, entry in entries.items():
         kind = metrics[metric].kind
         if metrics[metric].main:
-            who = "" if fixed and kind == "unknown" else f" ({KINDS[kind]})"
+            limits = ["" if fixed and kind == "unknown" else KINDS[kind], UNPUBLISHED * metrics[metric].unpublished]
+            who = f" ({'; '.join(filter(None, limits))})" if any(limits) else ""
             word = entry.outcome.over_prompts if limit else entry.outcome.verdict
             groups.setdefault(word, []).append(f"{label(metric)} {with_interval(entry)}{who}")
     said = "; ".join(f"{word} by {listed(groups[word])}" for word in (*ORDER, UNDECIDED) if word in groups)
@@ -63,7 +65,10 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> st
     if not found:
         return f"{later} against {earlier}: no difference that is beyond chance."
     said = ", and ".join(found).replace("{}", f"than {earlier} ", 1).replace("{}", "")
-    return f"{later} is {said}{'' if sure else ', on these prompts'}."
+    told = [name for word in ORDER for name in groups.get(word, ())]
+    words = [label(metric) for metric in mains if metrics[metric].unpublished and label(metric) in told]
+    limit = f" ({listed(words)} {UNPUBLISHED})" if words else ""
+    return f"{later} is {said}{'' if sure else ', on these prompts'}{limit}."
 
 
 def counted(names: Sequence[str], of: int) -> str:
@@ -109,14 +114,6 @@ def listed(names: Sequence[str]) -> str:
 def p_value(p: float) -> str:
     """Returns a p-value of two digits: 0.034, or < .001."""
     return "< .001" if p < 0.001 else f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
-
-
-def equivalence(found: Equivalence | None) -> str:
-    """Returns what two one-sided tests say of a difference: `equivalent within 0.02 (p 0.003)`; "" where not asked."""
-    if found is None:
-        return ""
-    word = "equivalent within" if found.holds else "not shown to be equivalent within"
-    return f"{word} {found.within:g}" + ("" if found.p is None else f" (p {p_value(found.p)})")
 
 
 def in_figures(found: Estimate, digits: int = 3, sign: str = "") -> str:

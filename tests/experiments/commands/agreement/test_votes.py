@@ -24,12 +24,16 @@ def test_it_writes_what_is_prescribed(tmp_path: Path) -> None:
 
 def test_both_orders_and_levels_are_shown(tmp_path: Path) -> None:
     folder = write_lines(tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, "Answer1", "Answer1")])
-    questions = [{"id": n, "level": "Applying", "anchor_answer": "A text."} for n in (0, 1)]
+    parts = ("Object Counting ", "Food Recognition")
+    questions = [
+        {"id": n, "level": "Applying", "capability": part, "anchor_answer": "A text."} for n, part in enumerate(parts)
+    ]
     write_lines(tmp_path / "questions.jsonl", questions)
     done = experiments("agreement", "votes", folder, "--json", tmp_path / "numbers.json")
     assert done.code == 0
     numbers = json.loads((tmp_path / "numbers.json").read_text())["models"]["m"]
-    assert list(numbers) == ["score", "win_rate", "counts", "unreadable", "interval"]
+    assert list(numbers) == ["score", "win_rate", "counts", "unreadable", "interval", "levels", "capabilities"]
+    assert numbers["capabilities"] == {"Object Counting": [1, 0, 0], "Food Recognition": [0, 1, 0]}
     assert list(numbers["counts"]) == [
         "m",
         "a",
@@ -38,7 +42,7 @@ def test_both_orders_and_levels_are_shown(tmp_path: Path) -> None:
         "unable to decide",
         "tie",
     ]
-    for words in ("they agree on 0.500", "1/1/0", "too one-sided"):
+    for words in ("they agree on 0.500", "1/1/0", "too one-sided", "by capability"):
         assert words in " ".join(done.out.split())
 
 

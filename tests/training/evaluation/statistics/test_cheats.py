@@ -100,7 +100,7 @@ def test_the_trained_judge_under_another_name(tmp_path: Path) -> None:
 
 def test_files_do_not_say_what_they_were_trained_on() -> None:
     found = summarise(setup({"sft": ["a.jsonl"] * 3, "dapo": ["d0", "d1", "d2"]}), judged({"posh_f1": 0.1}))
-    assert "(a judge that may have been trained on)" in found.pairs[0].sentence
+    assert "(a judge that may have been trained on; by match, no published metric)" in found.pairs[0].sentence
     assert any("a judge may be one that it has learned to please" in note for note in found.notes)
     assert any(note.startswith("sft: how the answers were decoded") for note in found.notes)
 
@@ -133,11 +133,11 @@ def test_the_first_rows_only(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(f'{{"reference": "Dog {n}."}}\n' for n in range(100)))
     prompts = prompts_of_file(str(tmp_path / "rows.jsonl"), 40)
     found = summarise(setup(TRAINED, prompts=prompts), judged({"posh_f1": 0.1}))
-    told = "compared on 40 prompts, the first of 100 rows in the data's order: --prompts 100 takes more"
+    told = "compared on 40 prompts, the first of 100 rows in the data's order: --limit 100 takes more"
     assert told in found.notes
     assert prompts_of_file(str(tmp_path / "rows.jsonl"), 100).notes == []
     (unknown,) = first_of(40, 40, None)
-    assert unknown.endswith("the first rows in the data's order: --prompts N takes more, where there are more")
+    assert unknown.endswith("the first rows in the data's order: --limit N takes more, where there are more")
     assert any("PoSh is made for detailed ones" in note for note in found.notes)  # references of two words
 
 

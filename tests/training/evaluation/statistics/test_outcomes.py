@@ -112,6 +112,9 @@ def test_verdicts_are_symmetric_under_relabelling() -> None:
         assert back.low == pytest.approx(-forth.high, abs=0.003)
 
 
+MATCH = " (PoSh F1 by match, no published metric)"
+
+
 def entries(posh: Any, truth: Any, words: float = 3.0) -> dict[str, Any]:
     found = {"truth_f1": truth, "posh_f1": posh, "words": entry(words, (1.0, 5.0), (1.0, 5.0))}
     return {metric: compared(one, metric) for metric, one in found.items()}
@@ -121,7 +124,8 @@ def test_a_sentence_says_who_says_so() -> None:
     both = entry(0.1, (0.05, 0.15), (0.01, 0.2)), entry(-0.1, (-0.15, -0.05), (-0.2, -0.01))
     said = sentence("dapo", "sft", entries(*both), METRICS)
     assert said == (
-        "dapo against sft: better by PoSh F1 +0.100 [0.050, 0.150] {0.010, 0.200} (a reward that was trained on); "
+        "dapo against sft: better by PoSh F1 +0.100 [0.050, 0.150] {0.010, 0.200} (a reward that was trained on; "
+        "by match, no published metric); "
         "worse by truth F1 \N{MINUS SIGN}0.100 [\N{MINUS SIGN}0.150, \N{MINUS SIGN}0.050] "
         "{\N{MINUS SIGN}0.200, \N{MINUS SIGN}0.010} (no judge); 3.0 words more."
     )
@@ -134,11 +138,12 @@ def test_a_sentence_says_who_says_so() -> None:
     unknown = METRICS | {"posh_f1": Metric("unknown", "posh by match", True)}
     fixed = {metric: compared(one.difference, metric, fixed=True) for metric, one in few.items()}
     assert sentence("b", "a", fixed, unknown, fixed=True).startswith(
-        "b against a: better by PoSh F1 +0.100 [0.050, 0.150];"
+        "b against a: better by PoSh F1 +0.100 [0.050, 0.150] (by match, no published metric);"
     )
     assert sentence("dapo", "sft", few, METRICS) == (
         "dapo against sft: undecided over seeds (1 seed, 3 or more are needed). On these prompts alone: higher by "
-        "PoSh F1 +0.100 [0.050, 0.150] (a reward that was trained on); undecided by truth F1 +0.000 "
+        "PoSh F1 +0.100 [0.050, 0.150] (a reward that was trained on; by match, no published metric); undecided by "
+        "truth F1 +0.000 "
         "[\N{MINUS SIGN}0.050, 0.050] (no judge); 2.0 words fewer."
     )
 
@@ -149,12 +154,15 @@ def test_a_pair_in_a_few_words() -> None:
         entry(-0.1, (-0.15, -0.05), (-0.2, -0.01)),
         entry(0.0, (-1, 1)),
     )
-    assert headline("b", "a", entries(up, down), METRICS) == "b is better than a by PoSh F1, and worse by truth F1."
+    assert (
+        headline("b", "a", entries(up, down), METRICS)
+        == f"b is better than a by PoSh F1, and worse by truth F1{MATCH}."
+    )
     assert headline("b", "a", entries(no, down), METRICS) == "b is worse than a by truth F1."
     once = entry(0.1, (0.05, 0.15), trained=1)
     assert (
         headline("b", "a", entries(once, once), METRICS)
-        == "b is higher than a by truth F1 and PoSh F1, on these prompts."
+        == f"b is higher than a by truth F1 and PoSh F1, on these prompts{MATCH}."
     )
     assert headline("b", "a", entries(no, no), METRICS) == "b against a: no difference that is beyond chance."
     assert counted(["x", "y"], 2) == "x and y"

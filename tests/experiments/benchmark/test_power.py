@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from experiments.benchmark.power import FEWEST, Spreads, needed, power, spreads_of
 from spanreward.rewards.comparison.crossed import crossed
-from spanreward.rewards.comparison.power import FEWEST, Spreads, needed, power, spreads_of
 
 
 @pytest.mark.parametrize(("effect", "count"), [(0.2, 199), (0.5, 34), (0.8, 15)])

@@ -1,6 +1,7 @@
-"""A text with the scores of its words made visible: cut into coloured pieces.
+"""A text with the scores of its words made visible: cut into coloured pieces, and drawn by templates of HTML.
 
     segments("A red circle.", verdict.spans)      # [Segment(0, 2, "A ", None, ()), Segment(2, 5, "red", 0.0, ...), ...]
+    render("verdict.html.jinja", verdict=verdict, text="A red circle.", reference=None)      # escaped
 
 Offsets are code points, as everywhere in Python. Every colour has an underline style too, so no reader needs the hue.
 """
@@ -8,9 +9,14 @@ Offsets are code points, as everywhere in Python. Every colour has an underline 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
-from spanreward.rewards.base.verdict import Span
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+TEMPLATES = Path(__file__).with_name("templates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,8 @@ def level(score: float) -> int:
     return int(score * (len(LEVELS) - 1) + 0.5)
 
 
-def segments(text: str, spans: Sequence[Span], marks: Sequence[tuple[int, int]] = ()) -> list[Segment]:
-    """Cuts `text` wherever a span or a mark [start, end) begins or ends; the joined pieces are `text` again. Spans may
+def segments(text: str, spans: Sequence[Any], marks: Sequence[tuple[int, int]] = ()) -> list[Segment]:
+    """Cuts `text` wherever a Span or a mark [start, end) begins or ends; the joined pieces are `text` again. Spans may
     overlap; on each character the lowest score counts. Raises ValueError for a span or mark outside the text.
     """
     ranges = [(span.start, span.end) for span in spans] + list(marks)
@@ -85,13 +91,26 @@ def legible(text: str) -> str:
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
-def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
-    """Returns a completion's token advantages as spans to colour: score 0.5 for an advantage of 0, 0 or 1 for that of
-    the largest size in the text. tokens: (start, end, advantage); one that wrote no character gives no span.
-    """
-    largest = max((abs(value) for _, _, value in tokens), default=0.0) or 1.0
-    return [
-        Span(start, end, 0.5 + value / (2 * largest), value, "token", f"advantage {value:+.2f}", number)
-        for number, (start, end, value) in enumerate(tokens)
-        if start < end
-    ]
+class Html(str):
+    """A piece of HTML that a notebook draws."""
+
+    _repr_html_ = str.__str__
+
+
+def render(template: str, **values: Any) -> Html:
+    return Html(templates().get_template(template).render(values))
+
+
+@cache
+def templates(folder: Path = TEMPLATES) -> Environment:
+    """Returns jinja's environment of the folder's templates and ours. What HTML cannot hold becomes U+FFFD."""
+    environment = Environment(
+        loader=FileSystemLoader([folder, TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: legible(value) if type(value) is str else value,
+    )
+    environment.globals.update(levels=LEVELS, level=level, segments=segments)
+    return environment

@@ -1,0 +1,21 @@
+"""PoSh whose `missed` also has the components rated 5: in its table 2 a token has the highest rating that touches it.
+
+python -m experiments labels table docent-granular granular.jsonl --judge vllm:Qwen/Qwen3-14B mode=published
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.posh.components import components, spans_of
+from spanreward.rewards.posh.reward import Pair
+
+
+class EveryComponent(PoshReward):
+    """PoshReward, where a component rated 5 is in `missed` with score 1."""
+
+    def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
+        verdict = super()._verdict(sample, pairs)
+        wanted = next(components(pair.recall) for pair in pairs if pair.reference == verdict.reference)
+        return replace(verdict, missed=spans_of(wanted, [0.0] * len(wanted), sample.references[verdict.reference]))

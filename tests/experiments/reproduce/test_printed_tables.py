@@ -1,0 +1,221 @@
+"""Each command of the papers' tables, on a small file in the authors' layout; and the page that lists all 52 tables."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from experiments.reproduce.steps import REPRODUCTIONS
+from tests.experiments.agreement.test_gold_graphs import record as gold
+from tests.support.command import experiments
+from tests.support.fakes import FakeJudge
+from tests.support.parsed import CONSTRUCTED
+from tests.support.paths import ROOT
+
+PRINTED = {"HarmonicEval": 8, "LAVE": 9, "PoSh": 9, "MLLM-as-a-Judge": 10, "MLLM-Bench": 16}
+PAGE = ROOT / "docs/evidence/reproduce.md"
+LONGER = "experiments/agreement/stand_in_judges.py:LongerJudge"
+# In place of what the authors' machines have: their prompts, parser and coreference.
+POSH = ("--prompts", CONSTRUCTED, "--option", "pipeline=null", "--option", "coref=rules")
+RIGHT, WRONG = "A red circle is above a box.", "A blue star is on a dog."
+NAMES = ("gpt", "llava", "molmo")
+
+
+def lines(path: Path, *rows: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def picture(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (8, 8), "red").save(path)
+
+
+def granular(data: Path) -> None:
+    """amitha/docent-eval-granular."""
+    rows = [
+        {
+            "uuid": f"p{n}",
+            "model": model,
+            "reference": RIGHT,
+            "generation": text,
+            "mistakes": marks,
+            "omissions": left_out,
+        }
+        for n in range(2)
+        for model, text, marks, left_out in (
+            ("gpt", RIGHT, "[]", "[]"),
+            ("llava", WRONG, '[{"start": 2, "end": 11}]', '[{"start": 2, "end": 12}, {"start": 22, "end": 27}]'),
+        )
+    ]
+    lines(data / "docent/granular.jsonl", *rows)
+
+
+def coarse(data: Path) -> None:
+    """amitha/docent-eval-coarse, and caparena_annots_eval.json."""
+    labels = dict.fromkeys(("mistakes", "omissions", "overall_quality"), "1_much_better")
+    equal = dict.fromkeys(labels, "equal")
+    texts = {"model1": "gpt", "model2": "llava", "reference": RIGHT, "model1_generation": RIGHT}
+    rows = [{"uuid": "a", **texts, "model2_generation": WRONG, **labels}]
+    rows += [{"uuid": "b", **texts, "model2_generation": RIGHT, **equal}]
+    lines(data / "docent/coarse.jsonl", *rows)
+    battles = []
+    for number, (one, other) in enumerate(
+        [("gpt", "llava"), ("llava", "molmo"), ("human", "gpt"), ("molmo", "gpt")] * 2
+    ):
+        said = {f"caption{n}": RIGHT if name == "gpt" else WRONG for n, name in ((1, one), (2, other))}
+        names = {"source1": one, "source2": other, "winner": "gpt" if "gpt" in (one, other) else "equal"}
+        battles.append({"img": ("test_00057", "test_1")[number % 2], "ref": RIGHT, "cluster": "c", **said, **names})
+    (data / "caparena").mkdir()
+    (data / "caparena/caparena_annots_eval.json").write_text(json.dumps(battles))
+
+
+def graphs(data: Path) -> None:
+    """corpora/scene_graphs/gold.json."""
+    (data / "scene_graphs").mkdir()
+    (data / "scene_graphs/gold.json").write_text(json.dumps([gold()]))
+
+
+def mmhe(data: Path) -> None:
+    picture(data / "mmhe/1.jpg")
+    shared = {"references": [RIGHT], "image": "1.jpg", "question": "Is it?", "bbox": [0, 0, 4, 4]}
+    tasks = ("REG", "VQA", "VDU", "IC")
+    triplets = [
+        {"id": n, "task": task, "texts": ["A.", RIGHT, WRONG], "best": n % 3, **shared} for n, task in enumerate(tasks)
+    ]
+    lines(data / "mmhe/best.jsonl", *triplets)
+    criteria = ("correctness", "completeness", "clarity", "fluency", "conciseness")
+    rows = [
+        {"id": n, "task": task, "text": f"Text {n} {task}.", **shared, **{name: [1 + n % 5, 2, 3] for name in criteria}}
+        for n in range(5)
+        for task in tasks
+    ]
+    lines(data / "mmhe/criteria.jsonl", *rows)
+
+
+def flickr8k(data: Path) -> None:
+    """Flickr8k-Expert as FactualSceneGraph has it."""
+    for name in ("flickr8k_expert", "flickr8k_cf"):
+        picture(data / name / "images/1.jpg")
+        captions = [
+            {"caption": f"Caption {n}.", "ratings": [n, n, 4 - n] if name == "flickr8k_expert" else [n / 4]}
+            for n in range(1, 5)
+        ]
+        row = {"image_id": "1", "image_path": "1.jpg", "references": [RIGHT], "candidates": captions}
+        lines(data / name / f"{name}.jsonl", row, {**row, "image_id": "2"})
+
+
+def answers(data: Path) -> None:
+    """mair-lab/lave-human-feedback."""
+    rows = [
+        {"dataset": "vqav2", "model": "blip2", "qid": n, "question": "Is it a dog?" if binary else "What is it?"}
+        | {"references": ["yes" if binary else "a dog"] * 10, "prediction": text, "human_score": score}
+        for n, (binary, text, score) in enumerate(
+            [(True, "yes", 1.0), (True, "no", 0.0), (False, "dog", 1.0), (False, "a cat", 0.5)] * 2
+        )
+    ]
+    for split in ("test", "validation"):
+        lines(data / f"lave/{split}.jsonl", *rows)
+
+
+def judging(data: Path) -> None:
+    """Dataset/Benchmark of MLLM-Judge: score.jsonl and pair.jsonl by set, and batch.jsonl with `human_answer`."""
+    folder, ask = data / "mllm_judge", "Please analyse this figure: what is it?"
+    texts = [{"name": name, "answer": "A dog. " * (1 + n)} for n, name in enumerate(NAMES)]
+    for number in range(2):
+        picture(folder / f"image/{number}.jpg")
+    shared = [
+        {"image_path": f"image/{n}.jpg", "original_dataset": part, "instruction": ask}
+        for n, part in enumerate(("coco", "mathvista"))
+    ]
+    scores = [{**both, "id": n, "score_id": 9 * n + k, **text, "human": str(k + 1) if n else k + 1}
+              for n, both in enumerate(shared) for k, text in enumerate(texts)]  # fmt: skip
+    pairs = [{**both, "id": n, "pair_id": k, "answer1": texts[k], "answer2": texts[k - 1], "human_answer": "ABC"[k]}
+             for n, both in enumerate(shared) for k in range(3)]  # fmt: skip
+    lines(folder / "score.jsonl", *scores)
+    lines(folder / "pair.jsonl", *pairs)
+    lines(
+        folder / "batch.jsonl",
+        *({**both, "id": n, "answers": texts, "human_answer": "CAB"} for n, both in enumerate(shared)),
+    )
+
+
+def votes(data: Path) -> None:
+    models = REPRODUCTIONS["mllm-bench-5"].steps[0].figures
+    sides = [("LLaVA", "Answer2"), ("{}", "Answer1")]
+    rows = [
+        {"id": n, "model": model, "answer": "A dog."}
+        | {
+            f"vote_order{k + 1}": {"answer1_is": side.format(model), "vote": vote}
+            for k, (side, vote) in enumerate(sides)
+        }
+        for model in models
+        for n in range(2)
+    ]
+    lines(data / "mllm_bench/votes.jsonl", *rows)
+    parts = [("Understanding", "Chart Understanding"), ("Creating", "Image Captioning")]
+    lines(
+        data / "mllm_bench/questions.jsonl",
+        *({"id": n, "level": level, "capability": part} for n, (level, part) in enumerate(parts)),
+    )
+
+
+FILES: dict[str, tuple[Callable[[Path], None], tuple[Any, ...]]] = {
+    "posh-2": (granular, ("--judge", "match", *POSH)),
+    "posh-3": (coarse, ("--judge", "match", *POSH)),
+    "posh-8": (graphs, ()),
+    **dict.fromkeys((f"harmonic-{n}" for n in range(2, 8)), (mmhe, ("--judge", "tests/support/fakes.py:FakeJudge"))),
+    "harmonic-8": (flickr8k, ("--judge", "tests/support/fakes.py:FakeJudge")),
+    **dict.fromkeys(("lave-2", "lave-3"), (answers, ("--judge", "match"))),
+    "mllm-judge-2": (judging, ("--judge", LONGER)),
+    "mllm-bench-5": (votes, ()),
+}
+
+
+def test_posh_by_its_name_has_every_component_in_its_own_table(tmp_path: Path) -> None:
+    granular(tmp_path)
+    values = []
+    for words in ((), ("--metric", "posh")):
+        path = tmp_path / "docent/granular.jsonl"
+        done = experiments("labels", "table", "docent-granular", path, *words, "--json", tmp_path / "n.json")
+        assert done.code == 0, done.err
+        values.append(
+            [row["metrics"]["posh"]["value"] for row in json.loads((tmp_path / "n.json").read_text())["rows"]]
+        )
+    assert values[0] == values[1]
+
+
+def test_every_command_has_a_small_file() -> None:
+    assert FILES.keys() == REPRODUCTIONS.keys() - {"here"}
+    assert FakeJudge().name  # a judge that rates anything
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_command_of_today_runs_on_the_authors_layout(name: str, tmp_path: Path) -> None:
+    write, words = FILES[name]
+    write(tmp_path)
+    done = experiments("reproduce", name, "--data", tmp_path, *words, "--json", tmp_path / "numbers.json")
+    assert done.code == 0, done.err
+    steps = json.loads((tmp_path / "numbers.json").read_text())["steps"]
+    wanted = [step for step in REPRODUCTIONS[name].steps if "discosg" not in step.file]
+    assert [step["title"] for step in steps] == [step.title for step in wanted]
+    for step in steps:
+        known = [figure for figure, both in step["compared"].items() if both["measured"] is not None]
+        lacking = {"random", "4grams", "scene_graphs"}  # the last two need weights
+        assert [f for f in step["compared"] if f not in known and f.rpartition(" ")[2] not in lacking] == []
+        assert step["prompts"] in ("ours", "-", str(CONSTRUCTED))
+        assert step["prompts"] in done.out or step["prompts"] == str(CONSTRUCTED)
+
+
+def test_the_page_lists_every_printed_table() -> None:
+    """A row has the paper, its tables' numbers, what they show, and what is there today: a command's name, or not."""
+    rows = re.findall(r"^\| ([A-Z][\w-]+ [^|]*\d) \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE)
+    cells = [part.split(maxsplit=1) for tables, _ in rows for part in tables.split("; ")]
+    listed = [(paper, int(number)) for paper, numbers in cells for number in numbers.split(",")]
+    assert sorted(listed) == sorted((paper, n + 1) for paper, count in PRINTED.items() for n in range(count))
+    named = {name for _, today in rows for name in re.findall(r"`((?:\w+-)+\d)`", today)}
+    assert named == FILES.keys()

@@ -1,0 +1,122 @@
+"""A verdict shows itself, and goes through plain data and back as it was."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from spanreward import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Span, Status, Verdict, load_judge
+from spanreward.rewards.base.coloured_text import legible
+from spanreward.rewards.judges.shared.jury_judge import JuryJudge
+from tests.support.hostile_row import HOSTILE, hostile_row
+from tests.support.own_parts import overlap
+from tests.support.page import Page
+
+TAGS = "div style p b span mark details summary ul li"
+TEXT, REFERENCE = "A green circle.", "A red circle."
+numbers = st.floats(-1e6, 1e6)
+spans = st.builds(
+    Span,
+    *(st.integers(0, 9), st.integers(10, 99), st.floats(0, 1), numbers, st.text(), st.text(), st.integers(0, 9)),
+    asked=st.booleans(),
+)
+
+
+def verdict_of(text: str = TEXT) -> Verdict:
+    (verdict,) = PoshReward("match").assess([Sample("", text, references=(REFERENCE,))])
+    return verdict
+
+
+@given(st.floats(0, 1), st.dictionaries(st.text(), numbers), st.lists(spans), st.lists(spans), st.text(), st.integers())
+def test_a_verdict_is_the_same_after_json(
+    score: float, parts: Any, on: Any, missed: Any, note: str, index: int
+) -> None:
+    verdict = Verdict(score, Status.OK, parts, tuple(on), tuple(missed), index, note, note[::-1])
+    assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+    assert Verdict.from_dict(verdict.to_dict()) == verdict
+
+
+@pytest.mark.parametrize("status", [Status.TIMEOUT, Status.NOT_APPLICABLE, "error"])
+def test_a_verdict_without_a_score_too(status: Any) -> None:
+    verdict = Verdict(None, Status(status), note="late")
+    assert Verdict.from_dict(verdict.to_dict()) == verdict
+    assert Verdict.from_dict({"score": None, "status": "timeout"}).status is Status.TIMEOUT
+
+
+SPAN = {"start": 2, "end": 5, "score": 0.0, "credit": 0.1, "kind": "entity", "note": "", "component": 0}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"score": 0.5, "f1": 1}, r"a verdict\.f1: .*, got 1"),
+        ({"score": "0.5"}, r"a verdict\.score: .* number, got '0\.5'"),
+        ({"score": 1.5}, r"a score is a number in \[0, 1\], got 1\.5"),
+        ({"score": float("nan")}, "a score is a number"),
+        ({"score": 0.5, "status": "timeout"}, "only ok and empty verdicts have a score"),
+        ({"score": 0.5, "status": "fine"}, r"a verdict\.status: .*'ok', 'empty'.*, got 'fine'"),
+        ({"score": 0.5, "parts": {"f1": None}}, r"a verdict\.parts\.f1: .* number, got None"),
+        ({"score": 0.5, "spans": [SPAN | {"credit": 1e300}]}, r"a verdict\.spans\.0: a span's credit must be"),
+        ({"score": 0.5, "spans": [SPAN | {"end": 2}]}, r"a verdict\.spans\.0: a span needs 0 <= start < end"),
+        ({"score": 0.5, "spans": [SPAN | {"colour": 1}]}, r"a verdict\.spans\.0\.colour: "),
+        ({"score": 0.5, "missed": {"0": SPAN}}, r"a verdict\.missed: "),
+        ({"score": 0.5, "note": 3}, r"a verdict\.note: .* string, got 3"),
+        ({"score": True}, r"a verdict\.score: .* number, got True"),
+        ({}, r"a verdict\.score: Field required"),
+        ([], "a verdict: .*, got"),
+        ("x", "a verdict: .*, got 'x'"),
+    ],
+)
+def test_other_data_is_refused_in_one_sentence(data: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        Verdict.from_dict(data)
+    assert "\n" not in str(error.value)
+
+
+def test_a_span_knows_its_words() -> None:
+    assert [span.text(TEXT) for span in verdict_of().spans] == ["circle", "green"]
+    assert [span.text(REFERENCE) for span in verdict_of().left_out] == ["red"]
+
+
+def test_a_notebook_draws_the_text_in_colours() -> None:
+    verdict = verdict_of()
+    page = verdict.html(TEXT)
+    assert page._repr_html_() == page
+    assert re.search(r'<mark class="s0" title="0\.00 wrong[^>]*>green</mark>', page)
+    assert re.search(r'<mark class="s4" title="1\.00 right[^>]*>circle</mark>', page)
+    assert "Missed" not in page
+    with_reference = verdict.html(Sample("", TEXT, references=(REFERENCE,)))
+    assert re.search(r'Missed in the reference.*<mark class="s0"[^>]*>red</mark>', with_reference, re.DOTALL)
+    alone = verdict._repr_html_()
+    assert re.search("attribute 2.7", alone)
+    assert f"{verdict.score:.2f}" in alone
+    with pytest.raises(ValueError, match="span from 8 to 14, text has 6 characters"):
+        verdict.html("A dog.")
+
+
+def test_a_failure_is_no_0() -> None:
+    assert "timeout: not counted" in Verdict(None, Status.TIMEOUT).html(TEXT)
+    assert "0.00 (empty: nothing to judge)" in Verdict(0.0, Status.EMPTY).html(" ")
+    assert "(nothing written)" in Verdict(0.0, Status.EMPTY).html(" ")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_hostile_gets_through(text: str) -> None:
+    """Only the template's own tags are there, and the text is what it was."""
+    row = hostile_row(text)
+    for shown in (row.verdicts["posh"].html(row.sample), row.verdicts["posh"]._repr_html_()):
+        tags = Page(shown).tags
+        assert {tag for tag, _ in tags} <= {*TAGS.split()}
+        assert {key for _, attributes in tags for key in attributes} <= {"class", "dir", "title"}
+    assert Page(row.verdicts["posh"].html(row.sample)).texts[0] == legible(text)
+
+
+def test_rewards_and_judges_have_short_names() -> None:
+    vllm, chat = load_judge("vllm:Qwen/Qwen3-8B"), load_judge("chat:http://127.0.0.1:9#gpt-4o")
+    assert repr(PoshReward("match")) == "PoshReward(judge=match, mode=default)"
+    assert repr(LaveReward(vllm, mode="published")) == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
+    assert repr(HarmonicReward(chat, text_judge="match")).startswith("HarmonicReward(judge=chat:gpt-4o, judge=match")
+    assert repr(overlap) == "FunctionReward(overlap)"
+    assert repr(JuryJudge(MatchJudge(), vllm)) == "jury(match, vllm:Qwen/Qwen3-8B)"

@@ -1,0 +1,221 @@
+"""A win rate against an anchor, while SFT and GRPO train: what is logged, what stops, and what is refused."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from trl import SFTConfig, SFTTrainer
+
+from experiments.scenes.parts import SCENES, TINY, scenes_part
+from spanreward import MatchJudge, PairwiseReward, PoshReward, WinRateCallback
+from spanreward.rewards import Sample, Status, Verdict
+from spanreward.training.callbacks.win_rate import KEY, head_to_head
+from spanreward.training.data.load import load_data
+from spanreward.training.evaluation.judged.compute import Compute, training_of
+from spanreward.training.evaluation.page.report import write_report
+from spanreward.training.policy import load_policy
+from spanreward.training.recipe import check_recipe
+from spanreward.training.run import run
+from tests.support.invented_report import invented_comparison, invented_examples
+from tests.support.pair_judges import PairJudge
+from tests.support.tiny_trainer import Scored, make_trainer, scenes
+
+ROWS = list(load_data(scenes_part(count=6, split="test")))
+KEYS = {f"{KEY}{name}{end}" for name in ("", "_difference") for end in ("", "_low", "_high")} | {f"{KEY}_prompts"}
+
+
+def length(sample: Sample) -> float:
+    return min(len(sample.completion) / 1000, 1.0)
+
+
+def sft(path: Path, **settings: Any) -> SFTTrainer:
+    model, processor = load_policy(TINY, seed=1)
+    common = {"per_device_train_batch_size": 4, "max_steps": 3, "logging_steps": 2, "learning_rate": 1e-2, "seed": 1}
+    quiet = {"report_to": "none", "bf16": False, "use_cpu": True, "disable_tqdm": True, "save_strategy": "no"}
+    args = SFTConfig(output_dir=str(path), **{**common, **quiet, "max_length": None, **settings})
+    return SFTTrainer(model, args, train_dataset=load_data(scenes_part(count=8), True), processing_class=processor)
+
+
+def curve(trainer: Any) -> list[tuple[int, float]]:
+    return [(line["step"], line[KEY]) for line in trainer.state.log_history if KEY in line]
+
+
+@pytest.mark.parametrize("kind", ["sft", "grpo"])
+def test_both_trainers_log_a_curve_and_keep_the_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    settings = {"max_steps": 3, "logging_steps": 2}
+    trainer = sft(tmp_path) if kind == "sft" else make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
+    trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=2, max_tokens=12))
+    trainer.train()
+    told = "win rate by scored: 3 times, first before the first step, 6 prompts are answered with at most 12 tokens"
+    assert told in capsys.readouterr().err
+    assert [step for step, _ in curve(trainer)] == [0, 2, 3]
+    lines = [line for line in trainer.state.log_history if KEY in line]
+    assert all(line.keys() >= KEYS for line in lines)
+    assert (lines[0][KEY], lines[0][f"{KEY}_difference"], lines[0][f"{KEY}_prompts"]) == (0.5, 0.0, 6.0)
+    assert all(0 <= line[f"{KEY}_low"] <= line[KEY] <= line[f"{KEY}_high"] <= 1 for line in lines)
+    assert [line["step"] for line in trainer.state.log_history if "loss" in line] == [2]  # and its own log is whole
+    for step in (0, 2, 3):
+        kept = [json.loads(line) for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()]
+        assert [line["id"] for line in kept] == [row["id"] for row in ROWS]
+    before, after = (
+        [len(json.loads(line)["completion"]) for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()]
+        for step in (0, 3)
+    )
+    gaps = np.array(after) / 1000 - np.array(before) / 1000
+    assert lines[-1][f"{KEY}_difference"] == pytest.approx(gaps.mean())
+    assert lines[-1][KEY] == pytest.approx((0.5 + 0.5 * np.sign(gaps)).mean())
+
+
+def test_it_changes_nothing_of_the_training(tmp_path: Path) -> None:
+    """The same losses, rewards and weights with it and without."""
+    found = []
+    for watched in (True, False):
+        trainer = make_trainer(tmp_path / str(watched), scenes(8), [Scored(length)], max_steps=3)
+        if watched:
+            trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=1, max_tokens=12))
+        trainer.train()
+        lines = [line for line in trainer.state.log_history if "loss" in line]
+        same = ("loss", "reward", "grad_norm", "completions/mean_length", "entropy")
+        weights = [weight.sum().item() for weight in trainer.model.parameters()]
+        found.append(([{key: line[key] for key in same} for line in lines], weights))
+    assert len(found[0][0]) == 3
+    assert found[0] == found[1]
+
+
+def test_a_pairwise_reward_against_a_file(tmp_path: Path) -> None:
+    """The judge prefers the anchor, which is the reference, wherever it is shown."""
+    rows = [{**row, "context": row["reference"][0]} for row in load_data(scenes_part(count=8, split="test"))]
+    anchor = tmp_path / "anchor.jsonl"
+    lines = [{"id": row["id"], "completion": row["reference"][0]} for row in rows]
+    anchor.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    texts = {row["context"] for row in rows}
+    judge = PairJudge(lambda probe: "A" if probe.first in texts else "B")
+    reward = PairwiseReward(judge, anchor="anchor", evidence="context")
+    trainer = make_trainer(tmp_path / "out", scenes(8), [Scored(length)], max_steps=3)
+    callback = WinRateCallback(trainer, reward, rows, every=1, anchor=anchor, max_tokens=12, stop=True)
+    trainer.add_callback(callback)
+    trainer.train()
+    assert curve(trainer) == [(0, 0.0), (1, 0.0)]  # it never stops before a step
+    assert callback.stopped.startswith("the anchor wins: the policy's share is 0.00, 0.")
+    assert trainer.state.global_step == 1
+    assert [len(asked) for asked in judge.asked] == [16, 16]  # both orders, and the anchor is asked nothing alone
+    assert (tmp_path / "out" / "checkpoint-1").is_dir()
+
+
+def test_a_failed_judge_is_left_out_and_never_a_loss(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def failing(sample: Sample) -> Verdict:
+        return Verdict(None, Status.TIMEOUT, note="no answer") if sample.id in "12" else Verdict(length(sample))
+
+    trainer = make_trainer(tmp_path, scenes(8), [Scored(length)], max_steps=1)
+    trainer.add_callback(WinRateCallback(trainer, Scored(failing), ROWS, every=1, max_tokens=8))
+    trainer.train()
+    assert [line[f"{KEY}_prompts"] for line in trainer.state.log_history if KEY in line] == [4.0, 4.0]
+    assert sum("leaves out prompts without a score" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
+    settings = {"max_steps": 2, "save_strategy": "steps", "save_steps": 1}
+    trainer = make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
+    trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=1, max_tokens=8))
+    trainer.train()
+    again = make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
+    again.add_callback(WinRateCallback(again, Scored(length), ROWS, every=1, max_tokens=8))
+    again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-1"))
+    assert curve(again) == curve(trainer)
+
+
+@pytest.mark.parametrize(
+    ("reward", "rows", "more", "message"),
+    [
+        (Scored(length), ROWS, {"every": 0}, r"needs every >= 1 and 2 rows or more, got 0 and 6"),
+        (Scored(length), ROWS[:1], {}, r"got 50 and 1"),
+        (Scored(length), ROWS, {"prompts": 1}, r"got 50 and 1"),
+        (PairwiseReward(MatchJudge()), ROWS, {}, r'give PairwiseReward anchor="anchor"'),
+        (
+            PoshReward(MatchJudge()),
+            [{"prompt": ROWS[0]["prompt"]}] * 2,
+            {},
+            r"posh needs the dataset column 'reference'",
+        ),
+        (Scored(length), [{"prompt": "Describe."}] * 2, {}, r"row 1 needs a prompt of messages and at most one"),
+        (Scored(length), [{**ROWS[0], "images": [1, 2]}] * 2, {}, r"row 1 needs a prompt of messages and at most one"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_compared_is_refused_before_the_training(
+    tmp_path: Path, reward: Any, rows: Any, more: Any, message: str
+) -> None:
+    trainer = make_trainer(tmp_path, scenes(8), [Scored(length)])
+    with pytest.raises(ValueError, match=message):
+        WinRateCallback(trainer, reward, rows, **more)
+
+
+def test_the_numbers_by_hand() -> None:
+    found = head_to_head(np.array([0.2, -0.1, 0.0, math.nan, 0.3]), [0, 1, 2, 3, 4])
+    assert (found[KEY], found[f"{KEY}_prompts"]) == (0.625, 4.0)
+    assert found[f"{KEY}_difference"] == pytest.approx(0.1)
+    lost = head_to_head(np.array([-0.5, -0.5]), [0, 1])
+    assert lost[KEY] == 0.0
+    assert lost[f"{KEY}_high"] > 0.5  # two prompts are no evidence
+    assert head_to_head(np.array([-0.5] * 12), list(range(12)))[f"{KEY}_high"] < 0.5
+    assert head_to_head(np.array([-0.5] * 12), [0] * 12).keys() == {f"{KEY}_prompts"}  # of one picture
+    assert head_to_head(np.full(3, math.nan), [0, 1, 2]) == {f"{KEY}_prompts": 0.0}
+
+
+def test_every_rank_has_as_many_rows(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, scenes(8), [Scored(length)])
+    callback = WinRateCallback(trainer, Scored(length), ROWS)
+    shares = []
+    for rank in range(4):
+        accelerator = SimpleNamespace(num_processes=4, process_index=rank)
+        callback.trainer = SimpleNamespace(accelerator=accelerator)  # type: ignore[assignment]
+        shares.append(callback._share())
+    assert shares == [[0, 4], [1, 5], [2, 0], [3, 1]]
+
+
+WIN_RATE = {"metric": "posh", "judge": "match", "every": 1, "prompts": 4, "max_tokens": 8}
+
+
+@pytest.mark.parametrize("algorithm", ["sft", "dapo"])
+def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorithm: str) -> None:
+    common = {"max_steps": 1, "logging_steps": 1, "per_device_train_batch_size": 4, "use_cpu": True, "bf16": False}
+    own = {"max_length": None} if algorithm == "sft" else {"num_generations": 4, "max_completion_length": 8}
+    part = {"source": SCENES, "options": {"count": 8}}
+    recipe = check_recipe(
+        {
+            "algorithm": algorithm,
+            "output": str(tmp_path / "out"),
+            "policy": {"model": TINY},
+            "data": part,
+            "validation": {"options": {"split": "test"}},
+            "rewards": [{"metric": "posh", "judge": "match"}],
+            "win_rate": WIN_RATE,
+            "trainer": {**common, **own, "report_to": "none", "save_strategy": "no", "gradient_checkpointing": False},
+        }
+    )
+    run(recipe)
+    found = training_of(str(tmp_path / "out"))
+    assert [line[0] for line in found["win_rate"]] == [0, 1]
+    assert found["win_rate"][0][1] == 0.5
+    assert all(low <= rate <= high for _, rate, low, high in found["win_rate"])
+    side = {"sft": Compute(1, None, [found]), "dapo": Compute(1, None, [{}])}
+    comparison = replace(invented_comparison(), compute=side)
+    write_report(tmp_path / "report.html", comparison, invented_examples())
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<polyline") == 1
+    assert "While they trained" in page
+    assert "win_rate" not in page
+
+
+def test_a_damaged_curve_is_named(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("algorithm: sft\n")
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "eval_win_rate": "high", "eval_win_rate_low": 0}\n')
+    with pytest.raises(ValueError, match="eval_win_rate 'high', which is no finite number from 0"):
+        training_of(str(tmp_path))

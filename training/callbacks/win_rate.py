@@ -1,0 +1,183 @@
+"""WinRateCallback: how often the policy's answers beat an anchor's, every so many steps, while it trains.
+
+    reward = PairwiseReward(judge, anchor="anchor")        # or any metric: the answer with the higher score wins
+    trainer.add_callback(WinRateCallback(trainer, reward, rows, every=50, anchor="sft/win_rate/step-000100.jsonl"))
+
+The trainer is an SFTTrainer, a GRPOTrainer or a SpanGRPOTrainer, so that all runs are on one scale. The policy answers
+the rows greedily, each rank its share, before the first step, every `every` steps and at the end. docs/logged_keys.md
+says what is logged as `eval_win_rate...`, to every tracker; `spanreward compare` draws it of all its sides together.
+The answers stay in <output_dir>/win_rate/step-000050.jsonl, which can be another run's anchor.
+"""
+
+import json
+import logging
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate.utils import gather_object
+from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from trl import GRPOConfig
+from trl.models import unwrap_model_for_generation
+
+from spanreward.rewards.base.cost import WORDS_PER_TOKEN
+from spanreward.rewards.base.values import message_text
+from spanreward.rewards.comparison.length import share_interval
+from spanreward.rewards.comparison.resampling import ratio_interval
+from spanreward.rewards.files.outputs import write_whole
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.row import read_sample
+from spanreward.training.evaluation.answers.columns import numbered, picture_of
+from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
+from spanreward.training.evaluation.answers.sides import read_answers
+from spanreward.training.evaluation.judged.compute import CURVE
+from spanreward.training.evaluation.statistics.estimates import MARGIN, in_clusters
+from spanreward.training.grpo.config import SpanGRPOConfig
+
+log = logging.getLogger(__name__)
+
+KEY = CURVE[1]
+MAX_TOKENS = 128
+
+
+class WinRateCallback(TrainerCallback):
+    """Logs how often the policy's answers win against an anchor's.
+
+    Args:
+        trainer: the one that gets this callback.
+        reward: who decides. PairwiseReward needs anchor="anchor"; of another metric the higher score wins.
+        rows: held-out rows, each with a `prompt` of messages, maybe an `image`, and the columns of the reward.
+        every: steps between two evaluations.
+        anchor: a file of answers ({"id", "completion"}; a row without an id has its number), None for the policy's own
+            answers before the first step.
+        prompts: the most rows that are answered. max_tokens: of an answer; None is the trainer's longest completion.
+        stop: end the training, with a checkpoint, where the anchor wins by more than the interval; `stopped` says so.
+
+    Raises ValueError for rows, a reward or numbers that it cannot use.
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        reward: Reward,
+        rows: Iterable[Mapping[str, Any]],
+        every: int = 50,
+        anchor: str | Path | None = None,
+        prompts: int = 64,
+        max_tokens: int | None = None,
+        stop: bool = False,
+    ) -> None:
+        self.trainer, self.reward, self.every, self.stop = trainer, reward, every, stop
+        self.rows = [row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)]
+        longest = trainer.args.max_completion_length if isinstance(trainer.args, GRPOConfig) else None
+        self.max_tokens = max_tokens or longest or MAX_TOKENS
+        self.against = "anchor" in reward.columns  # the reward itself compares
+        self.stopped, self._warned = "", False
+        if every < 1 or len(self.rows) < 2:
+            raise ValueError(f"a win rate needs every >= 1 and 2 rows or more, got {every} and {len(self.rows)}.")
+        if reward.by_batch:
+            raise ValueError(f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".')
+        present = {"anchor", *(name for row in self.rows for name in row if row[name] is not None)}
+        if missing := reward.missing_column(present):
+            raise reward.lacks(missing, "the win rate's rows", sorted(present))
+        self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        count, times = len(self.rows), 1 + ceil(state.max_steps / self.every)
+        cost = self.reward.cost(self.max_tokens * WORDS_PER_TOKEN, 1)
+        if state.is_world_process_zero:
+            asked = "an unknown number of" if cost is None else f"about {round(cost.questions * count):,}"
+            text = (
+                f"win rate by {self.reward.__name__}: {times} times, first before the first step, {count} prompts are "
+            )
+            text += f"answered with at most {self.max_tokens} tokens each, and judged with {asked} questions."
+            print(text, file=sys.stderr, flush=True)
+        own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
+        texts = self._answers(args, state) if not state.global_step else []
+        anchors = self.anchors or texts or read_answers(str(own), self.rows)
+        self.rows = [{**row, "anchor": anchor} for row, anchor in zip(self.rows, anchors, strict=True)]
+        self._anchors = 0.5 if self.against else self._scores(anchors)  # of a pairwise reward: neither wins
+        if texts:
+            self._compare(texts, state, control)
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        last = control.should_training_stop or state.global_step >= state.max_steps
+        if last or state.global_step % self.every == 0:
+            self._compare(self._answers(args, state), state, control)
+
+    def _answers(self, args: TrainingArguments, state: TrainerState) -> list[str]:
+        """Returns the policy's answers to all rows, and keeps them in a file."""
+        wrapped, end = self.trainer.model_wrapped, args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
+        rows, processor = [self.rows[number] for number in self._share()], self.trainer.processing_class
+        with unwrap_model_for_generation(wrapped, self.trainer.accelerator) as model:
+            training = model.training
+            written, _ = continue_prompts(model.eval(), processor, rows, self.max_tokens, reasoning_end=end)
+            model.train(training)
+        texts: list[str] = self._of_all(written)
+        if state.is_world_process_zero:
+            path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lines = [{"id": row["id"], "completion": text} for row, text in zip(self.rows, texts, strict=True)]
+            write_whole(path, "".join(json.dumps(line) + "\n" for line in lines))
+        return texts
+
+    def _scores(self, texts: Sequence[str]) -> np.ndarray:
+        """Returns the reward's scores of these answers to all rows, NaN where there is none."""
+        rows = [(self.rows[number], texts[number]) for number in self._share()]
+        samples = [read_sample(row, text, row["prompt"]) for row, text in rows]
+        batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
+        verdicts = [verdict for batch in batches for verdict in self.reward.judge_samples(batch)]
+        without = next((verdict.note or verdict.status.value for verdict in verdicts if verdict.score is None), "")
+        if without and not self._warned:
+            log.warning("the win rate leaves out prompts without a score, of which the first says: %s", without)
+            self._warned = True
+        return np.array(self._of_all([verdict.score for verdict in verdicts]), dtype=float)
+
+    def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
+        """Logs how these answers do against the anchor's, and ends the training where they lose."""
+        found = head_to_head(self._scores(texts) - self._anchors, numbered([picture_of(row) for row in self.rows]))
+        due = control.should_log
+        Trainer.log(self.trainer, dict(found))  # TRL's own would end the means of this step's other keys
+        control.should_log = due
+        if self.stop and state.global_step and found.get(f"{KEY}_high", 1.0) < 0.5:
+            self.stopped = (
+                f"the anchor wins: the policy's share is {found[KEY]:.2f}, {found[f'{KEY}_high']:.2f} at most."
+            )
+            control.should_training_stop = control.should_save = True
+
+    def _share(self) -> list[int]:
+        """Returns the numbers of this rank's rows, equally many on every rank, as sharded weights are read together."""
+        ranks, count = self.trainer.accelerator.num_processes, len(self.rows)
+        first = self.trainer.accelerator.process_index
+        return [number % count for number in range(first, ceil(count / ranks) * ranks, ranks)]
+
+    def _of_all(self, values: Sequence[Any]) -> list[Any]:
+        """Returns the values of all rows in order, from those of each rank's share."""
+        found = dict(gather_object(list(zip(self._share(), values, strict=True))))
+        return [found[number] for number in range(len(self.rows))]
+
+
+def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Returns the row with an id, its picture as `image`, and a prompt of texts. Raises ValueError for another."""
+    pictures, prompt = list(row.get("images") or ()), row.get("prompt")
+    if not isinstance(prompt, list) or len(pictures) > 1:
+        raise ValueError(f"row {number} needs a prompt of messages and at most one picture, got {prompt!r:.80}.")
+    messages = [{"role": message["role"], "content": message_text(message)} for message in prompt]
+    return {"id": str(number), "image": next(iter(pictures), None), **row, "prompt": messages}
+
+
+def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
+    """Returns the numbers that are logged. gaps: by prompt, the policy's score less the anchor's, NaN where one is
+    missing. clusters: a number for each prompt; those of one number are drawn together.
+    """
+    wins = 0.5 + 0.5 * np.sign(np.where(np.abs(gaps) > MARGIN, gaps, 0.0 * gaps))
+    logged = {f"{KEY}_prompts": float((~np.isnan(gaps)).sum())}
+    for name, values, interval in ((KEY, wins, share_interval), (f"{KEY}_difference", gaps, ratio_interval)):
+        sums, counts = in_clusters(values[None], clusters)
+        if bounds := interval(sums, counts):
+            logged |= {name: float(sums.sum() / counts.sum()), f"{name}_low": bounds.low, f"{name}_high": bounds.high}
+    return logged

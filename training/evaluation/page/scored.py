@@ -1,0 +1,78 @@
+"""One HTML file of a file's verdicts: the worst, the best or random ones first, with a search over all of them.
+
+    write_scored(Path("verdicts.html"), "posh with match: rows.jsonl", rows, verdicts)
+
+Its own script, the only one that its content security policy runs, draws a few rows at a time, all texts as texts.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from spanreward.rewards.base.coloured_text import legible, level, segments
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
+from spanreward.rewards.files.outputs import write_whole
+from spanreward.rewards.files.pictures import opened
+from spanreward.rewards.scoring import InputRow
+from spanreward.training.evaluation.page.render import data_uri, label, render
+
+SHOWN = 12_000  # rows of a page: of more, the worst half and the best half
+PICTURES = 300  # of these rows, chosen likewise
+START = b"<!doctype html><!-- spanreward score -->"
+SCRIPT = Path(__file__).with_name("templates") / "scored.js.jinja"
+
+
+def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Sequence[Verdict]) -> None:
+    """Writes the page whole or not at all. Raises OSError, and ValueError for a span past its text."""
+    scores = {number: verdict.score for number, verdict in enumerate(verdicts) if verdict.score is not None}
+    order = sorted(scores, key=scores.__getitem__) + [n for n in range(len(rows)) if n not in scores]
+    pictured, script = set(ends(order, PICTURES)), SCRIPT.read_text("utf-8")
+    shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
+    page = render(
+        "scored.html.jinja",
+        title=title,
+        rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
+        **{"shown": len(shown), "count": len(rows), "scored": len(scores)},
+        mean=fmean(scores.values()) if scores else None,
+        script=script,
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, page)
+
+
+def ends(order: list[int], most: int) -> list[int]:
+    return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
+
+
+def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
+    """Returns what the script draws of a row: texts, and texts in pieces."""
+    sample = Sample("", "") if isinstance(row.sample, str) else row.sample
+    picture, asked = None, [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
+    with suppress(NotApplicable):
+        picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
+    return {
+        **{"score": verdict.score, "status": verdict.status.value.replace("_", " "), "note": verdict.note},
+        "parts": [(label(part), value) for part, value in verdict.parts.items()],
+        "told": [("Row", [row.id]), *asked, ("Reference", sample.references), ("Answers", sample.answers)],
+        "text": pieces(sample.completion, verdict.spans),
+        "missed": pieces(sample.references[verdict.reference], verdict.left_out) if verdict.left_out else [],
+        "picture": picture,
+    }
+
+
+def pieces(text: str, spans: Sequence[Span]) -> list[tuple[Any, ...]]:
+    """Returns (text), or (text, level, score, notes) of what is judged."""
+    cut = segments(text, spans)
+    return [(one.text,) if one.score is None else (one.text, level(one.score), one.score, one.notes) for one in cut]
+
+
+def check_page(path: Path | None, overwrite: bool) -> None:
+    """Raises ValueError where --html names a file that is no page of this command."""
+    if path and path.is_file() and not overwrite and not path.read_bytes().startswith(START):
+        raise ValueError(f"{path} exists, and is no page of this command: choose another file.")

@@ -1,0 +1,61 @@
+"""The rewards and judges that a recipe names, made. It needs no package of the extra `train`.
+
+rewards = build_rewards(recipe.rewards)                 # equal judges are made once
+with closing(judges_of(rewards)):
+    rewards[0].assess(samples)
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from spanreward.rewards.judges import Judge, load_judge
+from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.reward.reward import Reward
+from spanreward.training.recipe import JudgePart, MetricPart, RecipeError
+
+
+def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
+    """Returns the recipe's rewards, equal judges made once. Raises RecipeError for unknown names and options."""
+    judges: dict[str, Judge] = {}
+    rewards = []
+    with refusals():
+        for part in parts:
+            key = json.dumps(part.judge.model_dump(), sort_keys=True, default=str)
+            if key not in judges:
+                judges[key] = build_judge(part.judge)
+            rewards.append(build_reward(part.metric, judges[key], part.options))
+    return rewards
+
+
+def build_judge(part: JudgePart) -> Judge:
+    options = part.options
+    if part.cascade is not None:
+        both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}
+        options = part.cascade.model_dump() | both
+    return load_judge(part.name, part.cache, **options)
+
+
+def readers(rewards: Sequence[Reward]) -> dict[str, str]:
+    """Returns {reward's name: what parses its texts}. Raises RecipeError where that is missing."""
+    found = {}
+    for reward in rewards:
+        try:
+            if reader := reward.reader():
+                found[reward.__name__] = reader
+        except ImportError as error:
+            raise RecipeError(f"the reward {reward.__name__} cannot read texts: {error}") from error
+    return found
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turns a ValueError into a RecipeError of one line."""
+    try:
+        yield
+    except ValueError as error:
+        raise RecipeError(one_line(str(error))) from error
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
