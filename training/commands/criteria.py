@@ -44,8 +44,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.evaluation.page.render import render
 
     output, page = arguments.output, arguments.html
-    written, like = [output, *([page] if page else [])], {"rows without criteria": None}
-    metric_options.check_files(arguments, written, [arguments.rows], **like)
+    paths, like = [output, *([page] if page else [])], {"rows without criteria": None}
+    metric_options.check_files(arguments, paths, [arguments.rows], **like)
     if page and page.is_file() and not arguments.overwrite and MADE not in page.read_text("utf-8", "replace"):
         raise ValueError(f"{page} exists and is no page of criteria: choose another page, or --overwrite.")
     rows = list(read_table(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit))
