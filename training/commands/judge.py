@@ -2,7 +2,6 @@
 
     spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
-    spanreward judge criteria rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl --html criteria.html
 
 docs/train_a_judge.md explains the recipe and the model card.
 """
@@ -20,7 +19,7 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.training.commands import criteria, metric_options
+from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
 
 CHUNK = 16  # rows that are judged together
@@ -138,4 +137,4 @@ def main() -> None:
         HELP="keep a judge's answers, to train from", DESCRIPTION=LABELS, add_arguments=add_label
     )
     train_it.measure, label_it.measure = train, label
-    run("spanreward judge", __doc__, {"train": train_it, "label": label_it, "criteria": criteria})
+    run("spanreward judge", __doc__, {"train": train_it, "label": label_it})

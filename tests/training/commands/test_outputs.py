@@ -47,10 +47,6 @@ CASES = {
             ("out.jsonl", "n.json"),
             "coref=none",
         ),
-        Case(
-            "judge criteria rows.jsonl --judge match --output out.jsonl --html page.html --json n.json",
-            ("out.jsonl", "page.html", "n.json"),
-        ),
         Case(f"judge train {JUDGE} output=out captions={{}} labels={{}}", ("out/README.md", "out/checkpoints")),
         Case(f"judge train {JUDGE} output=out captions={{}} labels={{}} --json n.json", ("n.json",)),
     ],

@@ -15,7 +15,6 @@ from spanreward.rewards.base.coloured_text import templates
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
-from spanreward.rewards.files.pictures import opened
 
 PIXELS = 128  # a picture with no larger side is kept exactly
 
@@ -23,7 +22,7 @@ PIXELS = 128  # a picture with no larger side is kept exactly
 def render(template: str, **values: Any) -> str:
     """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes U+FFFD."""
     environment = templates(Path(__file__).with_name("templates"))
-    environment.globals.update(received=received, label=label, number=number, data_uri=data_uri, opened=opened)
+    environment.globals.update(received=received, label=label, number=number, data_uri=data_uri)
     return environment.get_template(template).render(values)
 
 

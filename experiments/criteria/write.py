@@ -1,7 +1,11 @@
-"""`spanreward judge criteria`: a judge writes the column that the metric `criteria` reads; you check and edit it."""
+"""A judge writes the column that the metric `criteria` reads. You check it on a page, and edit it.
+
+python -m experiments criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl --html criteria.html
+"""
 
 import argparse
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,17 +13,22 @@ from typing import Any
 from rich.progress import track
 from rich.table import Table
 
+from experiments.criteria.writing import PROMPTS, CriteriaReward, write_criteria
+from spanreward.rewards.base.coloured_text import templates
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import resumed_lines, write_whole
+from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.commands import metric_options
+from spanreward.training.commands.main import run
+from spanreward.training.evaluation.page import render as pages
 
 HELP = "let a judge write criteria for each row, to check and to edit"
 DESCRIPTION = """\
-    spanreward judge criteria rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl --html criteria.html
+    python -m experiments criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl --html criteria.html
 
 A row needs an `image`, or a `context` that describes it (evidence=context: only that); it may have `prompt`, `question`
 and `reference`. The output has the rows with `criteria`, which you may edit, and `refused`, with reasons: repeated ones
@@ -40,9 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from spanreward.rewards.criteria.writing import PROMPTS, CriteriaReward, write_criteria
-    from spanreward.training.evaluation.page.render import render
-
     output, page = arguments.output, arguments.html
     paths, like = [output, *([page] if page else [])], {"rows without criteria": None}
     metric_options.check_files(arguments, paths, [arguments.rows], **like)
@@ -77,12 +83,19 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     if page:
         shown = [(_sample("a line", line), line["criteria"], line.get("refused") or {}) for line in lines[:SHOWN]]
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(page, render("criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown))
+        write_whole(page, page_of(name=arguments.rows, settings=settings, shown=shown))
     counts = {key: sum(len(line.get(key) or ()) for line in lines) for key in ("criteria", "refused")}
     numbers = {"rows": len(rows), **counts, "rows without criteria": len(failures)}
     table = Table(*numbers, title=str(output), caption=next(iter(failures), None))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
+
+
+def page_of(**values: Any) -> str:
+    environment = templates(Path(pages.__file__).with_name("templates"))  # its style
+    environment.globals.update(opened=opened, data_uri=pages.data_uri)
+    template = Path(__file__).with_name("page.html.jinja").read_text("utf-8")
+    return environment.from_string(template).render(values)
 
 
 def _sample(where: str, row: dict[str, Any]) -> Sample:
@@ -91,3 +104,7 @@ def _sample(where: str, row: dict[str, Any]) -> Sample:
         return read_sample({**row, "criteria": None}, "", row.get("prompt") or "")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where} cannot be used ({error}): give text, and pictures as paths of files.") from None
+
+
+def main() -> None:
+    run("python -m experiments criteria", __doc__, {"write": sys.modules[__name__]})
