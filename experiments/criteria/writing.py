@@ -9,11 +9,11 @@ from pathlib import Path
 
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status
 from spanreward.rewards.criteria.reward import CriteriaReward, ask_criterion
+from spanreward.rewards.differences.listed import read_list
 from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.pairwise.questions import head, show
-from spanreward.rewards.reward.written_list import read_list
 from spanreward.rewards.text.filler import WORD
 
 PROMPTS = read_texts(None, Path(__file__).with_name("writing.yaml"))

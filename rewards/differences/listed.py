@@ -8,9 +8,11 @@ found[0].place, found[0].lacking, found[0].weight           # (2, 5), {0: (2, 6)
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json
 
 from spanreward.rewards.reward.by_row import Place
-from spanreward.rewards.reward.written_list import read_list
 from spanreward.rewards.text.filler import NOT_LATIN
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line
@@ -52,6 +54,19 @@ def read_differences(answer: str, text: str, references: Sequence[str]) -> tuple
             kind = one_line(str(given.get("type") or "difference"))[:40]
             found.append(Difference(WEIGHTS[str(given["severity"])], place, lacking, kind))
     return None if entries is None else (found, len(entries) - len(found))
+
+
+def read_list(answer: str) -> list[Any] | None:
+    """Returns the entries of the list that a judge wrote, None for none. It goes from the first bracket to the text's
+    end, so one that the judge only quotes is not read. One that the token limit cut has all but its last entry, if any.
+    """
+    written = answer[max(answer.find("["), 0) :].rstrip().removesuffix("```")
+    try:
+        found = from_json(written)
+        return found if isinstance(found, list) else None
+    except ValueError as error:
+        cut = written.startswith("[") and str(error).startswith("EOF ")
+        return (from_json(written, allow_partial="trailing-strings")[:-1] or None) if cut else None
 
 
 def find_words(
