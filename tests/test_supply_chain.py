@@ -33,7 +33,7 @@ SMALL = [f"policy.model={TINY}", "data.count=8", "trainer.max_steps=1", "trainer
 SMALL += ["trainer.num_generations=4", "trainer.max_completion_length=12", "trainer.soft_overlong_cache=4"]
 SMALL += ["trainer.gradient_accumulation_steps=1", "trainer.warmup_steps=0"]
 ON_CPU = ["rewards.0.judge=match", "trainer.use_cpu=true", "trainer.bf16=false", "trainer.use_vllm=false"]
-TRAIN = {"repeat", "credit", "teach", "mistakes", "field", "trainings"}  # or start commands of their own
+TRAIN = {"repeat", "credit", "teach", "mistakes", "field", "trainings", "trl-tests"}  # or start commands of their own
 
 
 def constraints() -> dict[str, str]:

@@ -8,7 +8,7 @@ were never judged (PoSh asks nothing of what belongs to an absent thing) are lef
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,12 +43,22 @@ class Agreement:
     note: str = ""
 
 
-def measure_people(folder: Path, reward: Reward, sets: Sequence[str]) -> list[Agreement]:
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A reward that reads a sample's references as one text."""
+
+    reward: Reward
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        return self.reward.assess([replace(one, references=(" ".join(one.references),)) for one in samples])
+
+
+def measure_people(folder: Path, reward: Reward | Joined, sets: Sequence[str]) -> list[Agreement]:
     """The rows of the named sets, in order. Raises KeyError for an unknown set, FileNotFoundError for a missing one."""
     return [row for name in sets for row in SETS[name](folder, reward)]
 
 
-def judge(reward: Reward, texts: Sequence[tuple[str, Sequence[str]]]) -> list[Verdict]:
+def judge(reward: Reward | Joined, texts: Sequence[tuple[str, Sequence[str]]]) -> list[Verdict]:
     """A verdict per (text, references). Raises RuntimeError when one has no score."""
     samples = [Sample("", text, references=tuple(references)) for text, references in texts]
     verdicts = [verdict for at in range(0, len(samples), CHUNK) for verdict in reward.assess(samples[at : at + CHUNK])]
@@ -96,7 +106,7 @@ class CaptionFlags:
     tokens: tuple[tuple[float, float, bool], ...]
 
 
-def measure_hat(folder: Path, reward: Reward) -> list[Agreement]:
+def measure_hat(folder: Path, reward: Reward | Joined) -> list[Agreement]:
     records = caption_sets.load_hat(folder)
     verdicts = judge(reward, [(record.caption, record.references) for record in records])
     captions = [caption_flags(record, verdict) for record, verdict in zip(records, verdicts, strict=True)]
@@ -159,7 +169,7 @@ class RatedScores:
     ratings: tuple[float, ...]
 
 
-def measure_flickr8k(folder: Path, reward: Reward) -> list[Agreement]:
+def measure_flickr8k(folder: Path, reward: Reward | Joined) -> list[Agreement]:
     records = caption_sets.load_flickr8k_expert(folder)
     asked = [(caption, record.references) for record in records for caption, _ in record.candidates]
     verdicts = iter(judge(reward, asked))
@@ -184,7 +194,7 @@ def rated_scores(record: caption_sets.RatedImage, verdicts: Sequence[Verdict]) -
     return RatedScores(tuple(ours), tuple(floor), tuple(ratings))
 
 
-def measure_haelm(folder: Path, reward: Reward) -> list[Agreement]:
+def measure_haelm(folder: Path, reward: Reward | Joined) -> list[Agreement]:
     records = caption_sets.load_haelm(folder)
     verdicts = judge(reward, [(record.caption, record.references) for record in records])
     scored = [
@@ -198,7 +208,7 @@ def measure_haelm(folder: Path, reward: Reward) -> list[Agreement]:
     return [_row("haelm", "AUROC of accurate captions, precision", scored, area, None, len(scored))]
 
 
-def measure_sugarcrepe(folder: Path, reward: Reward) -> list[Agreement]:
+def measure_sugarcrepe(folder: Path, reward: Reward | Joined) -> list[Agreement]:
     records = caption_sets.load_sugarcrepe(folder)
     asked = [(text, record.references) for record in records for text in (record.caption, record.negative)]
     scores = [score_of(verdict) for verdict in judge(reward, asked)]
@@ -212,7 +222,7 @@ def measure_sugarcrepe(folder: Path, reward: Reward) -> list[Agreement]:
     return rows
 
 
-def measure_foil(folder: Path, reward: Reward) -> list[Agreement]:
+def measure_foil(folder: Path, reward: Reward | Joined) -> list[Agreement]:
     records = caption_sets.load_discosg_foil(folder)
     asked = [(text, [record.reference]) for record in records for text in (record.corrected, record.hallucinated)]
     verdicts = judge(reward, asked)
@@ -261,7 +271,7 @@ def _row(
     return Agreement(name, measure, statistic(units, False), interval, statistic(units, True), target, n, note)
 
 
-SETS: dict[str, Callable[[Path, Reward], list[Agreement]]] = {
+SETS: dict[str, Callable[[Path, Reward | Joined], list[Agreement]]] = {
     "hat_aloha": measure_hat,
     "flickr8k_expert": measure_flickr8k,
     "sugarcrepe": measure_sugarcrepe,

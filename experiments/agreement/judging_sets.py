@@ -4,8 +4,8 @@
     found.pairs[0].texts, found.pairs[0].people          # 1: people prefer the first
 
 MLLM-as-a-Judge: score.jsonl (`id`, `instruction`, `answer`, `name`, `human` from 1 to 5), pair.jsonl (`answer1`,
-`answer2`, `human_answer` A, B or C) and batch.jsonl (`answers`, `human_answer` or `human` such as "ACBD"), of which a
-folder may lack some; score_lite.jsonl and Score.jsonl are read too. VL-RewardBench: preferences.jsonl. A line may have
+`answer2`, `human_answer` A, B or C) and batch.jsonl (`answers`, `human_answer` or `human` such as "ACBD"). A folder may
+lack some of them; score_lite.jsonl and Score.jsonl are read too. VL-RewardBench: preferences.jsonl. A line may have
 `context`, a text in place of the picture; a picture (`image_path`, `image`) is shown where the folder, or image/ in it,
 has it.
 """

@@ -6,7 +6,7 @@
 
 The judge writes a short answer to each question, or that the text does not say it. LAVE (rewards/lave) rates the
 answers against the accepted ones, and the score is the mean. What no question asks about costs nothing but filler. In
-default mode the judge reads only what the completion asserts: "in another picture there is a star" answers nothing.
+default mode the judge reads only what the completion asserts: "there is no star" answers nothing.
 """
 
 from collections.abc import Sequence

@@ -20,6 +20,7 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Rating, rating_of
 from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
+from spanreward.rewards.language.backing import backed, vocabulary
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 
@@ -52,13 +53,18 @@ def rate_criteria(
     indexes = parse([text for pair in pairs if pair is not None for text in pair])
     contexts = [pair[1] for probe, pair in zip(probes, pairs, strict=True) if pair and probe.name == "correctness"]
     stated = {**indexes, **supporting([text for text in contexts if indexes[text].graph.unasserted])}
+
+    def paid(text: str, context: str) -> TextIndex:
+        graph = backed(indexes[text].graph, vocabulary([context]))
+        return indexes[text] if graph is indexes[text].graph else TextIndex(graph)
+
     asked: list[tuple[list[PresenceProbe], int]] = []  # per probe: the statements to look up, how many are surplus
     targets: list[TextIndex] = []
     for probe, pair in zip(probes, pairs, strict=True):
         said: list[PresenceProbe] = []
         too_many = 0
         if pair is not None and probe.name == "correctness":
-            graph, target = (indexes[pair[0]].graph, stated[pair[1]])  # "a red or blue circle" supports both colours
+            graph, target = paid(*pair).graph, stated[pair[1]]  # "a red or blue circle" supports both colours
             start = probe.text.find(probe.sentence)
             place = (start, start + len(probe.sentence)) if probe.sentence else None
             said = statements(graph, place, surplus(graph, target))
@@ -66,7 +72,7 @@ def rate_criteria(
             targets += [target] * len(said)
         elif pair is not None:  # a context of several people's descriptions says many things more than once
             said = list(dict.fromkeys(statements(indexes[pair[0]].graph)))
-            targets += [indexes[pair[1]]] * len(said)
+            targets += [paid(pair[1], pair[0])] * len(said)
         asked.append((said, too_many))
     found = iter(levels([presence for said, _ in asked for presence in said], targets))
     return [

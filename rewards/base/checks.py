@@ -7,7 +7,7 @@ from typing import Literal
 Mode = Literal["default", "published"]  # for training, hard to exploit; as in the paper
 MODES = ("default", "published")
 CLOSE = 0.8  # difflib's ratio of a name and its misspelling; what is less alike may be another word
-LISTED = 20  # names in a message
+LISTED, FEW = 20, 10  # names in a message, and beside another cure
 
 
 def unknown(
@@ -25,8 +25,10 @@ def unknown(
     homes = {key: place for place, keys in reversed(places.items()) for key in keys if key not in names}
     near = difflib.get_close_matches(name, names, 1)
     far = difflib.get_close_matches(name, homes, 1, CLOSE)
-    if far and (name in homes or not difflib.get_close_matches(name, names, 1, CLOSE)):
-        hint = f"it belongs {homes[name]}." if name in homes else f"did you mean {far[0]!r}, {homes[far[0]]}?"
+    if name in homes:  # which may be another thing of that name, so what stands here is said too
+        hint = f"it belongs {homes[name]}." + (f" Valid here are {', '.join(names)}." if len(names) <= FEW else "")
+    elif far and not difflib.get_close_matches(name, names, 1, CLOSE):
+        hint = f"did you mean {far[0]!r}, {homes[far[0]]}?"
     elif near:
         hint = f"did you mean {near[0]!r}?"
     else:

@@ -194,7 +194,7 @@ class Verdict:
     def from_dict(data: Mapping[str, Any]) -> "Verdict":
         """Returns the verdict of `to_dict`, maybe read from JSON. Raises ValueError for any other key or value."""
         try:
-            return READER.validate_json(json.dumps(data), strict=True)
+            return READER.validate_json(json.dumps(data, default=float), strict=True)
         except ValidationError as error:
             first = error.errors()[0]
             place, said = ".".join(map(str, ("a verdict", *first["loc"]))), first["msg"].removeprefix("Value error, ")

@@ -8,13 +8,13 @@ Only a denial of a thing is found, or of a thing with an adjective ("the circle 
 
 from collections.abc import Iterator, Sequence, Set
 
-from spanreward.rewards.language.denial import PICTURE, SEEN, WITHOUT
+from spanreward.rewards.language.denial import MISSING, SEEN, WITHOUT
 from spanreward.rewards.language.scene_graph import PART_OF, Denial
-from spanreward.rewards.language.words import NOUNS, OBJECTS, SUBJECTS, Word, word_set
+from spanreward.rewards.language.words import NOUNS, OBJECTS, PICTURES, SUBJECTS, Word, word_set
 
-NO = word_set("no zero 0 neither nor")
+NO = word_set("no neither nor")
 OWNING = word_set("have wear carry hold lack")
-GONE = SEEN | word_set("missing absent nonexistent")  # they say that something is there to be seen, or is not
+GONE = SEEN | MISSING  # they say that something is there to be seen, or is not
 EXISTING = word_set("exist appear")
 DESCRIBING = ("amod", "compound", "nummod")
 
@@ -64,7 +64,7 @@ def denial(noun: Word, owned_by: Sequence[Word], predicates: Sequence[Word]) -> 
         (prep, place)
         for prep in noun.children
         for place in prep.children
-        if prep.dep == "prep" and place.dep == "pobj" and place.text.lower() not in PICTURE
+        if prep.dep == "prep" and place.dep == "pobj" and place.text.lower() not in PICTURES
     ]
     denying = [
         child for child in (*noun.children, *noun.head.children) if child.dep == "neg" or child.text.lower() in NO

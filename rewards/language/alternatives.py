@@ -2,9 +2,7 @@
 
     left_open(["a", "red", "or", "blue", "circle"], ["DT", "JJ", "CC", "JJ", "NN"])       # {1, 2, 3}
 
-"Either red or blue" asserts neither colour. If it did, a list of all colours would always contain the right one.
-Adjectives are alternatives to adjectives, verbs to verbs, phrases to phrases ("a circle, a square or a star") and
-clauses to clauses.
+If "either red or blue" asserted a colour, a list of all colours would always contain the right one.
 """
 
 from collections.abc import Sequence

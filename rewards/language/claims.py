@@ -1,117 +1,174 @@
-"""Which words of a text stand in a claim: a clause in the present that says what is there, or a caption's noun phrase.
+"""What each word of a text hangs from, so that a text is paid for what it claims and not for what it names.
 
-    unclaimed(words)        # for "Earlier there was a dog. Here is a cat.": the places of "earlier there was a dog"
+    hanging(words)      # of "They removed a red circle.": "circle" needs {{"remov"}}
 
-Texts name things in many frames without claiming them ("find a dog", "I wish there were a dog", "true or false:
-there is a dog"), and no list has all of them. So this is a list of what claims. A clause claims if
+Texts name things in countless frames that do not claim them ("think of a dog", "unlike a dog"), and no list has them
+all. But what a clause names hangs from its verb, that verb's subject and adverbs, and the words that open the clause; a
+noun hangs from the noun before "of". Each of these governors is neutral, fitting every picture ("there is", "shows",
+"in"), or a need: a reference must have one of its words (backing.py). "A man leaps" needs a man or a leap.
 
-- it is the sentence's main clause, or hangs from a claim as a conjunct, a relative or adverbial clause (not "if" and
-  its like), or as the object of a verb that shows something (SHOWING: "it appears that");
-- its verb has a subject and is neither past nor future; a text that claims nothing in the present may claim the past;
-- its subject is no speaker or reader (PERSONS), unless the verb is one of seeing ("you can see");
-- it opens with its subject, "there", a place (PLACING) or a word of OPENING, and not with its auxiliary.
-
-What a noun is "for" or "about" is not claimed ("the word for a dog"). A sentence without a finite verb is a caption,
-and claims. The rules read the parse tree; a denial (denial.py) is no matter of theirs.
+No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text has a present),
+and what the writer or reader does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from spanreward.rewards.language.words import FINITE, HEDGES, PLACING, Word, word_set
+from spanreward.rewards.language.framing import DENYING, Needs, framed
+from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.words import (
+    ADVERBS,
+    FINITE,
+    LEADS,
+    NEUTRAL,
+    NOUNS,
+    PICTURES,
+    PLACING,
+    PLAIN,
+    POSTURES,
+    SEEING,
+    Word,
+    word_set,
+)
 
-CLAUSES = ("ROOT", "ccomp", "advcl", "relcl", "acl", "csubj", "parataxis")
+NEVER = frozenset[str]()  # a need that nothing meets
+DENIAL = frozenset(map(lemma, DENYING))
+CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")
 SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
-SHOWING = word_set(
-    "suggest make indicate allow show note have appear seem add see let ensure capture highlight find confirm "
-    "emphasize reveal hint depict feature mean contain hold look"
-)
-SEEING = word_set("see find spot view observe notice glimpse look make")
-TEXTS = word_set("it text answer response description caption sign")
-PERSONS = word_set("i you we who")
-ABOUT = word_set("for about like regarding concerning than")  # what a noun is so tied to need not be there
-MARKS = word_set(
-    "as while that though although for with so because before after since like than when where whilst once"
-)
-MODALS = word_set("can could may might must")
-OPENING = HEDGES | word_set(
-    "overall however next above here there nearby back below further away additionally notably interestingly ahead "
-    "meanwhile overhead outdoors finally so also then now right directly just only"
-)
+ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")  # a verb so tied to a verb shares its subject
+ADDED = ("appos", "dep", "parataxis")
+QUALIFYING = ("advmod", "npadvmod", "intj", "nummod")
+SHOWN = NEUTRAL - POSTURES | {"be", "exist", "appear"}
+PERSONS = word_set("i we you")
+READERS = PERSONS | word_set("one viewer it this that he she they who which these those")
+MODALS = word_set("may might could must")
+PLACED = (PLACING | word_set("of by with")) - word_set("about for despite past")
+CONDITIONS = word_set("if unless whether lest")
+MARKS = word_set("as while that though although because since when where whilst so for to and with")
 
 
-def unclaimed(words: Sequence[Word]) -> set[int]:
-    """Returns the places of the words outside of claims. `words` is the whole text."""
-    outside = {word.index for word, claims in claimed(words, past=False).items() if not claims}
-    if any(word.pos in ("NOUN", "PROPN") and word.index not in outside for word in words):
-        return outside
-    return {word.index for word, claims in claimed(words, past=True).items() if not claims}
+def hanging(words: Sequence[Word]) -> dict[Word, Needs]:
+    """Returns what each word needs. `words` is the whole text. A text that claims no present may claim the past."""
+    found = climbed(words, past=False)
+    if not any(word.pos in NOUNS and NEVER not in found[word] for word in words):
+        found = climbed(words, past=True)
+    for start, end, needs in framed(words):
+        for word in words[start:end]:
+            found[word] |= needs
+    # a plain denial is one whatever a reference has
+    return {word: needs | {NEVER} if any(need & DENIAL for need in needs) else needs for word, needs in found.items()}
 
 
-def claimed(words: Sequence[Word], past: bool) -> dict[Word, bool]:
-    """Returns per word whether it stands in a claim. past: whether the past claims too."""
-    found: dict[Word, bool] = {}
+def climbed(words: Sequence[Word], past: bool) -> dict[Word, Needs]:
+    """Returns what each word needs by its parse tree. past: whether the past claims too."""
+    found: dict[Word, Needs] = {}
     for word in words:
-        path = []
-        while word not in found and word.head is not word:
-            path.append(word)
-            word = word.head
-        if word not in found:
-            found[word] = claims(word, past)
+        path = [word]
+        while path[-1] not in found and path[-1].head is not path[-1]:
+            path.append(path[-1].head)
         for inner in reversed(path):
-            found[inner] = stands(inner, found[inner.head], past)
+            if inner not in found:
+                sentence = inner.head is inner or (
+                    inner.dep == "conj" and inner.head.dep in ("ROOT", "conj") and has_subject(inner)
+                )
+                own = clause(inner, past) if sentence else edge(inner, past)
+                above = found.get(inner.head, frozenset())
+                if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
+                    above = above - {group(inner.head, inner)}
+                found[inner] = frozenset(own) if sentence else above.union(own)
     return found
 
 
-def stands(word: Word, head_claims: bool, past: bool) -> bool:
-    """Whether the word stands in a claim if its head does."""
-    own = bool(word.subjects) or word.has_child("expl")
-    if word.dep == "conj" and own and word.head.dep in ("ROOT", "conj"):
-        return claims(word, past)
-    if not head_claims or (word.dep == "prep" and word.head.pos == "NOUN" and word.text.lower() in ABOUT):
-        return False
-    if word.dep == "ccomp" and word.index > word.head.index and finite_of(word) and not shows(word.head):
-        joined = any(child.dep == "cc" for child in (*word.children, *word.head.children))
-        return joined and word.head.lemma == "be" and claims(word, past)  # "and" before a clause that was misread
-    if word.dep in ("acl", "ccomp") and word.head.pos == "NOUN" and word.has_child("mark"):
-        return False  # "the chance that"
-    return claims(word, past) if word.dep in CLAUSES or (word.dep == "conj" and own) else True
+def has_subject(verb: Word) -> bool:
+    return bool(verb.subjects) or verb.has_child("expl")
 
 
-def claims(verb: Word, past: bool) -> bool:
-    """Whether a clause claims by itself."""
-    subject = next((child for child in verb.children if child.dep in SUBJECTS), None)
+def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
+    """Yields what a word needs beside what its head needs."""
+    head, text = word.head, word.text.lower()
+    if word.dep in ("prep", "agent"):
+        if text not in PLACED:
+            yield group(word)
+        elif (text == "of" and head.pos in NOUNS and head.lemma not in PLAIN) or (
+            head.pos in ("ADJ", "ADV", "SCONJ", "ADP") and head.lemma not in PLAIN | LEADS | PLACING
+        ):
+            yield group(head)
+        yield from (group(child) for child in word.children if text == "of" and qualifies(child))  # "instead of"
+    elif word.dep in ADDED and head.lemma not in PLAIN:
+        yield group(head)
+    elif word.dep in ("dobj", "attr", "oprd", "dative") and head.lemma in NEUTRAL:
+        subject = subject_of(head)
+        if subject is not None and subject.dep != "expl" and subject.text.lower() not in READERS:
+            yield from [] if subject.lemma in PICTURES else [group(subject)]
+    if word.pos == "PRON":
+        yield from (group(child) for child in word.children if child.text.lower() == "but")  # "anything but"
+    if word.pos in NOUNS:
+        yield from (group(child) for child in word.children if child.index < word.index and qualifies(child))
+    if word.dep in CLAUSES or (word.dep == "conj" and (has_subject(word) or word.pos == "VERB")):
+        yield from clause(word, past)
+
+
+def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
+    """Yields what all of a clause needs."""
+    own = next((child for child in verb.children if child.dep in SUBJECTS), None)
+    if is_no_claim(verb, own, past):
+        yield NEVER
+    finite, subject = finite_of(verb), subject_of(verb)
+    if finite is not None and (finite.text.lower() in MODALS or (verb.tag == "VBN" and finite.lemma == "have")):
+        yield group(finite if finite.tag == "MD" else verb)
+    if verb.pos in ("VERB", "AUX") and verb.lemma not in NEUTRAL and verb.dep != "aux":
+        acts = subject is not None and subject.pos in NOUNS and not verb.has_child("auxpass")
+        yield group(verb, subject) if acts and subject else group(verb)
+    first = min(verb.index, verb.index if own is None else own.index)
+    for child in verb.children:
+        text = child.text.lower()
+        if child.dep == "prep" and child.index < first and verb.lemma in SHOWN:
+            opening = [at for at in child.children if at.dep == "pobj" and at.lemma not in PLAIN]
+            yield from map(group, opening if text in PLACED else [child])
+        says_what = verb.lemma == "be" and bool(verb.subjects) and child.dep in ("acomp", "attr")
+        unmarked = child.dep == "mark" and text not in MARKS | CONDITIONS
+        if says_what or unmarked or (verb.lemma in NEUTRAL and qualifies(child)):
+            yield group(child)
+
+
+def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
+    """Whether the form of a clause says that it claims nothing. own: its subject, if it has one itself."""
     finite = finite_of(verb)
-    if verb.tag == "VB" and not verb.has_child("aux") and subject is None and verb.dep in ("ROOT", "conj"):
-        return False  # "find a dog"
+    marks = {child.text.lower() for child in verb.children if child.dep == "mark"}
+    if marks & CONDITIONS and "as" not in marks:
+        return True
     if finite is None:
-        return verb.tag != "WP"  # "what about a dog"
-    said = [child.text.lower() for child in verb.children]
-    if (finite.tag == "MD" and finite.text.lower() not in MODALS) or finite.text.lower() in ("used", "ought"):
-        return False
-    if verb.has_child("expl") and finite.tag == "MD" and "have" in said:
-        return False  # "there could have been"
-    if any(child.dep == "mark" and child.text.lower() not in MARKS for child in verb.children):
-        return "as" in said  # "as if"
-    if verb.dep in ("relcl", "acl"):
+        return verb.tag == "VB" and own is None and verb.dep in ("ROOT", "conj") and not verb.has_child("aux")
+    if finite.tag == "MD" and finite.text.lower() not in MODALS | {"can", "ca"}:
+        return True
+    if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
+        return True
+    if own is not None and (finite.index < own.index and finite is not verb):
+        return True  # "may there be"
+    if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
     # taggers take "turned" in "sits, its back turned" for the past
     present = finite.text.endswith("ed") and any(child.tag in ("VBZ", "VBP") for child in verb.children)
-    if finite.tag == "VBD" and not past and not present:
-        return False
-    if subject is None or verb.dep == "advcl":
-        return True
-    name = subject.text.lower()
-    if (name in PERSONS or (name == "one" and subject.tag == "PRP")) and verb.lemma not in SEEING:
-        return False
-    if finite is not verb and finite.index < subject.index:
-        return False  # "may there be"
-    return all(opens(child) for child in verb.children if child.index < min(subject.index, verb.index))
+    return finite.tag == "VBD" and not past and not present and verb.dep not in ("relcl", "acl")
 
 
-def shows(verb: Word) -> bool:
-    """Whether what a verb says of its object is a claim: "it shows that", and "says that" of a text, as in criteria."""
-    texts = all(subject.text.lower() in TEXTS for subject in verb.subjects)
-    return verb.lemma in SHOWING or (verb.lemma == "say" and verb.tag == "VBZ" and texts)
+def qualifies(word: Word) -> bool:
+    """Whether it is an adverb that may take back its verb or noun: "hardly", "once", "zero"."""
+    text = word.text.lower()
+    told = text in ADVERBS or (text in DENYING and word.dep == "intj")  # "no, it is red"
+    return not told and word.dep in QUALIFYING and (word.dep != "nummod" or text in ("zero", "0"))
+
+
+def subject_of(verb: Word) -> Word | None:
+    """Returns a verb's subject: its own, that of the verb above it, or the noun that it describes."""
+    while True:
+        own = next((child for child in verb.children if child.dep in SUBJECTS), None)
+        if own is not None and not (own.is_relative and verb.dep == "relcl"):
+            return own
+        if verb.head is verb or (verb.dep not in (*ABOVE, "acl", "relcl") and verb.pos != "AUX"):
+            return None
+        verb = verb.head
+        if verb.pos in NOUNS:
+            return verb
 
 
 def finite_of(verb: Word) -> Word | None:
@@ -120,9 +177,5 @@ def finite_of(verb: Word) -> Word | None:
     return next((word for word in said if word.tag in FINITE), None)
 
 
-def opens(word: Word) -> bool:
-    """Whether a claim may begin with this dependent of its verb."""
-    text = word.text.lower()
-    if word.dep == "prep":
-        return text in PLACING
-    return word.dep not in ("advmod", "npadvmod", "neg") or text in OPENING
+def group(*words: Word) -> frozenset[str]:
+    return frozenset(lemma(word.text.lower()) for word in words)

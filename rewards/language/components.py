@@ -6,11 +6,10 @@ from enum import Enum
 
 from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.scene_graph import CharacterSpan
-from spanreward.rewards.language.words import NOUNS, Word, word_set
+from spanreward.rewards.language.words import LEADS, NOUNS, Word
 
 ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
 AFTER_VERB = ("prt", "compound:prt", "advmod")
-LEADS = word_set("next close adjacent near far opposite left right")  # "next to", "far from", "left of"
 LED = ("to", "from", "of")
 
 Kind = Enum("Kind", "NOUN ADJECTIVE VERB PREPOSITION ADVERB")

@@ -12,7 +12,7 @@ from spanreward.rewards.language.grammar import misplaced
 from spanreward.rewards.language.links import add_links, spread_over_conjunctions
 from spanreward.rewards.language.rules import PUBLISHED, Rules
 from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, Relation, SceneGraph, Source
-from spanreward.rewards.language.unasserted import unasserted
+from spanreward.rewards.language.unasserted import Unasserted, unasserted
 from spanreward.rewards.language.words import Word, read_words
 
 VIEWER = ("us", "our", "we")
@@ -41,16 +41,18 @@ def graph_of(
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
-    left_out, denied = unasserted(words, alternatives) if rules.asserted else (frozenset[int](), frozenset[int]())
+    read = unasserted(words, alternatives) if rules.asserted else Unasserted()
     spans: list[CharacterSpan] = []
-    if left_out:
-        components, spans = without_components(components, left_out)
-        sentences = without_words(sentences, words, left_out)
+    if read.left_out:
+        components, spans = without_components(components, read.left_out)
+        sentences = without_words(sentences, words, read.left_out)
     builder = _Builder(places, resolve(words, clusters), rules)
     builder.build(components)
     wrong_places = misplaced(words) if rules.grammar else []
     relations = list(builder.relations.values())
-    return SceneGraph(builder.entities, relations, sentences, wrong_places, spans, list(absences(words, denied)))
+    needs = [((word.start, word.end), sorted(map(sorted, groups))) for word, groups in read.hanging.items()]
+    denials = list(absences(words, read.denied))
+    return SceneGraph(builder.entities, relations, sentences, wrong_places, spans, denials, needs)
 
 
 def without_components(components: Pieces, left_out: frozenset[int]) -> tuple[list[Component], list[CharacterSpan]]:

@@ -2,9 +2,7 @@
 
     misplaced(words)        # for "The large the circle is at": [(4, 13)], "large the"
 
-A parser gives any heap of words a scene graph, for example "star large is at square. edge." In people's texts at most
-one word in 250 is misplaced (a missing comma, or an error of the tagger), in heaps of words one in five. So one
-misplaced word means nothing, and several close together do.
+In people's texts at most one word in 250 is misplaced, in heaps of words one in five: several close together mean it.
 """
 
 from collections.abc import Sequence

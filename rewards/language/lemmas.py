@@ -2,8 +2,7 @@
 
     lemmas("sits in the corners")      # {"sit", "in", "corner"}
 
-The rules are no English morphology. They only make the forms of one word equal, because both sides of a comparison go
-through them. So a final "e" is dropped: "rides" and "riding" give "rid".
+The rules only make the forms of one word equal, as both sides go through them: "rides" and "riding" give "rid".
 """
 
 import re

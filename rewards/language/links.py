@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from spanreward.rewards.language.components import LEADS, Component, Kind, Places, Role, names_something
+from spanreward.rewards.language.components import Component, Kind, Places, Role, names_something
 from spanreward.rewards.language.rules import Rules
-from spanreward.rewards.language.words import NOUNS, OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
+from spanreward.rewards.language.words import LEADS, NOUNS, OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
 
 CONJUNCTION_WINDOW = 8
 REVERSE = {

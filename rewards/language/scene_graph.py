@@ -78,7 +78,8 @@ class SceneGraph:
 
     misplaced: words that cannot stand where they do (grammar.py).
     unasserted: words that the text denies, doubts, asks about or leaves open by "or" (unasserted.py). The graph and
-    `sentences` leave them out. denials: what it says is not there (absences.py). All three are empty in published mode.
+    `sentences` leave them out. denials: what it says is not there (absences.py). hanging: per word what it needs
+    (claims.py). All four are empty in published mode.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -87,10 +88,11 @@ class SceneGraph:
     misplaced: list[CharacterSpan] = field(default_factory=list)
     unasserted: list[CharacterSpan] = field(default_factory=list)
     denials: list[Denial] = field(default_factory=list)
+    hanging: list[tuple[CharacterSpan, list[list[str]]]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the published format, plus our own lists if they are not empty. Tuples stay tuples."""
-        own = ("misplaced", "unasserted", "denials")
+        own = ("misplaced", "unasserted", "denials", "hanging")
         return {key: value for key, value in asdict(self).items() if value or key not in own}
 
     @classmethod
@@ -108,3 +110,4 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
     lists = [graph.misplaced, graph.unasserted, *(one.text_spans for one in named)]
     for spans in (*lists, *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values())):
         spans[:] = [(origin[start], origin[end - 1] + 1) for start, end in spans]
+    graph.hanging[:] = [((origin[start], origin[end - 1] + 1), needs) for (start, end), needs in graph.hanging]

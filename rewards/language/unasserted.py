@@ -1,36 +1,38 @@
-"""Words that a text does not assert: it denies them, doubts them, asks about them, or leaves them open by "or".
+"""Words that a text does not assert: it denies them, asks about them, leaves them open by "or", or orders them.
 
-    left_out, denied = unasserted(words)    # "There is no red circle.": the places of "no", "red" and "circle", twice
+    read = unasserted(words)
+    read.left_out, read.denied      # "There is no red circle.": the places of "no", "red" and "circle", twice
+    read.hanging                    # what the other words need that are said in a frame (claims.py)
 
-"There is no red circle", "I doubt that there is a red circle", "Is there a red circle?" and "either a red or a blue
-circle" name a red circle, but none of them claims one. A metric that looks for names would reward all of them. An
-unasserted word claims nothing to be there, and it supports no claim of another text. A plain denial is a claim of its
-own: that the thing is not there (absences.py).
+"There is no red circle", "Is there a red circle?" and "either a red or a blue circle" name a red circle, but none of
+them claims one. An unasserted word claims nothing to be there, and it supports no claim of another text. A plain denial
+is a claim of its own: that the thing is not there (absences.py).
 
-The rules use words and Penn Treebank tags and no parse tree (denial.py, alternatives.py). In long lists and broken
-sentences the tagger is right more often than the parser.
+Denials and alternatives are read by words and tags: in broken sentences the tagger is right more often than the parser.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from spanreward.rewards.language.alternatives import left_open
-from spanreward.rewards.language.claims import unclaimed
-from spanreward.rewards.language.denial import NONE, NOT, PICTURE, SEEN, TRUE, UNTRUE, denied
+from spanreward.rewards.language.claims import NEVER, hanging
+from spanreward.rewards.language.denial import denied
+from spanreward.rewards.language.framing import QUOTES, Needs
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.words import SIDES, Word, word_set
+from spanreward.rewards.language.words import Word, word_set
 
 ASKING = word_set("is are was were do does did can could will would")
 ASKED_OF = ("EX", "DT", "PRP", "PRP$", "NN", "NNS")  # tags after a verb that opens a question
-TAKING_BACK = word_set(
-    "this that it which is was are were all of the above everything a lie statement said following below"
-)
-NO = word_set("no not nope or just kidding")  # a sentence of its own: "There is a circle. No."
-BACK = word_set("this it above")
-FORWARD = word_set("following below")
-WHOLE = word_set("all everything none nothing above")
-QUOTES = word_set("\" \u201c \u201d `` ''")
 STOPS = frozenset(".!?;:\n")
-ENDS = frozenset(".!?")
+
+
+class Unasserted(NamedTuple):
+    """left_out: places of words that it does not assert. denied: those that it denies. hanging: the others' needs."""
+
+    left_out: frozenset[int] = frozenset()
+    denied: frozenset[int] = frozenset()
+    hanging: Mapping[Word, Needs] = MappingProxyType({})
 
 
 def asserted(text: str, graph: SceneGraph) -> str:
@@ -43,36 +45,28 @@ def asserted(text: str, graph: SceneGraph) -> str:
     return " ".join(sentence for sentence in graph.sentences if any(map(str.isalnum, sentence)))
 
 
-def unasserted(words: Sequence[Word], alternatives: bool = False) -> tuple[frozenset[int], frozenset[int]]:
-    """Returns the places of the words that a text does not assert, and of those of them that it plainly denies.
+def unasserted(words: Sequence[Word], alternatives: bool = False) -> Unasserted:
+    """Reads a whole text, in linear time.
 
-    `words` is the whole text. Takes linear time.
-
-    alternatives: whether alternatives joined by "or" count as asserted. A reference supports each of its alternatives.
+    alternatives: whether alternatives joined by "or" count as asserted. A reference supports each of its alternatives,
+    and what it frames.
     """
-    found = set() if alternatives else unclaimed(words)
+    needs = {} if alternatives else hanging(words)
+    found = {word.index for word, of_word in needs.items() if NEVER in of_word}
     plainly: set[int] = set()
     open_: set[int] = set()
-    previous = 0  # where the segment before this one begins
-    listing = False  # whether the segment belongs to a list under "Not in the picture:"
     for start, end, stop in segments(words):
         texts = [word.text.lower() for word in words[start:end]]
         tags = [word.tag for word in words[start:end]]
-        if listing:
-            found.update(range(start, end))
-        listing = (listing and not ENDS.intersection(stop) and stop.count("\n") < 2) or announces(texts, tags, stop)
-        if takes_back(texts) and not listing:
-            forward = not FORWARD.isdisjoint(texts)
-            before = 0 if WHOLE.intersection(texts) else previous
-            found.update(range(end, len(words)) if forward else range(before, start))
         inverted = len(texts) > 1 and texts[0] in ASKING and tags[1] in ASKED_OF  # "is there a dog"
         if "?" in stop or inverted:
             found.update(range(start + quoted(texts), end))
         plainly.update(start + place for place in denied(texts, tags))
         if not alternatives:
             open_.update(start + place for place in left_open(texts, tags))
-        previous = start if texts else previous
-    return frozenset(found | plainly | open_), frozenset(plainly - found)
+    left_out = frozenset(found | plainly | open_)
+    framed = {word: of_word for word, of_word in needs.items() if of_word and word.index not in left_out}
+    return Unasserted(left_out, frozenset(plainly - found), framed)
 
 
 def segments(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
@@ -83,28 +77,6 @@ def segments(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
             yield start, place, word.text
             start = place + 1
     yield start, len(words), ""
-
-
-def announces(texts: Sequence[str], tags: Sequence[str], stop: str) -> bool:
-    """Whether it is a heading that names nothing or denies: "True or false:", "Not in the picture:"."""
-    if ":" not in stop or not texts:
-        return False
-    names = any(tag.startswith("N") or tag in ("CD", "VBG", "IN") for tag in tags) or not set(SIDES).isdisjoint(texts)
-    finite = any(tag in ("VBZ", "VBP", "VBD") for tag in tags)
-    denies = not (NOT | NONE).isdisjoint(texts) and "there" not in texts
-    shown = texts[0] in NOT | NONE or not (SEEN | PICTURE).isdisjoint(texts)
-    untrue = not UNTRUE.isdisjoint(texts) or (denies and shown)
-    return (untrue and BACK.isdisjoint(texts) and texts[0] != "that") or not (names or finite)
-
-
-def takes_back(texts: Sequence[str]) -> bool:
-    """Whether the segment only says that the text before it is untrue: "That is not true." """
-    said = {text for text in texts if text[0].isalnum()}
-    if said <= NO and said - {"or"}:
-        return True
-    says_untrue = not said.isdisjoint(UNTRUE | {"lie"})
-    says_not_true = not said.isdisjoint(NOT | NONE) and not said.isdisjoint(TRUE)
-    return (says_untrue or says_not_true) and said <= TAKING_BACK | UNTRUE | TRUE | NOT | NONE
 
 
 def quoted(texts: Sequence[str]) -> int:

@@ -22,6 +22,19 @@ def word_set(words: str) -> frozenset[str]:
 
 ARTICLES = frozenset(("a", "an", "the"))
 HEDGES = word_set("possibly perhaps probably likely apparently seemingly maybe")
+# how a thing lies and who has it; what shows it; nouns that stand for the noun after "of"
+POSTURES = word_set("be sit stand rest lie locate place position situate appear exist hang remain")
+HAVING = word_set("have hold wear carry contain include feature")
+PICTURES = word_set("picture image photo photograph scene drawing text answer response description caption")
+SEVERAL = word_set("group couple pair bunch lot number variety row set crowd herd flock both some all most many")
+PARTS = word_set("top front back side middle part end rest")
+LEADS = word_set("next close adjacent near far opposite left right")  # "next to", "far from", "left of"
+SEEING = word_set("see find spot view observe notice glimpse look seem make")
+NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")  # verbs that fit every picture
+PLAIN = SEVERAL | PARTS | PICTURES | frozenset(SIDES) | word_set("one each corner edge side background foreground view")
+_ADVERBS = """above here there nearby back below further away also then now directly just only together up down outside
+inside so too still very overhead ahead overall however additionally finally meanwhile where when"""
+ADVERBS = frozenset(SIDES) | LEADS | HEDGES | word_set(_ADVERBS)
 # prepositions that say where a thing is or how it is placed
 PLACING = word_set(
     """about above across against along amid amidst among around as at atop before behind below beneath beside between

@@ -4,14 +4,10 @@
     conduct(interviews, judge, mode="default")
     interviews[0].entities[0].rating, interviews[0].attributes, interviews[0].relations
 
-Pass 1 asks about entities that are not part of another one. Pass 2 asks about parts, named by the wholes that pass 1
-found. Pass 3 asks about the attributes and relations of the entities that were found, and about denied things.
-
-In published mode a pass is one `judge.write`, which words the identifiers, and one `judge.rate` over all interviews. In
-default mode identifiers are worded by rule, equal questions are asked once, and passes 1 and 2 are two calls each.
-
-A text that is too long for the judge loses its end, which `Interview.cut` counts. A prompt that shows two texts cuts
-the longer one.
+Pass 1 asks about entities that are not part of another one, pass 2 about parts, named by the wholes that pass 1 found,
+pass 3 about what is said of the found entities, and about denied things. Published mode lets the judge word the
+identifiers; default mode words them by rule and asks equal questions once. What is too long for the judge loses its end
+(`Interview.cut`).
 """
 
 from collections.abc import Sequence

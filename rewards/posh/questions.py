@@ -5,8 +5,7 @@
     text = question_text(interview, component, published=False)         # "Does the TEXT mention ...?"
     presence_question(interview, component, text, published=False)      # with the target's text, as typed data too
 
-conduct.py asks the questions and keeps the answers. In default mode a name in a question has at most LONGEST_NAME
-characters.
+conduct.py asks them. In default mode a name in a question has at most LONGEST_NAME characters.
 """
 
 from dataclasses import dataclass
@@ -121,6 +120,7 @@ def presence_question(
         interview.target_graph,
         source=interview.source_text if shows_source else "",
         places=component.spans if shows_source else (),
+        unbacked=tuple(span for span, _ in interview.target_graph.hanging),
     )
     return Question(
         [{"role": "user", "content": before + interview.prefix + after}],

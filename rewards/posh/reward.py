@@ -5,16 +5,10 @@
     verdict = reward.assess([sample])[0]
     verdict.score, verdict.parts["precision"], verdict.spans, verdict.missed
 
-Precision asks the judge whether each entity, attribute and relation of the completion is in the reference. Recall asks
-whether the reference's are in the completion. Both are mean ratings / 5, and the score is their F1.
-
-mode="published" follows the published code: the judge words the identifiers, and an empty completion has precision 1.
-mode="default" words identifiers by rule, asks equal questions once, gives an empty completion score 0, and penalises
-filler (rewards/text/filler.py).
-
-With several references, published mode judges each one separately and takes the best F1. In default mode a component of
-the completion has its best rating over all references, and recall is that of the reference with the best F1. A
-reference "a red or orange bird" supports both a red bird and an orange bird, and recall asks for neither colour.
+Precision asks whether each entity, attribute and relation of the completion is in the reference, recall the reverse.
+Both are mean ratings / 5, and the score is their F1. mode="published" follows the published code: of several references
+the best F1 counts. In mode="default" identifiers are worded by rule, filler is penalised, a component of the completion
+has its best rating over all references, and recall is that of the reference with the best F1.
 """
 
 import json
@@ -31,6 +25,7 @@ from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.language.backing import backed, vocabulary
 from spanreward.rewards.language.coref import coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe, reader_name
@@ -216,9 +211,11 @@ class PoshReward(ReadingReward):
         distinct = {id(graph): graph for row in rows for graph in (row.graph, *(own for own, _ in row.references))}
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         default = self.mode == "default"
+        known = {texts: vocabulary(texts) for texts in {row.sample.references for row in rows if default}}
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
         for number, row in enumerate(rows):
+            paid = backed(row.graph, known[row.sample.references]) if default else row.graph
             said, wanted = views[id(row.graph)], [views[id(own)] for own, _ in row.references]
             # in the published code a reference without components has recall 1, and an empty completion precision 1
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
@@ -230,7 +227,7 @@ class PoshReward(ReadingReward):
                 nothing = coarse_scores(0.0, 0.0)
                 verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
             else:
-                pairs[number] = [self._pair(number, row, index, said, wanted[index]) for index in usable]
+                pairs[number] = [self._pair(number, row, index, said, wanted[index], paid) for index in usable]
         interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
         if interviews:
             with self.judge:
@@ -246,7 +243,9 @@ class PoshReward(ReadingReward):
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
 
-    def _pair(self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView) -> Pair:
+    def _pair(
+        self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView, paid: SceneGraph
+    ) -> Pair:
         completion, reference, threshold = row.sample.completion, row.sample.references[index], self.presence_threshold
         _, supporting = row.references[index]
         claimed = asserted(completion, row.graph) if self.mode == "default" else completion
@@ -254,7 +253,7 @@ class PoshReward(ReadingReward):
         return Pair(
             index,
             Interview(number, said, completion, reference, supporting, prompts.precision, threshold, denials),
-            Interview(number, wanted, reference, claimed, row.graph, prompts.recall, threshold),
+            Interview(number, wanted, reference, claimed, paid, prompts.recall, threshold),
         )
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
@@ -288,7 +287,8 @@ class PoshReward(ReadingReward):
 
 def _stored(graph: SceneGraph, supporting: SceneGraph) -> str:
     """Returns a reference's graphs as JSON, which takes a fifth of their memory. Most references have one for both."""
-    return json.dumps([graph.to_dict(), None if supporting is graph else supporting.to_dict()])
+    own = replace(graph, hanging=[])  # asks, and backs nothing of its own
+    return json.dumps([own.to_dict(), None if supporting is graph else supporting.to_dict()])
 
 
 def _restored(stored: str) -> tuple[SceneGraph, SceneGraph]:

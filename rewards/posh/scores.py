@@ -1,7 +1,6 @@
 """PoSh's formulas, as pure functions of ratings (PoSh, section 3; credit: docs/credit.md), and what filler costs.
 
-Ratings are expectations on 1..5. Precision, recall and all parts of a Verdict are in the published unit, rating / 5, in
-[0.2, 1]. A Span's score is (rating - 1) / 4, in [0, 1].
+Ratings are expectations on 1..5. Precision, recall and all parts are rating / 5; a Span's score is (rating - 1) / 4.
 """
 
 from collections.abc import Sequence

@@ -4,16 +4,9 @@
     found.share                         # 0.61: of the text's characters
     found.pieces                        # ((14, 37, "a phrase over and over"),)
 
-A metric pays only for what it asks about, so a policy learns to write what no question asks about. A policy trained
-with PoSh wrote "in in in in" up to its token limit, at full score. In mode "default" the score is therefore
-
-    score = metric x (1 - share)        share = characters of filler / characters of the text
-
-The share is in `parts["filler"]`. Each piece of filler becomes a span of score 0, and its credit is what it costs, so
-its own tokens get the blame. docs/filler.md lists the kinds of filler.
-
-The limits were set on texts by people (docs/evidence/filler.md): in each set of captions at most 1 % of them lose more
-than .01. The function words are English; texts in other scripts are judged by the other rules.
+A policy trained with PoSh wrote "in in in in" up to its limit, at full score, because no question asks about it. In
+mode "default" the score is therefore metric x (1 - share of characters that are filler). docs/filler.md has the kinds;
+the limits were set on texts by people (docs/evidence/filler.md). The function words are English.
 """
 
 import re

@@ -86,22 +86,18 @@ def test_no_tempting_family_pays_with_questions(judge: str) -> None:
     assert sum(payoff.failed for payoff in payoffs) == 0
 
 
-KNOWN = (  # each pays on terse texts: docs/evidence/filler.md has the prices
-    "There is little chance of", "Contrary to what", "My friend has", "The prompt mentions", "The word for",
-    "Except for", "In a dream",
-)  # fmt: skip
-
-
 def test_a_frame_that_claims_nothing_does_not_pay() -> None:
-    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items() if not name.startswith(KNOWN)}
+    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items()}
     terse = [case for case in CASES if case.terse]
     payoffs = measure_payoffs(PoshReward(MatchJudge()), terse, once)
-    assert len(once) == len(FRAMES) - len(KNOWN)
     assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
 
 
 def test_a_frame_answers_no_question() -> None:
-    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items()}
+    """But for two: what takes a claim back is found by what a reference has, and CapRL has none."""
+    backed = ("True or false", "There is {thing} {place}. Just kidding")
+    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items() if not name.startswith(backed)}
+    assert len(once) == len(FRAMES) - 2
     payoffs = measure_payoffs(CaprlReward(referee_judge(CASES)), CASES, once)
     assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
 

@@ -72,7 +72,7 @@ class FakeLLM:
         self.held = 0
         self._call("shutdown")
 
-    def generate(self, requests: list[Any], params: Any, lora_request: Any, use_tqdm: bool) -> list[Any]:
+    def generate(self, requests: list[Any], params: Any, use_tqdm: bool) -> list[Any]:
         check = requests[0].get("prompt_token_ids") == list(range(1, 17))
         self._call("check" if check else "generate")
         assert self.held, "a sleeping engine is asked"
@@ -128,7 +128,6 @@ def install(monkeypatch: pytest.MonkeyPatch, colocated: bool = False) -> type[Fa
         "vllm": {"LLM": FakeLLM, "SamplingParams": sampling_params, "envs": envs, "__version__": "0.32.0"},
         "vllm.platforms": {"current_platform": platform},
         "vllm.lora": {},
-        "vllm.lora.request": {"LoRARequest": lambda name, number, path: (name, number, path)},
     }
     for name, contents in modules.items():
         module = ModuleType(name)

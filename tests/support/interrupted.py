@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import spanreward.training.run
+import spanreward.training.recipe_rewards
 from spanreward.rewards.judges import Failure, MatchJudge, Question, Rating
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.training.commands.train import main
@@ -33,6 +33,6 @@ class Judge(MatchJudge):
 
 
 if __name__ == "__main__":
-    spanreward.training.run.load_judge = lambda *_, **__: Judge()
+    spanreward.training.recipe_rewards.load_judge = lambda *_, **__: Judge()
     sys.argv = ["train.py", *sys.argv[2:]]
     main()

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import spanreward.training.recipe_rewards
 import spanreward.training.run
 from spanreward.rewards.judges import MatchJudge
 from spanreward.training.commands.train import main
@@ -64,6 +65,6 @@ def train(trainer: Any, *rest: Any) -> None:
 if __name__ == "__main__":
     run_train = spanreward.training.run.train
     spanreward.training.run.train = train  # type: ignore[assignment]
-    spanreward.training.run.load_judge = lambda *_, **__: Judge()
+    spanreward.training.recipe_rewards.load_judge = lambda *_, **__: Judge()
     sys.argv = ["train.py", *sys.argv[2:]]
     main()

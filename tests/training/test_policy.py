@@ -120,8 +120,11 @@ def test_a_function_of_ones_own_is_called_with_the_seed(tmp_path: Path, monkeypa
     ("model", "message"),
     [
         ("none.py:small", r"policy\.model none\.py:small: there is no file none\.py in "),
-        ("my_policy.py:smal", r"policy\.model my_policy\.py:smal: my_policy\.py has no function smal\."),
-        ("my_policy.py:size", r"policy\.model my_policy\.py:size: my_policy\.py has no function size\."),
+        ("my_policy.py:smal", r"policy\.model my_policy\.py:smal: my_policy\.py has no function smal: did you mean"),
+        (
+            "my_policy.py:size",
+            r"policy\.model my_policy\.py:size: my_policy\.py has no function size: write it there\.",
+        ),
     ],
 )
 def test_a_function_that_is_not_there(

@@ -91,10 +91,8 @@ class WinRateCallback(TrainerCallback):
         cost = self.reward.cost(self.max_tokens * WORDS_PER_TOKEN, 1)
         if state.is_world_process_zero:
             asked = "an unknown number of" if cost is None else f"about {round(cost.questions * count):,}"
-            text = (
-                f"win rate by {self.reward.__name__}: {times} times, first before the first step, {count} prompts are "
-            )
-            text += f"answered with at most {self.max_tokens} tokens each, and judged with {asked} questions."
+            text = f"win rate by {self.reward.__name__}: {times} times, first before the first step, {count} prompts "
+            text += f"are answered with at most {self.max_tokens} tokens each, and judged with {asked} questions."
             print(text, file=sys.stderr, flush=True)
         own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []

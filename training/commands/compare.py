@@ -12,10 +12,9 @@ file of answers, JSONL ({"id": ..., "completion": ...}) or another table, may ta
 The recipe gives rewards, held-out metrics (its referees) and data. Without one, --data names rows as `spanreward score`
 reads them (id, and what the metrics need, such as reference), and --metric and --judge (match, without one) the scores.
 
-The output folder holds report.html, results.json, tables.txt (means and differences), completions.jsonl, and answers/,
-which the next comparison reads in place of sampling again. Another comparison there needs --overwrite. Warnings are
-printed last, in red, and first on the page; with --strict they make the exit code 2. docs/compare.md explains which
-rows are taken, and when "better" is said.
+The output folder holds report.html, results.json, completions.jsonl, and answers/, which the next comparison reads in
+place of sampling again. Another comparison there needs --overwrite. Warnings are printed last, in red, and first on the
+page; with --strict they make the exit code 2. docs/compare.md explains which rows are taken, and when "better" is said.
 """
 
 import argparse
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 128
 PROMPTS = 256
 OF_DATA = ("metric", "judge", "judge-option", "columns")  # options that a recipe has of its own
-WRITTEN = ("results.json", "completions.jsonl", "report.html", "tables.txt")
-TABLE_WIDTH = 140
+WRITTEN = ("results.json", "completions.jsonl", "report.html")
 
 
 def main() -> None:
@@ -78,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         overwrite={"help": "replace another comparison in the output folder, but for answers/"},
         json={"help": "write results.json there too"},
     )
-    add("--prompts", action=metric_options.Once, type=int, dest="limit", help=argparse.SUPPRESS)  # its earlier name
+    add("--prompts", action=metric_options.Once, type=int, dest="limit", default=PROMPTS, help=argparse.SUPPRESS)
     keys = "keys of the recipe; with --data of the metrics, mode=published for all, posh.mode=published for one"
     add("--set", nargs="*", action="extend", default=[], dest="options", metavar="key=value", help=keys)
     longest = f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)"
@@ -98,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> "Comparison":
-    """Reads what is compared, compares it, and writes the files but for tables.txt."""
+    """Reads what is compared, compares it, and writes the files."""
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
     from spanreward.training.evaluation.judged.evaluate import decided_by, evaluate
@@ -151,7 +149,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         prompts = prompts_of_file(arguments.data, *chosen, metric_options.renamed(arguments.columns))
         parts = parts_of(arguments)
     else:
-        recipe = load_recipe(arguments.recipe, metric_options.check_once(arguments.options))
+        recipe = load_recipe(arguments.recipe, arguments.options)
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
         learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
@@ -212,18 +210,13 @@ def facts(seeds: list[int], read_by: dict[str, str]) -> dict[str, str]:
 
 
 def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:
-    """Writes the tables to tables.txt, and prints a sentence on every pair, where the files are, and the warnings."""
-    from spanreward.training.evaluation.page.tables import tables_of
-
-    output = arguments.output
-    with (output / "tables.txt").open("w", encoding="utf-8") as file:
-        Console(file=file, width=TABLE_WIDTH).print(*tables_of(comparison), sep="\n")
-    console = Console(soft_wrap=True)
+    """Prints a sentence on every pair, where the files are, and the warnings."""
+    output, console = arguments.output, Console(soft_wrap=True)
     for pair in comparison.pairs:
         console.print(pair.sentence, style="bold", markup=False, highlight=False)
     for note in comparison.notes:
         console.print(f"Note: {note}", style="yellow", markup=False, highlight=False)
     print(f"Report:  {output / 'report.html'}")
-    print(f"Numbers: {output / 'results.json'}, and as tables {output / 'tables.txt'}")
+    print(f"Numbers: {output / 'results.json'}")
     for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

@@ -23,7 +23,7 @@ from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
 from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.training.commands.metric_options import JUDGES, OF_RECIPE, add_flags, check_once, read_options
+from spanreward.training.commands.metric_options import JUDGES, OF_RECIPE, add_flags, read_options
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages
 
 
@@ -63,7 +63,7 @@ def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]
         from spanreward.training.plan.needs import asked_judges  # needs the extra train
         from spanreward.training.recipe import load_recipe
 
-        recipe = load_recipe(arguments.recipe, check_once(arguments.options))
+        recipe = load_recipe(arguments.recipe, arguments.options)
         judges += [(judge.name, judge.options) for judge, _ in asked_judges(recipe)]
     return judges
 

@@ -1,9 +1,7 @@
 """Train an encoder judge, which reads each text once: from captions that are changed on purpose, or from a large judge.
 
-    spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
-    spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
-
-docs/train_a_judge.md explains the recipe and the model card.
+spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
+spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 """
 
 import argparse
@@ -25,19 +23,14 @@ from spanreward.training.commands.main import run
 CHUNK = 16  # rows that are judged together
 
 TRAIN = """\
-    spanreward judge train recipes/judges/people.yaml
     spanreward judge train RECIPE seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
     spanreward judge train RECIPE --resume                     # after an interruption, with the same recipe
 
-The output folder gets the weights, spanreward.json and README.md, the model card; `encoder:FOLDER` reads it. The
-training runs on one GPU or on the CPU, and ends when the loss on held-out pictures no longer falls. Nothing is
-downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
+`encoder:FOLDER` reads the output folder. Nothing is downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
 LABELS = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
-The rows are as for `spanreward score posh`. Each line of the output is a question: the text that it was made from, the
-places of its words, the target, and the distribution over the ratings. The same command goes on after an interruption,
-asks again about rows that had no verdict, and adds labels of new rows; --overwrite starts the file anew."""
+The rows are as for `spanreward score posh`. The same command goes on after an interruption; --overwrite starts anew."""
 LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}  # the keys of a line
 DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 

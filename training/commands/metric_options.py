@@ -70,10 +70,12 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
-    """Returns a recipe's overrides, with those that have a flag."""
+    """Returns a recipe's overrides, the last of which counts. Raises RecipeError for a flag whose key is there too."""
     given = [(key, vars(arguments).get(flag)) for flag, key in SHORT.items()]
     own = [f"{key}={json.dumps(one, default=str)}" for key, one in given if one is not None and one is not False]
-    return check_once([*arguments.options, *own])
+    for one in own:
+        check_once([one, *(text for text in arguments.options if text.startswith(f"{one.partition('=')[0]}="))])
+    return [*arguments.options, *own]
 
 
 def check_once(texts: Sequence[str]) -> Sequence[str]:

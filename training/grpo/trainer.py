@@ -10,9 +10,9 @@ dynamic_sampling, TRL samples or gets the drafted completions, the judges judge 
 the scalar advantages, and the spans' credit changes them token by token. Each Reward is a Recorder, whose call returns
 the scores that the judges found.
 
-With span_coef = 0 this is GRPOTrainer. A row on which a judge failed leaves its group's mean and standard deviation and
-gets advantage 0. A judge that cannot be woken fails on all rows. Too many failed rows stop the run on all ranks, with
-the same message. Nothing of TRL is copied.
+With span_coef = 0 this is GRPOTrainer, which stops where five steps moved no weight (pulse.py). A row on which a judge
+failed leaves its group's mean and standard deviation and gets advantage 0. A judge that cannot be woken fails on all
+rows. Too many failed rows stop the run on all ranks, with the same message. Nothing of TRL is copied.
 """
 
 import copy

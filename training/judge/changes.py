@@ -10,17 +10,20 @@ The target is one to four other captions of the same picture. Kinds:
     swapped    two nouns, or two adjectives, of the caption change places
     added      an adjective before a noun
     other      a caption of another picture: wrong are its words that no caption of this picture has
+    unclaimed  a sentence more that claims nothing, and is wrong unless it denies what no caption has (unclaimed.yaml)
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from spacy.tokens import Token
 
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.words import NOUNS, word_set
 
@@ -30,6 +33,8 @@ JOINING = word_set("and or , a an the")
 ARTICLE = re.compile(r"\b([Aa])n?( +)$")
 NEAR = 0.7  # the share of other pictures that share a word with this one
 MOST = 4  # captions in a target
+GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
+Places = list[tuple[int, int]]
 
 
 class Word(NamedTuple):
@@ -76,18 +81,23 @@ class Changes:
     def example(self, kind: str, name: str) -> Example | None:
         """Returns an example of this picture, or None where the drawn caption has no place for this kind."""
         caption, *rest = self.random.sample(self.captions[name], len(self.captions[name]))
-        rest, words = rest[: 1 + self.random.randrange(MOST)], self.words[caption]
+        rest = rest[: 1 + self.random.randrange(MOST)]
         if kind == "other":
-            caption = self.random.choice(self.captions[self._other(name)])
+            caption = self.random.choice(self.captions[self.other(name)])
             marks = [(w.start, w.end, float(w.lemma in self.known[name])) for w in self.words[caption] if w.pool]
             return Example(caption, " ".join(rest), tuple(marks), name)
-        make = {"swapped": self._swapped, "added": self._added}.get(kind, self._replaced)
-        changes = {} if kind == "right" else make(name, words)
-        if not changes and kind != "right":
+        text, places = self.changed(kind, name, caption)
+        if not places and kind not in ("right", "unclaimed"):
             return None
-        text, places = rewrite(caption, changes)
         marks = [(0, len(text), 1.0), *((start, end, 0.0) for start, end in places)]
         return Example(text, " ".join(rest), tuple(marks), name)
+
+    def changed(self, kind: str, name: str, text: str) -> tuple[str, Places]:
+        """Returns one of this picture's texts changed, and where; nowhere if it has no place for this kind."""
+        if kind == "unclaimed":
+            return self._unclaimed(name, text)
+        make = {"swapped": self._swapped, "added": self._added, "right": lambda *_: {}}.get(kind, self._replaced)
+        return rewrite(text, make(name, self.words[text]))
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         changes = {}
@@ -117,16 +127,28 @@ class Changes:
         new = self._instead(name, at) if at else ""
         return {at: f"{new} "} if at and new else {}
 
+    def _unclaimed(self, name: str, text: str) -> tuple[str, Places]:
+        things = [word for word in self.changeable[name] if word.pool in ("NN", "NNS")]
+        if not things:
+            return text, []
+        thing, words = self.random.choice(things), [word.text.lower() for word in self.changeable[name]]
+        absent = self._instead(name, thing) if self.random.random() < 0.5 else ""
+        sentence, denied = unclaimed((absent or thing.text).lower(), thing.pool == "NNS", words, self.random)
+        whole = text if text.endswith((".", "!", "?")) else f"{text}."
+        before, after = self.random.choice((("", f" {whole}"), (f"{whole} ", "")))
+        places = [] if absent and denied else [(len(before), len(before) + len(sentence))]
+        return before + sentence + after, places
+
     def _instead(self, name: str, word: Word) -> str:
         """Returns a word that may stand for this one and that no caption of the picture has; "" if none is found."""
         for _ in range(20):
-            words = [new for new in self.changeable[self._other(name)] if new.pool == word.pool]
+            words = [new for new in self.changeable[self.other(name)] if new.pool == word.pool]
             new = self.random.choice(words) if words else word
             if new.lemma not in self.known[name] and new.lemma != word.lemma:
                 return cased(new.text, word)
         return ""
 
-    def _other(self, name: str) -> str:
+    def other(self, name: str) -> str:
         """Returns another picture, mostly one that shares a word."""
         lemmas = sorted(self.known[name]) if self.random.random() < NEAR else ()
         return self.random.choice(self.having[self.random.choice(lemmas)] if lemmas else self.names)
@@ -142,7 +164,19 @@ def cased(text: str, like: Word) -> str:
     return text.capitalize() if like.start == 0 and like.text.istitle() else text.lower()
 
 
-def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, list[tuple[int, int]]]:
+def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
+    """Returns a sentence that names the thing, or words in no order, and whether it denies it, which may be right."""
+    rules = GRAMMAR | GRAMMAR["many" if many else "one"] | {"noun": [noun], "word": words}
+
+    def grown(text: str) -> str:
+        return re.sub("<([a-z]+)>", lambda symbol: grown(random.choice(rules[symbol[1]])), text)
+
+    form = random.choice(GRAMMAR["sentence"])
+    sentence = re.sub(r"\ba (?=[aeiou])", "an ", grown(form))
+    return sentence[0].upper() + sentence[1:], form == "<denied>"
+
+
+def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
     """Returns the text with these words replaced, and the new words' places. An "a" or "an" before one is set right."""
     made, places, done = "", [], 0
     for word, new in sorted(changes.items()):

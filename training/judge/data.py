@@ -21,7 +21,7 @@ from spanreward.training.data.marks import MARKED, mistakes_in, read_each
 from spanreward.training.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
-Kind = Literal["right", "replaced", "swapped", "added", "other"]  # training/judge/changes.py
+Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed"]  # training/judge/changes.py
 
 
 class JudgeRecipe(RunPart):
@@ -37,8 +37,9 @@ class JudgeRecipe(RunPart):
     unseen: float = Field(0.0, ge=0, lt=1)
     held_out: float = Field(0.06, gt=0, lt=1)
     steps: int = Field(360, gt=0)
-    batch: int = Field(16, gt=0)
-    learning_rate: float = Field(3e-4, gt=0)
+    frozen_layers: int | None = Field(None, ge=0)
+    batch: int | None = Field(None, gt=0)
+    learning_rate: float | None = Field(None, gt=0)
     check_every: int = Field(90, gt=0)
     patience: int = Field(3, gt=0)
 
@@ -52,7 +53,7 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
     """Returns the examples to train on, those held out, and the pictures. Raises RecipeError, ValueError, OSError."""
     captions: dict[str, dict[str, None]] = defaultdict(dict)
     for path, columns in recipe.captions.items():
-        for name, texts in read_each(path, ("reference",), captioned, columns):
+        for name, texts in read_each(path, ("reference",), lambda one: (picture_of(one), one.references), columns):
             captions[name] |= dict.fromkeys(text.strip() for text in texts)
     given = [example for path in recipe.teacher for example in read_teacher(path)]
     for path, columns in recipe.labels.items():
@@ -88,11 +89,6 @@ def labelled(sample: Sample) -> Example:
     text = sample.completion
     marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in mistakes_in(sample)))
     return Example(text, " ".join(sample.references), marks, picture_of(sample))
-
-
-def captioned(sample: Sample) -> tuple[str, tuple[str, ...]]:
-    """Returns a picture's name and its captions."""
-    return picture_of(sample), sample.references
 
 
 def picture_of(sample: Sample) -> str:

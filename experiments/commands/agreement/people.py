@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
     parser.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
     parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
+    parser.add_argument("--joined", action="store_true", help="posh: read a text's references as one")
     judge = {
         "default": "match",
         "help": "who answers the metric's questions (default match; harmonic: Scenes' WordJudge)",
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from experiments.agreement.captions import SETS, measure_people
+    from experiments.agreement.captions import SETS, Joined, measure_people
     from spanreward.rewards.base.checks import check_known
 
     check_known("set", arguments.sets, SETS)
@@ -42,7 +43,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     sets = arguments.sets or list(SETS)
     if arguments.metric == "posh":
         with open_metric("posh", arguments) as (reward, settings):
-            rows = [asdict(row) for row in measure_people(arguments.folder, reward, sets)]
+            reader = Joined(reward) if arguments.joined else reward
+            rows = [asdict(row) for row in measure_people(arguments.folder, reader, sets)]
         asked = f"judge {arguments.judge}, read by {settings['parsed_by']}"
     else:
         rows = [asdict(row) for row in measure_people(arguments.folder, embedding_metric(arguments.metric), sets)]

@@ -12,6 +12,8 @@ the probability of the scale's last entry, and the rest is that of the first.
 A pair that fits into the encoder is one window. Else the text, the target or both are cut into parts of one length,
 such that the encoder reads the fewest tokens. Neighbours overlap by about a sentence. A token's probability is its mean
 over the windows of one piece of the target, and the highest over the pieces, as one piece is enough to support it.
+A decoder reads a token with what comes before it only. So it reads the text twice (Springer et al. 2024, arXiv
+2402.15449), where that fits into one window, and the second time counts: "a dog" is wrong in "a dog is gone".
 """
 
 import math
@@ -36,6 +38,7 @@ BATCH = {"cpu": 8, "cuda": 32}  # windows; where padding costs more than a call,
 UNSUPPORTED = 1  # the label
 OVERLAP = 32  # tokens, about one and a half sentences
 SLACK = 4  # tokens that a cut inside a word can add
+BREAK = "\n"  # between target and text, where the tokenizer puts nothing
 Tokens = dict[tuple[int, int], float]  # by characters: how likely it is that the target supports the token
 
 
@@ -62,7 +65,7 @@ class EncoderJudge(Judge):
 
     def __init__(self, model: str) -> None:
         self.model = model
-        self._loaded: tuple[Any, Any] | None = None
+        self._loaded: tuple[Any, Any, bool] | None = None  # tokenizer, model, whether it is a decoder
         self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,13 +79,13 @@ class EncoderJudge(Judge):
         """Loads the model. Raises FileNotFoundError without its files, ValueError if it has not two labels."""
         if self._loaded is None:
             folder = model_folder(self.model)
-            model = AutoModelForTokenClassification.from_pretrained(folder, use_safetensors=True).eval()
+            model = AutoModelForTokenClassification.from_pretrained(folder, use_safetensors=True, dtype=torch.float32)
             if model.config.num_labels != 2:
                 raise ValueError(
                     f"the token classifier {self.model} has {model.config.num_labels} labels, and the encoder judge "
                     "needs 2 (0 supported, 1 unsupported): give a model of LettuceDetect's layout."
                 )
-            self._loaded = padding_tokenizer(folder), model
+            self._loaded = padding_tokenizer(folder), model, is_decoder(model)
 
     def close(self) -> None:
         self._loaded = None
@@ -128,9 +131,9 @@ class EncoderJudge(Judge):
         if not pairs:
             return []
         self.start()
-        tokenizer, model = self._loaded  # type: ignore[misc]  # started
+        tokenizer, model, twice = self._loaded  # type: ignore[misc]  # started
         longest = min(readable(model), tokenizer.model_max_length)
-        cut = [windows(tokenizer, text, target, longest) for text, target in pairs]
+        cut = [windows(tokenizer, text, target, longest, twice) for text, target in pairs]
         order = sorted((window for several in cut for window in several), key=lambda window: len(window.places))
         batch = BATCH[model.device.type]
         for start in range(0, len(order), batch):
@@ -168,10 +171,21 @@ def readable(model: Any) -> int:
     return positions - max((padding + 1 for padding in paddings if padding is not None), default=0)
 
 
-def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window]:
-    """Returns the windows of a pair, of at most `longest` tokens. Special tokens in the texts are read as words."""
+@torch.no_grad()
+def is_decoder(model: Any) -> bool:
+    """Returns whether a token is read without those after it: another last token changes nothing before it."""
+    first, other = model(torch.tensor([[5, 5], [5, 6]], device=model.device)).logits[:, 0].float()
+    return torch.allclose(first, other)
+
+
+def windows(tokenizer: Any, text: str, target: str, longest: int, twice: bool = False) -> list[Window]:
+    """Returns a pair's windows, of at most `longest` tokens, with the text `twice` if it fits. No token is special."""
     text, target = encodable(text), encodable(target)
-    both = tokenizer(target, text, return_offsets_mapping=True, split_special_tokens=True)
+    end = "" if tokenizer.num_special_tokens_to_add(True) > tokenizer.num_special_tokens_to_add(False) else BREAK
+    again = f"{target}{BREAK}{text}"
+    if twice and len(tokenizer(again + end, text, split_special_tokens=True)["input_ids"]) + SLACK <= longest:
+        target = again
+    both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
     sides = both.sequence_ids()
     whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]
     beside = sides.count(None) + SLACK
@@ -180,7 +194,7 @@ def windows(tokenizer: Any, text: str, target: str, longest: int) -> list[Window
     found = []
     for number, piece in enumerate(_pieces(target, whole, target_length, overlap)):
         read = tokenizer(
-            *(piece, text),
+            *(piece + end, text),
             truncation="only_second",
             # a short pair fits, and needs more than its overlap
             max_length=max(text_length + target_length, 2 * overlap) + beside,
@@ -212,23 +226,22 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
     All are numbers of tokens. A window holds one part of each, at most `token_budget` together. Neighbouring parts
     share `overlap` tokens. Of equals the one with the longest part of the target is taken.
     """
+
+    def long(tokens: int, parts: int) -> int:
+        return math.ceil((tokens + (parts - 1) * overlap) / parts)
+
     fewest, best = math.inf, (0, 0)
     for target_parts in range(1, math.ceil(target / overlap) + 2):
-        target_length = _part_length(target, target_parts, overlap)
+        target_length = long(target, target_parts)
         left = token_budget - target_length
         if left < min(text, 2 * overlap):
             continue
         text_parts = 1 if text <= left else math.ceil((text - overlap) / (left - overlap))
-        text_length = _part_length(text, text_parts, overlap)
+        text_length = long(text, text_parts)
         tokens = target_parts * text_parts * (text_length + target_length)
         if tokens < fewest:
             fewest, best = tokens, (text_length, target_length)
     return best
-
-
-def _part_length(tokens: int, parts: int, overlap: int) -> int:
-    """Returns how long each of so many overlapping parts is."""
-    return math.ceil((tokens + (parts - 1) * overlap) / parts)
 
 
 def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:

@@ -40,7 +40,6 @@ class LocalJudge(Judge):
         max_length: the most tokens of a prompt with its answer; None is the model's context. A longer question loses
             the end of its description, and is a Failure if that is not enough.
         min_mass: the share of the probability, in [0, 1], that must be on the scale; with less, an answer is UNPARSED.
-        adapter: the folder of a LoRA adapter that peft saved.
         chat_template: a Jinja file in place of the model's own template, or "plain" for the bare text. None is the
             model's own, and "plain" for an encoder-decoder model (T5), which has none.
     """
@@ -48,17 +47,11 @@ class LocalJudge(Judge):
     kind: str  # the judge's kind and number format, with which its name begins
 
     def __init__(
-        self,
-        model: str,
-        max_length: int | None = None,
-        min_mass: float = MIN_MASS,
-        adapter: str | None = None,
-        chat_template: str | None = None,
+        self, model: str, max_length: int | None = None, min_mass: float = MIN_MASS, chat_template: str | None = None
     ) -> None:
         self.model = model
         self.max_length = max_length
         self.min_mass = min_mass
-        self.adapter = None if adapter is None else Path(adapter).expanduser()
         self.chat_template = chat_template
 
     def __getstate__(self) -> dict[str, Any]:
@@ -67,8 +60,7 @@ class LocalJudge(Judge):
     @cached_property
     def name(self) -> str:
         """Kind, model, hash of the model's files, and settings. Judges with equal names give equal answers."""
-        kind = self.kind if self.adapter is None else f"{self.kind}-adapter@{files_hash(self.adapter)}"
-        name = f"{kind}:{self.model}@{files_hash(self.folder)} mass>={self.min_mass} tokens<={self.context}"
+        name = f"{self.kind}:{self.model}@{files_hash(self.folder)} mass>={self.min_mass} tokens<={self.context}"
         template = self.encoder.tokenizer.chat_template if self.chat_template else ""
         return f"{name} template@{sha256(template.encode()).hexdigest()[:12]}" if template else name
 
@@ -175,10 +167,3 @@ def rank_index() -> int:
     Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate set, and without a GPU.
     """
     return int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())
-
-
-def adapter_file(adapter: Path, name: str) -> Path:
-    """Returns the path of a file in a LoRA adapter's folder. Raises FileNotFoundError if there is none."""
-    if not (adapter / name).is_file():
-        raise FileNotFoundError(f"the judge's adapter {adapter} has no {name}: give the folder peft has saved to")
-    return adapter / name

@@ -24,7 +24,7 @@ from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs
 from spanreward.rewards.judges.judge import Failure, T
-from spanreward.rewards.judges.local.local_judge import LocalJudge, adapter_file, rank_index
+from spanreward.rewards.judges.local.local_judge import LocalJudge, rank_index
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,6 @@ class TransformersJudge(LocalJudge):
         dtype: of the weights, as torch spells it; "auto" is bfloat16 on CUDA and float32 on a CPU.
         batch_size: prompts in one forward pass. A batch that does not fit into memory is halved.
         device: None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate set), or the CPU without CUDA.
-        adapter: the folder of a LoRA adapter that peft saved.
         max_length, min_mass, chat_template: see LocalJudge.
     """
 
@@ -47,12 +46,11 @@ class TransformersJudge(LocalJudge):
         dtype: str = "auto",
         batch_size: int = 16,
         device: str | None = None,
-        adapter: str | None = None,
         max_length: int | None = None,
         min_mass: float = MIN_MASS,
         chat_template: str | None = None,
     ) -> None:
-        super().__init__(model, max_length, min_mass, adapter, chat_template)
+        super().__init__(model, max_length, min_mass, chat_template)
         self.batch_size = batch_size
         self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
         on_cuda = self.device.startswith("cuda")
@@ -64,9 +62,7 @@ class TransformersJudge(LocalJudge):
         return {**super().__getstate__(), "_model": None}
 
     def start(self) -> None:
-        """Loads the model. Raises RuntimeError under ZeRO-3, which would partition the judge, and FileNotFoundError for
-        an adapter's folder without its files.
-        """
+        """Loads the model. Raises RuntimeError under ZeRO-3, which would partition the judge."""
         if self._model is not None:
             return
         if is_deepspeed_zero3_enabled():
@@ -77,12 +73,6 @@ class TransformersJudge(LocalJudge):
         text_model = AutoModelForSeq2SeqLM if self.config.is_encoder_decoder else AutoModelForCausalLM
         kind: Any = AutoModelForImageTextToText if self.sees_pictures else text_model
         model: Any = kind.from_pretrained(self.folder, dtype=self.dtype).to(self.device)
-        if self.adapter is not None:
-            for name in ("adapter_config.json", "adapter_model.safetensors"):
-                adapter_file(self.adapter, name)
-            from peft import PeftModel  # in the extra `train`, which judges without an adapter do not need
-
-            model = PeftModel.from_pretrained(model, str(self.adapter)).merge_and_unload()  # type: ignore[operator]
         # A model's own settings may have a repetition penalty, which changes greedy texts.
         ends = model.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends

@@ -3,13 +3,10 @@
 LLM(model=folder, **engine_arguments(4e9, "auto", sees_pictures=True))
 """
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.judges.encoding.prompt import Prompt
-from spanreward.rewards.judges.local.local_judge import adapter_file
 
 CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's memory
 CPU_BLOCK_SIZE = 32  # tokens; vLLM's 128 would lose most of what short questions have in common
@@ -20,7 +17,6 @@ BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
 BLOCK = 256  # tokens; a multiple of the block sizes that vLLM chooses
 BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
-LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the values that vLLM accepts
 
 
 def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
@@ -76,20 +72,6 @@ def tokens_that_fit(memory: int, token: int) -> int:
             f"{2 * BLOCK}: give it {2 * BLOCK * token:.2g} or more."
         )
     return blocks * BLOCK
-
-
-def adapter_arguments(adapter: Path | None) -> dict[str, Any]:
-    """Room for a LoRA adapter, if there is one.
-
-    Raises FileNotFoundError if the folder has no adapter_config.json, ValueError for a rank that is too large.
-    """
-    if adapter is None:
-        return {}
-    config = json.loads(adapter_file(adapter, "adapter_config.json").read_text())
-    rank = max(config["r"], *config.get("rank_pattern", {}).values(), 0)
-    if rank > LORA_RANKS[-1]:
-        raise ValueError(f"the judge's adapter {adapter} has rank {rank}, and vLLM takes {LORA_RANKS[-1]} at most")
-    return {"enable_lora": True, "max_lora_rank": min(largest for largest in LORA_RANKS if largest >= rank)}
 
 
 def as_request(prompt: Prompt) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.local_judge import LocalJudge, rank_index
 from spanreward.rewards.judges.local.vllm_arguments import (
-    adapter_arguments,
     as_request,
     bytes_per_token,
     engine_arguments,
@@ -77,7 +76,6 @@ class VllmJudge(LocalJudge):
         max_model_len: the most tokens of a prompt with its answer; None is the model's context.
         dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 without hardware support is
             ten times slower.
-        adapter: the folder of a LoRA adapter that peft saved. vLLM applies it at every question.
         deadline: seconds from the outermost `with judge:`. Then an engine without an answer is ended, and its questions
             are TIMEOUTs.
         min_mass, chat_template: see LocalJudge.
@@ -92,12 +90,11 @@ class VllmJudge(LocalJudge):
         tensor_parallel: int = 1,
         max_model_len: int | None = None,
         dtype: str = "auto",
-        adapter: str | None = None,
         deadline: float = DEADLINE,
         min_mass: float = MIN_MASS,
         chat_template: str | None = None,
     ) -> None:
-        super().__init__(model, max_model_len, min_mass, adapter, chat_template)
+        super().__init__(model, max_model_len, min_mass, chat_template)
         self.memory = memory
         self.tensor_parallel = tensor_parallel
         self.dtype = dtype
@@ -136,9 +133,8 @@ class VllmJudge(LocalJudge):
     def _open(self, then_sleep: bool = False) -> None:
         """Starts the engine if it does not run. then_sleep: it sleeps before another engine on its GPU may start.
         Raises ModuleNotFoundError without vLLM, RuntimeError for a vLLM that lacks what is needed of it,
-        FileNotFoundError for a folder without an adapter, ValueError for too large a LoRA rank and for a
-        tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what vLLM raises when it
-        cannot load the model.
+        ValueError for a tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what vLLM
+        raises when it cannot load the model.
         """
         if self._engine is not None:
             return
@@ -167,7 +163,6 @@ class VllmJudge(LocalJudge):
                             tensor_parallel_size=self.tensor_parallel,
                             max_model_len=self.context,
                             **engine_arguments(self.memory, self.dtype, self.sees_pictures),
-                            **adapter_arguments(self.adapter),
                         )
                         check_names(engine, [END])
                         self._engine = engine
@@ -176,7 +171,6 @@ class VllmJudge(LocalJudge):
                 self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
                 self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, free - free_memory())
                 self._asleep = False
-                # vLLM reads an adapter at this first question.
                 self._at_start = self._answer_to_check(time.monotonic() + self.deadline)
             except BaseException:
                 self.close()
@@ -271,13 +265,8 @@ class VllmJudge(LocalJudge):
         return self._generate(prompts, lambda output: list(output.token_ids), max_tokens=max_tokens)
 
     def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
-        """Returns the engine's outputs, with the adapter if there is one. Raises as `watched` does."""
-        from vllm.lora.request import LoRARequest
-
-        adapter = None if self.adapter is None else LoRARequest("judge", 1, str(self.adapter))
-        return watched(
-            lambda: self._engine.generate(requests, params, lora_request=adapter, use_tqdm=False), self._processes, end
-        )
+        """Returns the engine's outputs. Raises as `watched` does."""
+        return watched(lambda: self._engine.generate(requests, params, use_tqdm=False), self._processes, end)
 
     def _generate(self, prompts: Sequence[Prompt], read: Callable[[Any], Any], **asked: Any) -> list[Any]:
         """Returns what is read from vLLM's output for each prompt, or a Failure. asked: arguments of SamplingParams."""

@@ -2,9 +2,8 @@
 
     MatchJudge().rate([Question(messages, probe=PresenceProbe("A red circle.", "attribute", Mention("circle"), "red"))])
 
-It reads `Question.probe` and never the prompt. It knows words and not their meaning: lemmas must be equal (2 and two
-are), an attribute must belong to the thing in question, and a relation must connect the two things in question. So it
-does not find synonyms, nor most of what the parser got wrong. All the probability is on one rating, except as 1 says:
+It reads `Question.probe`, never the prompt, and knows words, not their meaning: lemmas must be equal, an attribute must
+belong to the thing in question, a relation must connect the two things. All probability is on one rating, but see 1:
 
     5  found
     4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with" / "wears",

@@ -7,7 +7,7 @@ from functools import lru_cache
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.words import HEDGES, PLACING
+from spanreward.rewards.language.words import HAVING as OWNING, HEDGES, PARTS as PIECES, PLACING, SEVERAL as MANY
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
@@ -18,13 +18,11 @@ SYMMETRIC = lemmas("near beside by next to with and touching alongside around fa
 PREPOSITIONS = lemmas(" ".join(PLACING))
 EMPTY = POSTURE | lemmas(" ".join(HEDGES))  # these describe no thing
 HAVING = lemmas("with have")
-HOLDING = lemmas("hold wear carry contain include feature")  # who holds a thing has it
+HOLDING = lemmas(" ".join(OWNING - {"have"}))  # who holds a thing has it
 PART = lemmas("part of")
 OF = lemmas("of")
 
-# Nouns that stand for the noun after "of": "a group of men", "on top of a box".
-SEVERAL = lemmas("group couple pair bunch lot number variety row set crowd herd flock both some all most many")
-PARTS = lemmas("top front back side middle part end rest")
+SEVERAL, PARTS = lemmas(" ".join(MANY)), lemmas(" ".join(PIECES))
 LIGHT = SEVERAL | PARTS | lemmas("one each")
 COUNTS = {"coupl": "2", "pair": "2"}
 VAGUE = lemmas("several many various some multiple few other different numerous more")  # true of any plural

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -36,6 +37,12 @@ def test_a_verdict_is_the_same_after_json(
     verdict = Verdict(score, Status.OK, parts, tuple(on), tuple(missed), index, note, note[::-1])
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
     assert Verdict.from_dict(verdict.to_dict()) == verdict
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert Verdict.from_dict({"score": np.float32(0.5), "parts": {"f1": np.float64(0.25)}}) == Verdict(
+        0.5, parts={"f1": 0.25}
+    )
 
 
 @pytest.mark.parametrize("status", [Status.TIMEOUT, Status.NOT_APPLICABLE, "error"])

@@ -147,7 +147,6 @@ def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
         (Scored(length), [{"prompt": "Describe."}] * 2, {}, r"row 1 needs a prompt of messages and at most one"),
         (Scored(length), [{**ROWS[0], "images": [1, 2]}] * 2, {}, r"row 1 needs a prompt of messages and at most one"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_compared_is_refused_before_the_training(
     tmp_path: Path, reward: Any, rows: Any, more: Any, message: str

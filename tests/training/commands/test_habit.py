@@ -174,10 +174,11 @@ def test_a_key_with_two_values_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         (f"{score} --columns reference=a --columns reference=b", "reference"),
         (f"{score} --judge-option coref=none --judge-option coref=rules", "coref"),
         (f"train {recipe} --output x output=y", "output"),
-        (f"doctor --recipe {recipe} seed=1 seed=2", "seed"),
     ):
         done = spanreward(*words.split())
         assert (done.code, f"{key} is given twice, " in done.err) == (1, True), (words, done.err)
+    twice = argparse.Namespace(options=["seed=1", "output=a", "seed=2"], output=None, limit=None)
+    assert load_recipe(recipe, overrides_of(twice)).seed == 2  # as in scripts that pass their own words on
     with pytest.raises(ValueError, match=r"data.count: Input should be greater than 0, got 0"):
         load_recipe(recipe, overrides_of(argparse.Namespace(options=[], limit=0)))
 

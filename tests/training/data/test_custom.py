@@ -92,8 +92,8 @@ def test_a_part_of_a_mix(folder: Path) -> None:
     ("part", "message"),
     [
         (FilePart(source="none.py:rows"), "there is no file none.py in "),
-        (own("row"), "my_data.py has no function row."),
-        (own("names"), "my_data.py has no function names."),
+        (own("row"), "my_data.py has no function row: did you mean 'rows'?"),
+        (own("names"), "my_data.py has no function names: write it there."),
         (own(options={"sise": 5}), "cannot be asked for with {'sise': 5}: got an unexpected keyword argument 'sise'"),
         (own(options={"more": [3]}), "my_data.py:rows row 4 must be a mapping from keys to values, got 3."),
         (own(options={"more": [{"reference": "A."}]}), "my_data.py:rows row 4 has no 'image', only ['reference']"),

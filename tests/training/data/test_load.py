@@ -171,7 +171,7 @@ def test_an_address_is_a_missing_picture_and_nothing_is_fetched(folder: Path, mo
     monkeypatch.setattr("socket.socket.connect", no_network)
     monkeypatch.setattr("socket.getaddrinfo", no_network)
     message = refused(jsonl(folder, {"image": "https://example.org/a.png", "reference": "A dog."}))
-    assert "line 1: there is no picture" in message
+    assert "line 1: the picture 'https://example.org/a.png' is a URL, and nothing is downloaded" in message
     assert "example.org/a.png" in message
 
 

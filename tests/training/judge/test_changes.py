@@ -1,11 +1,12 @@
 """Captions changed on purpose: the marks lie on the very words that were changed."""
 
+import re
 from random import Random
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.training.judge.changes import Changes, Word, rewrite
+from spanreward.training.judge.changes import GRAMMAR, Changes, Word, rewrite, unclaimed
 
 CAPTIONS = {
     "1": ["A brown dog sits on the green grass.", "The dog near two trees.", "An old dog is sitting on a lawn."],
@@ -13,6 +14,8 @@ CAPTIONS = {
     "3": ["Three men ride horses on a beach.", "The men are riding near the water.", "A horse and a man."],
     "4": ["A red bus next to a small blue car.", "An empty bus in the street.", "The car is behind a bus."],
 }
+DENIAL = re.compile(r"\b(no|not|nobody|neither)\b(?! longer)")
+SYMBOL = re.compile("<([a-z]+)>")
 WORDS = {name: {word.lower().strip(".") for text in texts for word in text.split()} for name, texts in CAPTIONS.items()}
 
 
@@ -23,7 +26,7 @@ def changes() -> Changes:
 
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 10**6), name=st.sampled_from(sorted(CAPTIONS)))
-@pytest.mark.parametrize("kind", ["right", "replaced", "swapped", "added", "other"])
+@pytest.mark.parametrize("kind", ["right", "replaced", "swapped", "added", "other", "unclaimed"])
 def test_marks_lie_on_the_changed_words(changes: Changes, kind: str, seed: int, name: str) -> None:
     changes.random = Random(seed)
     example = changes.example(kind, name)
@@ -45,6 +48,10 @@ def test_marks_lie_on_the_changed_words(changes: Changes, kind: str, seed: int, 
     elif kind == "swapped":
         assert len(wrong) == 2
         assert wrong <= WORDS[name]
+    elif kind == "unclaimed":
+        assert any(text.strip(".") in example.text for text in CAPTIONS[name])
+        assert len(wrong) < 2  # the sentence, but for a denial of what no caption has
+        assert wrong or DENIAL.search(example.text.lower())
     elif kind == "other":
         assert any(example.text in texts for texts in CAPTIONS.values())
 
@@ -54,3 +61,30 @@ def test_articles_are_set_right() -> None:
     assert rewrite("See an owl.", {Word(7, 10, "owl"): "dog"}) == ("See a dog.", [(6, 9)])
     assert rewrite("a dog", {Word(2, 2): "old "}) == ("an old dog", [(3, 6)])
     assert rewrite("a uniform", {Word(2, 9, "uniform"): "uniform"}) == ("a uniform", [(2, 9)])
+
+
+def test_the_grammar_names_the_thing_in_every_sentence() -> None:
+    things = (("owl", False), ("cats", True))
+    made = {unclaimed(noun, many, ["red"], Random(seed)) for seed in range(2000) for noun, many in things}
+    assert len(made) > 500
+    for sentence, denied in made:
+        assert any(noun in sentence.lower() for noun, _ in things)
+        assert sentence[0].isupper()
+        assert sentence.endswith((".", "?"))
+        assert not set("<>") & set(sentence)
+        assert " a owl" not in sentence.lower()
+        assert denied == bool(DENIAL.search(sentence.lower()))
+    forms = [form for forms in GRAMMAR.values() if isinstance(forms, list) for form in forms]
+    assert set(SYMBOL.findall(" ".join(forms))) <= {*GRAMMAR, *GRAMMAR["one"], "noun", "word"}
+    assert GRAMMAR["one"].keys() == GRAMMAR["many"].keys()
+
+
+def test_a_denial_of_what_is_not_there_is_right(changes: Changes) -> None:
+    """So that a judge cannot call every denial wrong."""
+    changes.random = Random(0)
+    made = [changes.changed("unclaimed", "1", CAPTIONS["1"][0]) for _ in range(400)]
+    denials = [(text.lower(), places) for text, places in made if "there is no " in text.lower()]
+    assert {bool(places) for _, places in denials} == {True, False}
+    for text, places in denials:
+        noun = text.partition("there is no ")[2].split()[0].strip(".")
+        assert (noun in WORDS["1"]) == bool(places)

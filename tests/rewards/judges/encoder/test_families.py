@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge, readable
+from spanreward.rewards.judges.encoder.encoder_judge import (
+    EncoderJudge,
+    is_decoder,
+    padding_tokenizer,
+    readable,
+    windows,
+)
+from spanreward.rewards.judges.smollm2 import smollm2_folder
 from tests.support.tiny_encoder import FAMILIES, save_family
 
 TEXT, TARGET = "a red cat sits on the mat .", "the dog sleeps and a cat sits ."
@@ -36,3 +43,29 @@ def test_any_text_that_python_holds_is_read(text: str, tmp_path: Path) -> None:
     assert judge.read([(TEXT, TARGET)]) == [pytest.approx(first, abs=1e-5)]
     assert all(0 <= end <= len(text) for _, end in others[0])
     assert [len(tokens) > 0 for tokens in others] == [True, True]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_decoder_is_told_by_what_it_reads_and_reads_the_text_twice(family: str, tmp_path: Path) -> None:
+    judge = EncoderJudge(save_family(tmp_path, family))
+    judge.start()
+    tokenizer, model, decoder = judge._loaded  # type: ignore[misc]  # started
+    assert decoder == is_decoder(model) == (family == "llama")
+    sits, sleeps = judge.read([("a cat sits", TARGET), ("a cat sleeps", TARGET)])
+    assert sits[0, 1] != pytest.approx(sleeps[0, 1], abs=1e-6)  # the first word is read with the last one
+    (once,), (twice,) = (windows(tokenizer, TEXT, TARGET, 64, again) for again in (False, True))
+    assert len(twice.places) == len(once.places) + len(TEXT.split())
+    assert list(filter(None, twice.places)) == list(filter(None, once.places))
+    assert windows(tokenizer, TEXT * 4, TARGET, 40, True) == windows(tokenizer, TEXT * 4, TARGET, 40)  # does not fit
+
+
+def test_something_stands_between_target_and_text_where_the_tokenizer_puts_nothing() -> None:
+    tokenizer = padding_tokenizer(smollm2_folder())
+    (window,) = windows(tokenizer, "A dog.", "A red cat.", 100)
+    assert tokenizer.decode(window.inputs["input_ids"]) == "A red cat.\nA dog."
+    (twice,) = windows(tokenizer, "A dog.", "A red cat.", 100, True)
+    assert tokenizer.decode(twice.inputs["input_ids"]) == "A red cat.\nA dog.\nA dog."
+    assert [place for place in twice.places if place] == [(0, 1), (1, 5), (5, 6)]
+    cut = windows(tokenizer, "A dog." * 40, "A red cat." * 40, 100, True)
+    assert all("\n" in tokenizer.decode(window.inputs["input_ids"]) for window in cut)
+    assert max(len(window.places) for window in cut) <= 100

@@ -203,7 +203,7 @@ def test_groups_by_shared_beginnings() -> None:
         ("matsh", "unknown judge 'matsh': did you mean 'match'"),
         ("transformers", "not complete"),
         ("match:x", "not complete"),
-        ("gpt", "transformers:MODEL, vllm:MODEL"),
+        ("gpt", "vllm:gpt or transformers:gpt here"),
     ],
 )
 def test_unknown_judges(spec: str, message: str) -> None:

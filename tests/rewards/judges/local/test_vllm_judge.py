@@ -13,11 +13,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-import torch
 from packaging.specifiers import SpecifierSet
-from peft import LoraConfig, get_peft_model
 from scipy.stats import spearmanr
-from transformers import AutoModelForCausalLM
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges import Failure, Question, load_judge
@@ -27,7 +24,6 @@ from spanreward.rewards.judges.local.local_judge import LocalJudge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_engine import END, ENVS, VLLM, check_names
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.judges.smollm2 import smollm2_folder
 from tests.support.posh_questions import posh_questions
 
 QUESTIONS = 200
@@ -196,31 +192,6 @@ def kill(judge: VllmJudge) -> None:
     """SIGKILL to the engine's own process."""
     for process in judge._processes:
         os.kill(process.pid, signal.SIGKILL)
-
-
-@pytest.fixture(scope="module")
-def adapter(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A small LoRA adapter with random weights, as peft saves it."""
-    folder = tmp_path_factory.mktemp("adapter")
-    torch.manual_seed(0)
-    base = AutoModelForCausalLM.from_pretrained(smollm2_folder(), dtype=torch.float32)
-    config = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
-    get_peft_model(base, config).save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.mark.vllm
-def test_an_adapter_changes_the_ratings_as_it_does_with_transformers(adapter: str) -> None:
-    adapted = VllmJudge("smollm2", dtype="float32", max_model_len=4096, min_mass=0.0, adapter=adapter)
-    try:
-        difference, correlation = compare(adapted, TransformersJudge("smollm2", adapter=adapter), FEW)
-        changed, _ = compare(adapted, TransformersJudge("smollm2"), FEW)
-    finally:
-        adapted.close()
-    print(f"adapter: difference {difference:.2e}, correlation {correlation:.6f}, to the base {changed:.2f}")
-    assert difference < 0.05
-    assert correlation >= 0.99
-    assert changed > 0.5
 
 
 SCRIPT = """

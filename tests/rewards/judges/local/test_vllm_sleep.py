@@ -1,6 +1,5 @@
 """VllmJudge's waking, sleeping and failing on a stand-in for vLLM, whose real CPU build cannot sleep."""
 
-import json
 import multiprocessing
 import os
 import subprocess
@@ -18,7 +17,6 @@ import pytest
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.local.vllm_arguments import adapter_arguments
 from spanreward.rewards.judges.local.vllm_engine import Guard, one_at_a_time
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from tests.support.fake_vllm import GB, install
@@ -435,32 +433,6 @@ def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch: pytest.Monkey
     judge.deadline = 60.0
     with judge:
         assert isinstance(judge.rate(ASK)[0], Rating)
-
-
-@pytest.mark.parametrize(
-    ("config", "room"), [({"r": 4}, 8), ({"r": 16}, 16), ({"r": 8, "rank_pattern": {"q": 40}}, 64)]
-)
-def test_room_for_an_adapter(tmp_path: Path, config: Any, room: int) -> None:
-    (tmp_path / "adapter_config.json").write_text(json.dumps(config))
-    assert adapter_arguments(tmp_path)["max_lora_rank"] == room
-
-
-def test_an_adapter_that_is_none_or_too_large(monkeypatch: pytest.MonkeyPatch, model: str, tmp_path: Path) -> None:
-    install(monkeypatch)
-    judge = VllmJudge(model, adapter=str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"has no adapter_config\.json: give the folder peft has saved to"):
-        judge.start()
-    (tmp_path / "adapter_config.json").write_text(json.dumps({"r": 600}))
-    with pytest.raises(ValueError, match="has rank 600, and vLLM takes 512 at most"):
-        judge.start()
-
-
-def test_the_adapter_is_part_of_the_name(model: str, tmp_path: Path) -> None:
-    names = {VllmJudge(model).name}
-    for alpha in (8, 9):
-        (tmp_path / "adapter_config.json").write_text(json.dumps({"r": 8, "lora_alpha": alpha}))
-        names.add(VllmJudge(model, adapter=str(tmp_path)).name)
-    assert len(names) == 3
 
 
 SCRIPT = """

@@ -1,6 +1,5 @@
-"""How a judge's weights come into the process: number formats, adapters, and ZeRO-3, which must not touch them."""
+"""How a judge's weights come into the process: number formats, and ZeRO-3, which must not touch them."""
 
-import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 import torch
 from accelerate.utils.deepspeed import HfDeepSpeedConfig
-from peft import LoraConfig, PeftModel, get_peft_model
 from PIL import Image
 from transformers.integrations import deepspeed
 
@@ -37,43 +35,6 @@ def test_bfloat16_on_the_cpu(save: Any, tmp_path: Path) -> None:
     assert [rating.mass for rating in ratings] != [rating.mass for rating in single.rate(asked)]
     assert all(isinstance(text, str) for text in half.write(asked, 3))
     assert half.name != single.name
-
-
-def save_adapter(model: torch.nn.Module, folder: Path, seed: int) -> None:
-    """A LoRA adapter that changes something: peft's own begin as nothing."""
-    torch.manual_seed(seed)
-    config = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
-    get_peft_model(copy.deepcopy(model), config).save_pretrained(folder)
-
-
-def test_an_adapter_is_another_judge(folder: Path, tmp_path: Path) -> None:
-    plain = TransformersJudge(folder, min_mass=0.0)
-    plain.start()
-    for seed in (1, 2):
-        save_adapter(plain._model, tmp_path / str(seed), seed)
-    adapted = [TransformersJudge(folder, min_mass=0.0, adapter=str(tmp_path / str(seed))) for seed in (1, 2)]
-    judges = [plain, *adapted]
-    assert len({judge.name for judge in judges}) == 3
-    asked = questions()[:4]
-    ratings = [judge.rate(asked) for judge in judges]
-    assert len({rating.mean for several in ratings for rating in several}) == 12
-    beside = PeftModel.from_pretrained(copy.deepcopy(plain._model), tmp_path / "1").eval()
-    plain._model = beside.get_base_model()
-    assert close(plain.rate(asked), ratings[1])
-
-
-def test_an_adapter_of_a_model_that_sees(tmp_path: Path) -> None:
-    save_qwen(tmp_path / "qwen")
-    plain = TransformersJudge(str(tmp_path / "qwen"), min_mass=0.0)
-    plain.start()
-    save_adapter(plain._model, tmp_path / "adapter", 1)
-    adapted = TransformersJudge(plain.model, min_mass=0.0, adapter=str(tmp_path / "adapter"))
-    assert abs(plain.rate(SEEN)[0].mean - adapted.rate(SEEN)[0].mean) > 1e-3
-
-
-def test_an_adapter_that_is_none(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"has no adapter_config.json: give the folder peft has saved to"):
-        TransformersJudge(folder, adapter=str(tmp_path)).start()
 
 
 @pytest.fixture

@@ -1,0 +1,79 @@
+"""Which parts of a text another part frames: a heading, a quotation, a short piece that takes back what stands there.
+
+    framed(words)       # of "There is a dog. Scratch that.": the words of the first sentence need {"scratch", ...}
+
+A frame is found by its form. A quotation needs a reference with one; what follows a colon needs the words before it;
+what stands before "scratch that", "I made it up" or "not really" needs a word of these. "That is a dog" frames nothing
+if a reference has a dog.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.words import ADVERBS, FINITE, NEUTRAL, NOUNS, PICTURES, PLAIN, Word, word_set
+
+Needs = frozenset[frozenset[str]]
+OTHER = word_set("another other different next last previous every most")  # pictures than the one that is described
+QUOTES = word_set("\" \u201c \u201d `` ''")
+BACK = word_set("that this these those it above everything all none nothing i we")
+WHOLE = word_set("above everything all none nothing")
+FORWARD = word_set("following below")
+CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "INTJ")
+DENYING = word_set("no not n't never nowhere if")
+STOPS = frozenset(".!?;:\n()[]\u2026")
+SHORT = 6  # words of a piece that says something of the text
+
+
+def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
+    """Yields (start, end, needs) of the words that are framed. `words` is the whole text."""
+    quotes = [place for place, word in enumerate(words) if word.text in QUOTES]
+    for start, end in zip(quotes[::2], quotes[1::2], strict=False):
+        yield start, end, frozenset((QUOTES,))
+    heading: Needs = frozenset()
+    previous = 0  # where the piece before this one begins
+    for start, end, stop in pieces(words):
+        own = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
+        content = frozenset(lemma(word.text.lower()) for word in own if has_content(word))
+        needs = heading.union(frozenset((lemma(word.text.lower()),)) for word in own if names_another_picture(word))
+        if needs:
+            yield start, end, needs
+        if stop == ":":
+            heading |= {frozenset((word,)) for word in content}
+        elif stop in (".", "!", "?"):
+            heading = frozenset()
+        if content and len(own) <= SHORT and speaks_of_text(own):
+            said = {word.text.lower() for word in own}
+            before = (0 if said & WHOLE else previous), start
+            yield *((end, len(words)) if said & FORWARD else before), frozenset((content,))
+        previous = start if own else previous
+
+
+def has_content(word: Word) -> bool:
+    """Whether a word is neither neutral nor one that only points to other words."""
+    text = word.text.lower()
+    fits = word.lemma in NEUTRAL or text in PLAIN | ADVERBS | BACK | FORWARD
+    return text in DENYING or (word.pos in CONTENT and not fits)
+
+
+def names_another_picture(word: Word) -> bool:
+    """Whether the word tells a picture from the one that is described: "other" or "friend's" before it."""
+    return word.head.lemma in PICTURES and (word.dep == "poss" or word.text.lower() in OTHER)
+
+
+def speaks_of_text(words: Sequence[Word]) -> bool:
+    """Whether a piece points to the text around it, or is neither a clause nor a thing ("not really")."""
+    pointing = [word for word in words if word.text.lower() in BACK | FORWARD and word.dep not in ("det", "mark")]
+    if pointing and not any(word.pos in NOUNS and word.dep != "attr" and word not in pointing for word in words):
+        return True
+    return not any(word.pos in NOUNS or word.tag in ("PRP", "EX", *FINITE) for word in words)
+
+
+def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
+    """Yields (start, end, sign behind) of the pieces between full stops, colons, brackets, dashes and line breaks."""
+    start = 0
+    for place, word in enumerate(words):
+        dash = word.text in ("-", "--", "\u2013", "\u2014") and place and words[place - 1].end < word.start
+        if dash or (not STOPS.isdisjoint(word.text) and not any(map(str.isalnum, word.text))):
+            yield start, place, word.text[0]
+            start = place + 1
+    yield start, len(words), ""
