@@ -13,7 +13,6 @@ COMMANDS = {  # each command: its module, and what it is for
     "benchmark": ("benchmark.command", "what judging costs, and what rewards pay for what they should not"),
     "blind": ("commands.blind", "let people compare two sides without knowing which is which"),
     "captions": ("captions", "text-only rows for a language model from people's captions"),
-    "criteria": ("criteria.write", "let a judge write criteria for the rows of a data set, to check and to edit"),
     "credit": ("commands.credit", "whether span credit teaches faster than the scalar"),
     "curves": ("commands.curves", "draw what several trainings logged, by step"),
     "field": ("field.command", "what comes of the cases that people reported in public, before and now"),

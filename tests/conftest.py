@@ -17,7 +17,6 @@ SLOW = (
     "experiments/blind",
     "experiments/caprl",
     "experiments/commands",
-    "experiments/criteria/test_write.py",
     "experiments/judging/test_teach.py",
     "experiments/labels/test_planted_tables.py",
     "experiments/reproduce",

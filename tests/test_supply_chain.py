@@ -168,6 +168,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["compare", *sides], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
         (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),
+        (["criteria", "write", folder / "rows.jsonl", "--judge", "nobody", "--output", folder / "c.jsonl"], "nobody"),
         ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
         ([*judged, "server:http://judge.example:8000#nobody/judge"], "no tokenizer is found for 'nobody/judge'"),
         (["train", LARGE, *SMALL, *ON_CPU, f"output={folder / 'large'}"], "amitha/docent"),

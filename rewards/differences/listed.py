@@ -8,18 +8,17 @@ found[0].place, found[0].lacking, found[0].weight           # (2, 5), {0: (2, 6)
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic_core import from_json
 
 from spanreward.rewards.reward.by_row import Place
 from spanreward.rewards.text.filler import NOT_LATIN
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line
+from spanreward.rewards.text.written_list import WORD, read_list
 
-WEIGHTS = {"1": 1 / 3, "2": 2 / 3, "3": 1.0}  # by severity
+NAMES = (("1 slight minor", 1 / 3), ("2 clear moderate", 2 / 3), ("3 severe major", 1.0))
+WEIGHTS = {name: weight for names, weight in NAMES for name in names.split()}
+SEVERITY = re.compile(rf"({'|'.join(WEIGHTS)})(?:\.0+)?(?:\W+[a-z]+)?\W*", re.IGNORECASE)  # "3", "3 (severe)", "severe"
 QUOTED = 40  # words of a quote; more are not looked up
-WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +37,30 @@ def read_differences(answer: str, text: str, references: Sequence[str]) -> tuple
     """Returns the differences, and how many others were refused: those with a quote that is in no text, with no quote,
     with the same words from both texts, and repeated ones. None where the answer is no list of differences.
     """
-    read, *others = [plain_text(one) for one in (text, *references)]
+    read, *others = [_plain(one) for one in (text, *references)]
     found: list[Difference] = []
     for entry in (entries := read_list(answer)) or ():
-        given = entry if isinstance(entry, dict) else {}
+        pairs = entry.items() if isinstance(entry, dict) else ()
+        given = {"".join(WORD.findall(str(key))).casefold(): value for key, value in pairs}
         quotes = [given.get(key) or "" for key in ("text", "reference")]
-        if str(given.get("severity")) not in WEIGHTS or not all(isinstance(quote, str) for quote in quotes):
+        severity = SEVERITY.fullmatch(str(given.get("severity")))
+        if not severity or not all(isinstance(quote, str) for quote in quotes):
             return None
-        said, wanted = (WORD.findall(plain_text(quote)[0])[:QUOTED] for quote in quotes)
+        said, wanted = (WORD.findall(_plain(quote)[0])[:QUOTED] for quote in quotes)
         place = find_words(said, *read, {one.place for one in found})
         lacking = {number: at for number, other in enumerate(others) if (at := find_words(wanted, *other))}
         repeated = any((place, lacking) == (one.place, one.lacking) for one in found)
         same = " ".join(said).casefold() == " ".join(wanted).casefold()
         if not (same or repeated) and bool(said) == bool(place) and bool(wanted) == bool(lacking):
             kind = one_line(str(given.get("type") or "difference"))[:40]
-            found.append(Difference(WEIGHTS[str(given["severity"])], place, lacking, kind))
+            found.append(Difference(WEIGHTS[severity[1].casefold()], place, lacking, kind))
     return None if entries is None else (found, len(entries) - len(found))
 
 
-def read_list(answer: str) -> list[Any] | None:
-    """Returns the entries of the list that a judge wrote, None for none. It goes from the first bracket to the text's
-    end, so one that the judge only quotes is not read. One that the token limit cut has all but its last entry, if any.
-    """
-    written = answer[max(answer.find("["), 0) :].rstrip().removesuffix("```")
-    try:
-        found = from_json(written)
-        return found if isinstance(found, list) else None
-    except ValueError as error:
-        cut = written.startswith("[") and str(error).startswith("EOF ")
-        return (from_json(written, allow_partial="trailing-strings")[:-1] or None) if cut else None
+def _plain(text: str) -> tuple[str, Sequence[int]]:
+    """Returns `plain_text` of the text in lower case: a letter that looks Latin may not in the other case."""
+    lower = text.lower()
+    return plain_text(lower if len(lower) == len(text) else text)
 
 
 def find_words(

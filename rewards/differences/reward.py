@@ -26,12 +26,12 @@ from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward
 from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.text.quoting import masked
+from spanreward.rewards.text.written_list import unlisted
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 TOKENS = 768  # of an answer, at most; twelve differences take about 600
 KIND = "claim"  # of every span: credit is held against that of the same kind, so right and wrong words share one
 STRETCH = re.compile(r"[^\W_](?:[^.!?\n]*[^\W_])?")
-QUOTABLE = str.maketrans('"\\', "'/")  # what a judge must escape in JSON, and may forget to
 
 
 class DifferencesReward(RowReward):
@@ -84,10 +84,10 @@ class DifferencesReward(RowReward):
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
         pieces = [self.prompts["instructions"], *([self.prompts["picture"]] if images else [])]
         for number, reference in enumerate(sample.references, start=1):
-            shown = {"number": str(number), "reference": reference.translate(QUOTABLE)}
+            shown = {"number": str(number), "reference": unlisted(reference)}
             pieces.append(fill(self.prompts["reference"], **shown))
         before, template = "\n\n".join([*pieces, ""]), self.prompts["text"]
-        text = masked(judged(sample), template.partition("{text}")[2]).translate(QUOTABLE)
+        text = unlisted(masked(judged(sample), template.partition("{text}")[2]))
         start, end = places(template, text=text)["text"]
         content = f"{before}{fill(template, text=text)}\n\n{self.prompts['ask']}"
         at = (len(before) + start, len(before) + end)

@@ -47,7 +47,8 @@ def main() -> None:
     arguments = parser.parse_intermixed_args()
 
     from spanreward.rewards.scoring import read_rows, read_verdicts, score_file
-    from spanreward.training.evaluation.page.scored import check_page, write_scored
+    from spanreward.training.evaluation.page.render import check_page
+    from spanreward.training.evaluation.page.scored import write_scored
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console, log = Console(stderr=True, soft_wrap=True), logging.getLogger("spanreward.rewards")
@@ -57,7 +58,7 @@ def main() -> None:
         inputs, columns = (arguments.input, arguments.reward), metric_options.renamed(arguments.columns)
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
-        check_page(arguments.html, arguments.overwrite)
+        check_page(arguments.html, arguments.overwrite, "score")
         opened = metric_options.open_metric(arguments.reward, arguments)
         with opened as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)

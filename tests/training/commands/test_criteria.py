@@ -1,4 +1,4 @@
-"""`python -m experiments criteria write`: rows in, rows with criteria out, resumed with a user's edits, and a page."""
+"""`spanreward criteria write`: rows in, rows with criteria out, resumed with a user's edits, and a page."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.support.command import experiments, spanreward
+from tests.support.command import spanreward
 
 JUDGE = """
 import json
@@ -43,7 +43,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 def run(*more: str) -> Any:
     words = "criteria write rows.jsonl --judge own.py:Writer --output out.jsonl --json n.json"
-    return experiments(*words.split(), *more)
+    return spanreward(*words.split(), *more)
 
 
 RED = {"id": 1, "image": "a.png", "caption": "A red car.", "prompt": "Describe.", "mine": [1]}
@@ -146,7 +146,7 @@ def test_somebody_elses_page_is_left_alone(folder: Path) -> None:
     write(folder, RED)
     (folder / "page.html").write_text("mine")
     done = run(*NAMED)
-    assert (done.code, "page.html exists and is no page of criteria" in done.err) == (1, True)
+    assert (done.code, "page.html exists, and is no page of this command" in done.err) == (1, True)
     assert (folder / "page.html").read_text() == "mine"
     assert not (folder / "out.jsonl").exists()
     assert run(*NAMED, "--overwrite").code == 0

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status
 from spanreward.rewards.criteria.reward import CriteriaReward, ask_criterion
-from spanreward.rewards.differences.listed import read_list
 from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.pairwise.questions import head, show
-from spanreward.rewards.text.filler import WORD
+from spanreward.rewards.text.written_list import WORD, read_list, unlisted
 
 PROMPTS = read_texts(None, Path(__file__).with_name("writing.yaml"))
 TOKENS = 384  # of an answer, at most
@@ -39,7 +38,9 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
         shown = show(sample, reward.evidence)
     except NotApplicable as reason:
         return Failure(Status.NOT_APPLICABLE, str(reason))
-    pieces = [fill(PROMPTS["reference"], reference=reference) for reference in sample.references] + [PROMPTS["ask"]]
+    pieces = [fill(PROMPTS["reference"], reference=unlisted(reference)) for reference in sample.references] + [
+        PROMPTS["ask"]
+    ]
     content = head(PROMPTS["instructions"], reward.pair, shown) + "\n\n".join(pieces)
     return Question([{"role": "user", "content": content}], shown.images)
 
