@@ -37,7 +37,7 @@ from spanreward.rewards.pairwise.questions import (
 )
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged
+from spanreward.rewards.reward.rows import Evidence, judged
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
@@ -81,32 +81,26 @@ class CriteriaReward(RowReward):
         name: str = "criteria",
         spans: Spans = "none",
     ) -> None:
-        super().__init__(name, judge, mode, spans)
+        super().__init__(name, judge, mode, evidence, spans)
         check_choice("form", form, ("pointwise", "pairwise"))
-        check_choice("evidence", evidence, EVIDENCE)
         self.form = form
-        self.evidence: Evidence = evidence
         self.prompts = CriteriaPrompts(**read_texts(prompts, DEFAULT))
         self.pair = load_prompts()
         self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
         self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)
-        self.one_of = evidence_columns(evidence)
         self.main_parts = ("won", "undecided") if form == "pairwise" else ("met",)
 
-    def cost(self, words: float, references: int) -> Cost:
+    def cost_of_text(self, words: float, references: int) -> Cost:
         text, criterion = " ".join(["word"] * round(words)), " ".join(["word"] * 12)
         if self.form == "pairwise":
             question = ask_vote(self.prompts, self.pair, Shown(""), text, text, (criterion,) * CRITERIA)
             read = 2 * tokens_in(question.messages[0]["content"])
-            cost = Cost(2, read, 2, exact=True, how="both orders against the anchor")
-        else:
-            read = tokens_in(ask_criterion(self.prompts, self.pair, Shown(""), text, criterion).messages[0]["content"])
-            how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
-            cost = Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
-        return self.with_sentences(cost)
+            return Cost(2, read, 2, exact=True, how="both orders against the anchor")
+        read = tokens_in(ask_criterion(self.prompts, self.pair, Shown(""), text, criterion).messages[0]["content"])
+        how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
+        return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
     def show(self, sample: Sample) -> Shown:
-        """Returns what the judge sees beside the text. Raises NotApplicable for a row that lacks something."""
         if not sample.criteria:
             raise NotApplicable("this row has no criteria")
         if self.form == "pairwise":
@@ -118,10 +112,10 @@ class CriteriaReward(RowReward):
 
     def _rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts of form "pointwise". One failure fails the verdict."""
-        of_rows = [read_criteria(sample.criteria) for _, sample in rows]
+        of_rows = [read_criteria(sample.criteria) for _, sample, _ in rows]
         questions = [
             ask_criterion(self.prompts, self.pair, shown[number], judged(sample), criterion)
-            for (number, sample), criteria in zip(rows, of_rows, strict=True)
+            for (number, sample, _), criteria in zip(rows, of_rows, strict=True)
             for criterion in criteria
         ]
         ratings = iter(rate_once(self.judge, questions))
@@ -130,7 +124,7 @@ class CriteriaReward(RowReward):
     def _vote(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts of form "pairwise". A completion equal to its anchor ties without a question."""
         questions, equal = [], []
-        for number, sample in rows:
+        for number, sample, _ in rows:
             one, other, criteria = judged(sample), sample.anchor or "", read_criteria(sample.criteria)
             ways = ((one, other), (other, one)) if one != other else ()
             questions += [ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways]

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from spanreward.rewards.base.checks import Mode, check_choice
+from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
 from spanreward.rewards.differences.listed import Difference, read_differences
@@ -48,6 +48,7 @@ class DifferencesReward(RowReward):
     """
 
     main_parts = ("wrong", "missing")
+    evidences = ("picture", "reference")
 
     def __init__(
         self,
@@ -57,40 +58,37 @@ class DifferencesReward(RowReward):
         mode: Mode = "default",
         name: str = "differences",
     ) -> None:
-        super().__init__(name, judge, mode)
-        check_choice("evidence", evidence, ("picture", "reference"))
-        self.evidence = evidence
+        super().__init__(name, judge, mode, evidence)
         self.prompts = read_texts(prompts, DEFAULT)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.one_of = ("reference",) if evidence == "reference" else ("reference", "image", "images")
 
-    def cost(self, words: float, references: int) -> Cost:
+    def cost_of_text(self, words: float, references: int) -> Cost:
         text = " ".join(["word"] * round(words))
         asked = self._question(Sample("", text, references=(text,) * references), ())
         read = tokens_in(asked.messages[0]["content"])
         return Cost(1, read, TOKENS, exact=True, how="one written list of differences")
 
     def show(self, sample: Sample) -> tuple[Any, ...]:
-        """Returns the pictures that the judge sees. Raises NotApplicable for a row without any and a reference."""
         images = sample.images if self.evidence == "picture" else ()
         if not images and not sample.references:
             raise NotApplicable(f"this row has no {' and no '.join(self.one_of[:2])} to compare the completion with")
         return tuple(map(opened, images))
 
     def rate(self, rows: Sequence[Row], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
-        answers = write_once(self.judge, [self._question(sample, shown[number]) for number, sample in rows], TOKENS)
-        return [(_verdict(sample, answer), 0) for (_, sample), answer in zip(rows, answers, strict=True)]
+        answers = write_once(self.judge, [self._question(sample, shown[number]) for number, sample, _ in rows], TOKENS)
+        return [(_verdict(sample, answer), 0) for (_, sample, _), answer in zip(rows, answers, strict=True)]
 
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
         pieces = [self.prompts["instructions"], *([self.prompts["picture"]] if images else [])]
         for number, reference in enumerate(sample.references, start=1):
             shown = {"number": str(number), "reference": unlisted(reference)}
             pieces.append(fill(self.prompts["reference"], **shown))
-        before, template = "\n\n".join([*pieces, ""]), self.prompts["text"]
+        template = self.prompts["text"]
         text = unlisted(masked(judged(sample), template.partition("{text}")[2]))
-        start, end = places(template, text=text)["text"]
+        before, place = "\n\n".join([*pieces, ""]), places(template, text=text)["text"]
         content = f"{before}{fill(template, text=text)}\n\n{self.prompts['ask']}"
-        at = (len(before) + start, len(before) + end)
+        at = (len(before) + place[0], len(before) + place[1])
         return Question([{"role": "user", "content": content}], images, description=at)
 
 

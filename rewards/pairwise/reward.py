@@ -30,7 +30,7 @@ from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_pr
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, ask_rankings, read_rankings, votes_of
 from spanreward.rewards.pairwise.votes import cast
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged
+from spanreward.rewards.reward.rows import Evidence, judged
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -68,10 +68,9 @@ class PairwiseReward(RowReward):
         name: str = "pairwise",
         spans: Spans = "none",
     ) -> None:
-        super().__init__(name, judge, mode, spans)
+        super().__init__(name, judge, mode, evidence, spans)
         check_choice("form", form, ("pair", "batch", "score"))
         check_choice("anchor", anchor, ("anchor", "reference", None))
-        check_choice("evidence", evidence, EVIDENCE)
         if form != "pair" and anchor:
             raise ValueError(f'anchor is for form "pair", and form is {form!r}: leave out anchor={anchor!r}')
         self.by_batch = form != "score" and not anchor
@@ -79,14 +78,12 @@ class PairwiseReward(RowReward):
             raise ValueError('spans="ablation" judges each text alone: name an anchor, or take form="score"')
         self.form = form
         self.anchor = anchor
-        self.evidence: Evidence = evidence
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.columns = (anchor,) if anchor else ()
-        self.one_of = evidence_columns(evidence)
         self.main_parts = ("rating",) if form == "score" else ("won", "tied", "orders_disagree", "first_slot")
 
-    def cost(self, words: float, references: int) -> Cost:
+    def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion. The completions of a group of GROUP share their questions."""
         text, nothing = " ".join(["word"] * round(words)), Shown("")
         question, written = ask(self.prompts, nothing, text, text), 1
@@ -103,10 +100,9 @@ class PairwiseReward(RowReward):
             count, exact = 2.0 * (references if self.anchor == "reference" else 1), True
             how = f"both orders against the {self.anchor}"
         read = tokens_in(question.messages[0]["content"])
-        return self.with_sentences(Cost(count, read * count, written * count, exact, how))
+        return Cost(count, read * count, written * count, exact, how)
 
     def show(self, sample: Sample) -> Shown:
-        """Returns what the judge sees beside the text. Raises NotApplicable for a row without it or an opponent."""
         if self.anchor:
             opponents(sample, self.anchor)
         return show(sample, self.evidence)
@@ -115,29 +111,24 @@ class PairwiseReward(RowReward):
         return self._score(rows, shown) if self.form == "score" else self._compare(rows, shown)
 
     def _score(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample in rows]
+        questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample, _ in rows]
         return [_scored(rating) for rating in rate_once(self.judge, questions)]
 
     def _compare(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts after the contests. An empty text, which is no row, loses to every other one."""
         if self.anchor:  # contests count the rows by their place: with ablation a number has several
-            shown = {place: shown[number] for place, (number, _) in enumerate(rows)}
-            texts = {place: judged(sample) for place, (_, sample) in enumerate(rows)}
+            shown = {place: shown[number] for place, (number, *_) in enumerate(rows)}
+            texts = {place: judged(sample) for place, (_, sample, _) in enumerate(rows)}
             groups = [
                 [Contest(place, None, (texts[place], other)) for other in opponents(sample, self.anchor)]
-                for place, (_, sample) in enumerate(rows)
+                for place, (_, sample, _) in enumerate(rows)
             ]
         else:
-            texts = {number: judged(sample) for number, sample in rows}
+            texts = {number: judged(sample) for number, sample, _ in rows}
+            said = {number: texts.get(number, "") for number in shown}
             groups = [
                 [
-                    Contest(
-                        one,
-                        other,
-                        (texts.get(one, ""), texts.get(other, "")),
-                        None,
-                        int(one in texts) - (other in texts),
-                    )
+                    Contest(one, other, (said[one], said[other]), certain=(one in texts) - (other in texts))
                     for one, other in combinations(group, 2)
                     if one in texts or other in texts
                 ]

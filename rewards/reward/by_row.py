@@ -1,26 +1,28 @@
-"""The base class of the metrics that show each row to one judge, and what each sentence of a completion adds.
+"""The base class of the metrics that show each row to a judge, and what each sentence of a completion adds.
 
 With spans="ablation" the judge is also asked about each completion without each of its sentences. The sentence's credit
 is the score less the score without it, both before penalties.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any, Literal
 
+from spacy.language import Language
+
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost
-from spanreward.rewards.base.verdict import Sample, Span, Verdict
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.parse import split_sentences
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.rewards.reward.reading import ReadingReward
-from spanreward.rewards.reward.rows import judged, penalise, sort_rows
+from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
 
 Place = tuple[int, int]
-Row = tuple[int, Sample]  # with the number of the row that it is, or lacks a sentence of
+Row = tuple[int, Sample, Place | None]  # of a batch, by its number: whole, without a sentence, or about that one
 Raw = tuple[Verdict, int]  # before penalties, and how many characters at the text's end the judge did not read
 Spans = Literal["ablation", "none"]
 MOST_SENTENCES = 32
@@ -28,18 +30,33 @@ SENTENCES = 4  # of a completion, as costs assume
 
 
 class RowReward(ReadingReward):
-    """Base class. A subclass defines `show`, see `sort_rows`, and `rate`."""
+    """Base class. A subclass defines `show`, `rate` and `cost_of_text`.
 
-    def __init__(self, name: str, judge: Judge | str, mode: Mode, spans: Spans = "none") -> None:
+    Attributes:
+        evidences, ways: the values of `evidence` and `spans`.
+        pipeline: what finds the sentences.
+        lowest: the parts of the verdict on an empty completion.
+    """
+
+    evidences: tuple[str, ...] = EVIDENCE
+    ways: tuple[str, ...] = ("ablation", "none")
+    pipeline: Language | str | None = None
+    lowest: Mapping[str, float] = {}
+
+    def __init__(self, name: str, judge: Judge | str, mode: Mode, evidence: Any, spans: str = "none") -> None:
         super().__init__(name)
         check_choice("mode", mode, MODES)
-        check_choice("spans", spans, ("ablation", "none"))
+        check_choice("evidence", evidence, self.evidences)
+        check_choice("spans", spans, self.ways)
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.mode = mode
+        self.evidence = evidence
         self.spans = spans
+        self.one_of = evidence_columns(evidence)
 
     def show(self, sample: Sample) -> Any:
+        """Returns what the judge sees beside the text. Raises NotApplicable for a row that lacks something."""
         raise NotImplementedError
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
@@ -48,53 +65,71 @@ class RowReward(ReadingReward):
 
     def reader(self) -> str:
         """Returns the pipeline that finds the sentences, "" without spans. Raises ImportError where it is missing."""
-        return pipeline_name(load_pipeline(None)) if self.spans == "ablation" else ""
+        if self.spans == "none":
+            return ""
+        return pipeline_name(self.pipeline if isinstance(self.pipeline, Language) else load_pipeline(self.pipeline))
 
-    def with_sentences(self, cost: Cost) -> Cost:
-        """Returns the cost of a completion of SENTENCES sentences, from that of a text."""
-        times, how = 1 + SENTENCES, f"{cost.how}, x (1 + {SENTENCES} sentences, assumed)"
-        counts = (cost.questions * times, cost.prompt_tokens * times, cost.written_tokens * times)
-        return Cost(*counts, exact=False, how=how) if self.spans == "ablation" else cost
+    def cost_of_text(self, words: float, references: int) -> Cost:
+        """Returns what `cost` does, without spans."""
+        raise NotImplementedError
+
+    def cost(self, words: float, references: int) -> Cost:
+        cost = self.cost_of_text(words, references)
+        if self.spans == "none":
+            return cost
+        numbers = (cost.questions, cost.prompt_tokens, cost.written_tokens, cost.computed_tokens)
+        *counts, computed = [None if number is None else number * (1 + SENTENCES) for number in numbers]
+        how = f"{cost.how} x (1 + {SENTENCES} sentences, assumed)"
+        return Cost(*counts, exact=False, how=how, computed_tokens=computed)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self.show)
-        rows = [(number, samples[number]) for number in shown if number not in verdicts]
-        found = self._by_sentence(rows, shown) if rows and self.spans == "ablation" else self.rate(rows, shown)
-        for (number, sample), (verdict, cut) in zip(rows, found, strict=True):
-            verdicts[number] = penalise(verdict, sample, self.mode, cut)
+        """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
+        shown, verdicts, rows = dict[int, Any](), dict[int, Verdict](), list[Row]()
+        for number, sample in enumerate(samples):
+            try:
+                shown[number] = self.show(sample)
+            except NotApplicable as reason:
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+                continue
+            if judged(sample).strip():
+                rows.append((number, sample, None))
+            else:
+                verdicts[number] = Verdict(0.0, Status.EMPTY, dict(self.lowest), note="the completion says nothing")
+        found = self._by_sentence(rows, shown) if rows and self.spans != "none" else self.rate(rows, shown)
+        for (number, sample, _), (verdict, cut) in zip(rows, found, strict=True):
+            verdicts[number] = penalise(verdict, sample, self.mode, cut, self.lowest)
         return [verdicts[number] for number in range(len(samples))]
 
     def _by_sentence(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
         """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
-        texts, read_by = [judged(sample) for _, sample in rows], self.reader()
-        places = [at_most(found) for found in split_sentences(texts)]
-        counts = [len(found) if len(found) > 1 else 0 for found in places]  # of texts with a sentence less
-        shorter = [
-            (number, replace(sample, completion=without(text, found, n)))
-            for (number, sample), text, found, count in zip(rows, texts, places, counts, strict=True)
+        texts, read_by = [judged(sample) for _, sample, _ in rows], self.reader()
+        places = [at_most(found) for found in split_sentences(texts, self.pipeline)]
+        counts = [len(found) if len(found) > 1 else 0 for found in places]  # the only sentence is the whole text
+        details: list[Row] = [
+            (number, replace(sample, completion=without(text, found, n)), None)
+            if self.spans == "ablation"
+            else (number, sample, found[n])
+            for (number, sample, _), text, found, count in zip(rows, texts, places, counts, strict=True)
             for n in range(count)
         ]
-        raw = self.rate([*rows, *shorter], shown)
+        raw = self.rate([*rows, *details], shown)
         others = iter([verdict for verdict, _ in raw[len(rows) :]])
-        return [
-            (replace(with_spans([whole, *islice(others, count)], found), parsed_by=read_by), cut)
-            for (whole, cut), found, count in zip(raw, places, counts, strict=False)
-        ]
+        found = []
+        for (whole, cut), of_text, count in zip(raw, places, counts, strict=False):
+            verdicts = [whole, *islice(others, count)]
+            failed = next((one for one in verdicts if one.score is None), None)
+            verdict = failed or replace(whole, spans=self.spans_of(verdicts, of_text))
+            found.append((replace(verdict, parsed_by=read_by), cut))
+        return found
 
-
-def with_spans(verdicts: Sequence[Verdict], places: Sequence[Place]) -> Verdict:
-    """Returns a text's verdict, with a span per sentence. verdicts: the text's, and those without each sentence of
-    several. A span's score is (1 + credit) / 2, above 0.5 where it does good. A sentence alone has the whole score.
-    """
-    if failed := next((one for one in verdicts if one.score is None), None):
-        return failed
-    score, *rest = [one.score or 0.0 for one in verdicts]
-    about = [((1 + score - less) / 2, score - less, f"{less:.2f} without it") for less in rest]
-    about = about or [(score, score, "the only sentence")]
-    each = enumerate(zip(places, about, strict=True))
-    spans = [Span(*place, value, credit, "sentence", note, n) for n, (place, (value, credit, note)) in each]
-    return replace(verdicts[0], spans=tuple(spans))
+    def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
+        """Returns a span per sentence. verdicts: the text's, and those of the details of several sentences. A span's
+        score is (1 + credit) / 2, above 0.5 where the sentence does good. A sentence alone has the whole score.
+        """
+        score, *rest = [one.score or 0.0 for one in verdicts]
+        about = [((1 + score - less) / 2, score - less, f"{less:.2f} without it") for less in rest]
+        each = enumerate(zip(places, about or [(score, score, "the only sentence")], strict=True))
+        return tuple(Span(*place, value, credit, "sentence", note, n) for n, (place, (value, credit, note)) in each)
 
 
 def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
