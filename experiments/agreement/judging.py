@@ -33,7 +33,7 @@ from experiments.labels.statistics import pearson
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
 from spanreward.rewards.judges.judge import Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
-from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts
+from spanreward.rewards.pairwise.questions import ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, Rankings, ask_rankings, read_rankings
 from spanreward.rewards.pairwise.votes import PairVotes, cast, first_slot_share
 
@@ -53,7 +53,7 @@ def judge_pairs(
     votes: list[PairVotes] = []
     for chunk in chunks(pairs):
         questions = [ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one]) for pair in chunk for one in (0, 1)]
-        asked = after_analysis(judge, questions, prompts.answer) if analyse else questions
+        asked = after_analysis(judge, questions, prompts["answer"]) if analyse else questions
         votes += cast(judge, asked)
     return votes
 
@@ -65,7 +65,7 @@ def judge_scores(
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
-        ratings += rate_once(judge, after_analysis(judge, questions, prompts.rating) if analyse else questions)
+        ratings += rate_once(judge, after_analysis(judge, questions, prompts["rating"]) if analyse else questions)
     return ratings
 
 
@@ -73,11 +73,11 @@ def judge_rankings(
     judge: Judge, groups: Sequence[Ordered], analyse: bool = False, wording: str | None = None
 ) -> list[Rankings]:
     """The rankings as given and from the end."""
-    prompts: PairPrompts = load_prompts(wording)
+    prompts = load_prompts(wording)
     rankings: list[Rankings] = []
     for chunk in chunks(groups):
         questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])
-        asked = after_analysis(judge, questions, prompts.ranking) if analyse else questions
+        asked = after_analysis(judge, questions, prompts["ranking"]) if analyse else questions
         written = write_once(judge, asked, RANKING_TOKENS)
         rankings += read_rankings(written, [len(group.texts) for group in chunk])
     return rankings

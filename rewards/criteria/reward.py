@@ -13,7 +13,6 @@ spans="ablation" each sentence is a span, whose credit is the score less the sco
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -25,16 +24,7 @@ from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.pairwise.questions import (
-    PairPrompts,
-    Shown,
-    ask,
-    head,
-    load_prompts,
-    opponents,
-    question_of,
-    show,
-)
+from spanreward.rewards.pairwise.questions import Shown, Texts, ask, head, load_prompts, opponents, question_of, show
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
 from spanreward.rewards.reward.rows import Evidence, judged
@@ -43,18 +33,6 @@ CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class CriteriaPrompts:
-    """The pieces of prompts.yaml."""
-
-    vote: str
-    answer: str
-    instructions: str
-    text: str
-    criterion: str
-    rating: str
 
 
 class CriteriaReward(RowReward):
@@ -84,7 +62,7 @@ class CriteriaReward(RowReward):
         super().__init__(name, judge, mode, evidence, spans)
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
-        self.prompts = CriteriaPrompts(**read_texts(prompts, DEFAULT))
+        self.prompts = read_texts(prompts, DEFAULT)
         self.pair = load_prompts()
         self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
         self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)
@@ -183,17 +161,15 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
 
 
-def ask_vote(
-    prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
-) -> Question:
+def ask_vote(prompts: Texts, pair: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]) -> Question:
     """Returns the question which of two texts is better by all criteria, to be answered with A, B, C or D."""
-    listed = fill(prompts.vote, criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)))
-    return ask(replace(pair, answer=prompts.answer), shown, first, second, criteria, listed)
+    listed = fill(prompts["vote"], criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)))
+    return ask({**pair, "answer": prompts["answer"]}, shown, first, second, criteria, listed)
 
 
-def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
+def ask_criterion(prompts: Texts, pair: Texts, shown: Shown, text: str, criterion: str) -> Question:
     """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
-    before = head(prompts.instructions, pair, shown)
-    after = "\n\n".join(["", fill(prompts.criterion, criterion=criterion), prompts.rating])
+    before = head(prompts["instructions"], pair, shown)
+    after = "\n\n".join(["", fill(prompts["criterion"], criterion=criterion), prompts["rating"]])
     probe = MeetsProbe(criterion, text, shown.request, shown.context)
-    return question_of(shown, probe, before, prompts.text, after, "text", text=text)
+    return question_of(shown, probe, before, prompts["text"], after, "text", text=text)

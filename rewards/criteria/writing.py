@@ -28,9 +28,7 @@ def write_criteria(reward: CriteriaReward, rows: Sequence[tuple[Sample, str]]) -
     Where a row has references, the judge rates them, and the other row's, by each criterion.
     """
     answers = write_once(reward.judge, [_question(reward, sample) for sample, _ in rows], TOKENS)
-    return [
-        one if isinstance(one, Failure) else _sifted(reward, one, *row) for one, row in zip(answers, rows, strict=True)
-    ]
+    return [_sifted(reward, answer, *row) for answer, row in zip(answers, rows, strict=True)]
 
 
 def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
@@ -38,32 +36,31 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
         shown = show(sample, reward.evidence)
     except NotApplicable as reason:
         return Failure(Status.NOT_APPLICABLE, str(reason))
-    pieces = [fill(PROMPTS["reference"], reference=unlisted(reference)) for reference in sample.references] + [
-        PROMPTS["ask"]
-    ]
-    content = head(PROMPTS["instructions"], reward.pair, shown) + "\n\n".join(pieces)
+    pieces = [fill(PROMPTS["reference"], reference=unlisted(reference)) for reference in sample.references]
+    content = head(PROMPTS["instructions"], reward.pair, shown) + "\n\n".join([*pieces, PROMPTS["ask"]])
     return Question([{"role": "user", "content": content}], shown.images)
 
 
-def _sifted(reward: CriteriaReward, answer: str, sample: Sample, other: str) -> Written | Failure:
+def _sifted(reward: CriteriaReward, answer: str | Failure, sample: Sample, other: str) -> Written | Failure:
+    if isinstance(answer, Failure):
+        return answer
     texts = read_list(answer)
     if not texts or not all(isinstance(text, str) and WORD.search(text) for text in texts):
         return Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
-    first: dict[str, str] = {}
-    for text in texts:
-        first.setdefault(" ".join(WORD.findall(text.casefold())), text)
-    criteria, shown = list(first.values()), show(sample, reward.evidence)
-    tried = list(dict.fromkeys([*sample.references, *([other] if other else [])])) if sample.references else []
+    words = {" ".join(WORD.findall(text.casefold())): text for text in reversed(texts)}
+    criteria = [text for text in dict.fromkeys(texts) if text in words.values()]
+    refused = {text: "it is there already" for text in texts if text not in criteria}
+    own, shown = dict.fromkeys(sample.references), show(sample, reward.evidence)
+    tried = [*own, *({other} - {"", *own})] if own else []
     asked = [ask_criterion(reward.prompts, reward.pair, shown, text, one) for one in criteria for text in tried]
     ratings = rate_once(reward.judge, asked)
     if failed := next((rating for rating in ratings if isinstance(rating, Failure)), None):
         return failed
     met = (rating.mean > MET for rating in ratings if isinstance(rating, Rating))
-    refused = {text: "it is there already" for text in texts if text not in criteria}
     for one in criteria:
         meets = [next(met) for _ in tried]
-        if meets and not any(meets[: len({*sample.references})]):
+        if tried and not any(meets[: len(own)]):
             refused[one] = "no reference meets it"
-        elif len(meets) > 1 and all(meets):
+        elif len(tried) > 1 and all(meets):
             refused[one] = "every text that was tried meets it"
     return [one for one in criteria if one not in refused], refused

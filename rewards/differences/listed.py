@@ -8,6 +8,7 @@ found[0].place, found[0].lacking, found[0].weight           # (2, 5), {0: (2, 6)
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spanreward.rewards.reward.by_row import Place
 from spanreward.rewards.text.filler import NOT_LATIN
@@ -50,27 +51,22 @@ def read_differences(answer: str, text: str, references: Sequence[str]) -> tuple
         place = find_words(said, *read, {one.place for one in found})
         lacking = {number: at for number, other in enumerate(others) if (at := find_words(wanted, *other))}
         repeated = any((place, lacking) == (one.place, one.lacking) for one in found)
-        same = " ".join(said).casefold() == " ".join(wanted).casefold()
-        if not (same or repeated) and bool(said) == bool(place) and bool(wanted) == bool(lacking):
+        if not (said == wanted or repeated) and bool(said) == bool(place) and bool(wanted) == bool(lacking):
             kind = one_line(str(given.get("type") or "difference"))[:40]
             found.append(Difference(WEIGHTS[severity[1].casefold()], place, lacking, kind))
     return None if entries is None else (found, len(entries) - len(found))
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:
-    """Returns `plain_text` of the text in lower case: a letter that looks Latin may not in the other case."""
-    lower = text.lower()
-    return plain_text(lower if len(lower) == len(text) else text)
+    """Returns the plain text, in lower case first: a letter that looks Latin may not in the other case."""
+    return plain_text(text.replace("\u0130", "I").lower())  # only that letter would become two
 
 
-def find_words(
-    words: Sequence[str], plain: str, origin: Sequence[int], taken: Collection[Place | None] = ()
-) -> Place | None:
-    """Returns where the words first stand in a row, whatever their case and the signs between them, outside the places
-    that are `taken`; None if nowhere. plain, origin: of `plain_text`.
+def find_words(words: Sequence[str], plain: str, origin: Sequence[int], taken: Collection[Any] = ()) -> Place | None:
+    """Returns where the words first stand in a row, whatever signs are between them, outside the places that are
+    `taken`; None if nowhere. plain, origin: of `_plain`.
     """
     edges = ("", "") if NOT_LATIN.search("".join(words)) else (r"(?<![^\W_])", r"(?![^\W_])")
-    pattern = re.compile(r"[\W_]+".join(map(re.escape, words)).join(edges), re.IGNORECASE)
-    matches = pattern.finditer(plain) if words else ()
+    matches = re.finditer(r"[\W_]+".join(map(re.escape, words)).join(edges), plain) if words else ()
     places = ((origin[match.start()], origin[match.end() - 1] + 1) for match in matches)
     return next((place for place in places if place not in taken), None)

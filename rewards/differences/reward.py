@@ -18,7 +18,7 @@ from typing import Any, Literal
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
-from spanreward.rewards.differences.listed import Difference, read_differences
+from spanreward.rewards.differences.listed import read_differences
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
@@ -77,14 +77,12 @@ class DifferencesReward(RowReward):
 
     def rate(self, rows: Sequence[Row], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
         answers = write_once(self.judge, [self._question(sample, shown[number]) for number, sample, _ in rows], TOKENS)
-        return [(_verdict(sample, answer), 0) for (_, sample, _), answer in zip(rows, answers, strict=True)]
+        return [(verdict_of(sample, answer), 0) for (_, sample, _), answer in zip(rows, answers, strict=True)]
 
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
+        template, one = self.prompts["text"], self.prompts["reference"]
         pieces = [self.prompts["instructions"], *([self.prompts["picture"]] if images else [])]
-        for number, reference in enumerate(sample.references, start=1):
-            shown = {"number": str(number), "reference": unlisted(reference)}
-            pieces.append(fill(self.prompts["reference"], **shown))
-        template = self.prompts["text"]
+        pieces += [fill(one, number=f"{n}", reference=unlisted(text)) for n, text in enumerate(sample.references, 1)]
         text = unlisted(masked(judged(sample), template.partition("{text}")[2]))
         before, place = "\n\n".join([*pieces, ""]), places(template, text=text)["text"]
         content = f"{before}{fill(template, text=text)}\n\n{self.prompts['ask']}"
@@ -92,26 +90,22 @@ class DifferencesReward(RowReward):
         return Question([{"role": "user", "content": content}], images, description=at)
 
 
-def _verdict(sample: Sample, answer: str | Failure) -> Verdict:
-    if isinstance(answer, Failure):
-        return Verdict(None, answer.status, note=answer.message)
-    read = read_differences(answer, judged(sample), sample.references)
-    if read is None or (read[1] and not read[0]):
-        why = "the judge wrote no list of differences" if read is None else "no text has what the judge quotes"
-        return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
-    return verdict_of(*read, judged(sample))
-
-
-def verdict_of(found: Sequence[Difference], refused: int, text: str) -> Verdict:
-    """Returns the verdict of the differences. Credit is what the score loses by one, the score less that without it.
+def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
+    """Returns the verdict of an answer. Credit is what the score loses by a difference, the score less that without it.
 
     What the text says beside them, sentence by sentence, has spans of score 1 without credit.
     """
+    if isinstance(answer, Failure):
+        return Verdict(None, answer.status, note=answer.message)
+    found, refused = read_differences(answer, judged(sample), sample.references) or ([], -1)
+    if refused and not found:
+        why = "the judge wrote no list of differences" if refused < 0 else "no text has what the judge quotes"
+        return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
     total = sum(one.weight for one in found)
     score = 1 / (1 + total)
     quoted = [number for one in found for number in one.lacking]
     reference = max(quoted, key=quoted.count, default=0)  # `missed` lies on one: that with the most quotes
-    spans, missed, rest = list[Span](), list[Span](), list(text)
+    spans, missed, rest = list[Span](), list[Span](), list(judged(sample))
     for number, one in enumerate(found):
         lost, note = score - 1 / (1 + total - one.weight), f"{one.kind}, severity {one.weight:.2f}"
         about: dict[str, Any] = {"score": 1 - one.weight, "credit": lost, "note": note, "component": number}

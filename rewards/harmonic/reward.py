@@ -29,7 +29,7 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.reward.by_row import Place, Raw, Row, RowReward
-from spanreward.rewards.reward.rows import Evidence, evidence_columns, judged
+from spanreward.rewards.reward.rows import Evidence, judged
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
 COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
@@ -90,7 +90,10 @@ class HarmonicReward(RowReward):
         self.lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
         self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
-        self.columns, self.one_of = _needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
+        self.sees = any(criterion.sees for criterion in self.criteria)
+        needed_columns = {"reg": ("bbox",), "vqa": ("question",), "vdu": ("question",)}
+        self.columns = needed_columns.get(task, ()) if self.sees else ()
+        self.one_of = (("image", "images") if task == "reg" else self.one_of) if self.sees else ()
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         text = " ".join(["word"] * round(words))
@@ -125,7 +128,7 @@ class HarmonicReward(RowReward):
         if name not in self.prompts.tasks:
             raise NotApplicable(unknown("task", name, self.prompts.tasks))
         task = self.prompts.tasks[name]
-        return show(sample, name, task, self.evidence) if any(c.sees for c in self.criteria) else Shown(task)
+        return show(sample, name, task, self.evidence) if self.sees else Shown(task)
 
     def _answers(self, asked: Sequence[tuple[Criterion, Question]]) -> list[Rating | Failure]:
         """Returns an answer per question, in order. Each judge is awake only for its own questions.
@@ -150,10 +153,3 @@ class HarmonicReward(RowReward):
         tables = {name: rating.probabilities for name, rating in ratings.items()}
         found = aggregate(tables, self.gamma, smooth=not self.likeliest)
         return Verdict(unit(found.overall), parts=parts_of(found)), max(rating.cut for rating in ratings.values())
-
-
-def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the dataset columns that a task needs, and the alternative ones: a row needs one of these."""
-    if task == "reg":
-        return ("bbox",), ("image", "images")
-    return ("question",) if task in ("vqa", "vdu") else (), evidence_columns(evidence)

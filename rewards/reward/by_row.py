@@ -6,7 +6,7 @@ is the score less the score without it, both before penalties.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, Literal
 
 from spacy.language import Language
@@ -16,8 +16,8 @@ from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.language.parse import split_sentences
-from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from spanreward.rewards.language.parse import language_of, split_sentences
+from spanreward.rewards.language.pipeline import pipeline_name
 from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
 
@@ -30,18 +30,12 @@ SENTENCES = 4  # of a completion, as costs assume
 
 
 class RowReward(ReadingReward):
-    """Base class. A subclass defines `show`, `rate` and `cost_of_text`.
-
-    Attributes:
-        evidences, ways: the values of `evidence` and `spans`.
-        pipeline: what finds the sentences.
-        lowest: the parts of the verdict on an empty completion.
-    """
+    """Base class. A subclass defines `show`, `rate` and `cost_of_text`."""
 
     evidences: tuple[str, ...] = EVIDENCE
-    ways: tuple[str, ...] = ("ablation", "none")
-    pipeline: Language | str | None = None
-    lowest: Mapping[str, float] = {}
+    ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
+    pipeline: Language | str | None = None  # finds the sentences
+    lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion
 
     def __init__(self, name: str, judge: Judge | str, mode: Mode, evidence: Any, spans: str = "none") -> None:
         super().__init__(name)
@@ -65,36 +59,31 @@ class RowReward(ReadingReward):
 
     def reader(self) -> str:
         """Returns the pipeline that finds the sentences, "" without spans. Raises ImportError where it is missing."""
-        if self.spans == "none":
-            return ""
-        return pipeline_name(self.pipeline if isinstance(self.pipeline, Language) else load_pipeline(self.pipeline))
+        return "" if self.spans == "none" else pipeline_name(language_of(self.pipeline))
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns what `cost` does, without spans."""
         raise NotImplementedError
 
     def cost(self, words: float, references: int) -> Cost:
-        cost = self.cost_of_text(words, references)
+        cost, times = self.cost_of_text(words, references), 1 + SENTENCES
         if self.spans == "none":
             return cost
-        numbers = (cost.questions, cost.prompt_tokens, cost.written_tokens, cost.computed_tokens)
-        *counts, computed = [None if number is None else number * (1 + SENTENCES) for number in numbers]
+        counts = (times * cost.questions, times * cost.prompt_tokens, times * cost.written_tokens)
         how = f"{cost.how} x (1 + {SENTENCES} sentences, assumed)"
-        return Cost(*counts, exact=False, how=how, computed_tokens=computed)
+        return Cost(*counts, False, how, cost.computed_tokens and times * cost.computed_tokens)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
-        shown, verdicts, rows = dict[int, Any](), dict[int, Verdict](), list[Row]()
+        shown, verdicts = dict[int, Any](), dict[int, Verdict]()
         for number, sample in enumerate(samples):
             try:
                 shown[number] = self.show(sample)
+                if not judged(sample).strip():
+                    verdicts[number] = Verdict(0.0, Status.EMPTY, {**self.lowest}, note="the completion says nothing")
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-                continue
-            if judged(sample).strip():
-                rows.append((number, sample, None))
-            else:
-                verdicts[number] = Verdict(0.0, Status.EMPTY, dict(self.lowest), note="the completion says nothing")
+        rows: list[Row] = [(number, samples[number], None) for number in shown if number not in verdicts]
         found = self._by_sentence(rows, shown) if rows and self.spans != "none" else self.rate(rows, shown)
         for (number, sample, _), (verdict, cut) in zip(rows, found, strict=True):
             verdicts[number] = penalise(verdict, sample, self.mode, cut, self.lowest)
@@ -104,19 +93,18 @@ class RowReward(ReadingReward):
         """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
         texts, read_by = [judged(sample) for _, sample, _ in rows], self.reader()
         places = [at_most(found) for found in split_sentences(texts, self.pipeline)]
-        counts = [len(found) if len(found) > 1 else 0 for found in places]  # the only sentence is the whole text
         details: list[Row] = [
             (number, replace(sample, completion=without(text, found, n)), None)
             if self.spans == "ablation"
             else (number, sample, found[n])
-            for (number, sample, _), text, found, count in zip(rows, texts, places, counts, strict=True)
-            for n in range(count)
+            for (number, sample, _), text, found in zip(rows, texts, places, strict=True)
+            for n in range(len(found))
+            if len(found) > 1  # the only sentence is the whole text
         ]
         raw = self.rate([*rows, *details], shown)
-        others = iter([verdict for verdict, _ in raw[len(rows) :]])
-        found = []
-        for (whole, cut), of_text, count in zip(raw, places, counts, strict=False):
-            verdicts = [whole, *islice(others, count)]
+        others, found = iter(raw[len(rows) :]), []
+        for (whole, cut), of_text in zip(raw, places, strict=False):
+            verdicts = [whole, *(next(others)[0] for _ in of_text if len(of_text) > 1)]
             failed = next((one for one in verdicts if one.score is None), None)
             verdict = failed or replace(whole, spans=self.spans_of(verdicts, of_text))
             found.append((replace(verdict, parsed_by=read_by), cut))
@@ -132,16 +120,14 @@ class RowReward(ReadingReward):
         return tuple(Span(*place, value, credit, "sentence", note, n) for n, (place, (value, credit, note)) in each)
 
 
-def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
-    """Returns the sentences, joined with their neighbours where there are more than `most`, to bound the cost."""
-    if len(places) <= most:
-        return list(places)
-    cuts = [number * len(places) // most for number in range(most + 1)]
+def at_most(places: Sequence[Place]) -> list[Place]:
+    """Returns the sentences, joined with their neighbours where there are too many, to bound the cost."""
+    count = min(len(places), MOST_SENTENCES)
+    cuts = [number * len(places) // count for number in range(count + 1) if count]
     return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]
 
 
 def without(text: str, places: Sequence[Place], number: int) -> str:
     """Returns the text without one of its sentences and the white space after it."""
-    if number + 1 < len(places):
-        return text[: places[number][0]] + text[places[number + 1][0] :]
-    return text[: places[number][0]].rstrip()
+    before = text[: places[number][0]]
+    return before + text[places[number + 1][0] :] if number + 1 < len(places) else before.rstrip()

@@ -12,14 +12,13 @@ from typing import Any
 from rich.progress import track
 from rich.table import Table
 
-from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import by_fingerprint, resumed_lines
 from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
+from spanreward.training.data.marks import read_each
 
 HELP = "let a judge write criteria for each row, to check and to edit"
 DESCRIPTION = """\
@@ -45,13 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.criteria.writing import PROMPTS, CriteriaReward, write_criteria
-    from spanreward.training.evaluation.page.render import check_page, write_page
+    from spanreward.training.evaluation.page.render import check_page, write_rendered
 
     output, page, like = arguments.output, arguments.html, {"rows without criteria": None}
     metric_options.check_files(arguments, [output, *([page] if page else [])], [arguments.rows], **like)
     check_page(page, arguments.overwrite, "criteria")
-    rows = list(read_table(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit))
-    samples = [_sample(*one) for one in rows]
+    given = (metric_options.renamed(arguments.columns), arguments.limit)
+    samples = read_each(arguments.rows, (), lambda sample: sample, *given)
+    rows = [row for _, row in read_table(arguments.rows, *given)]
+    try:
+        json.dumps(rows)
+    except TypeError as error:
+        raise ValueError(f"the rows of {arguments.rows} are no JSON ({error}): give pictures as paths.") from None
     texts = list(dict.fromkeys(text for one in samples for text in one.references[:1]))
     others = dict(zip(texts, [*texts[1:], *texts[:1]], strict=True))  # by a row's first reference that of another row
     asked = [(one, others.get("".join(one.references[:1]), "")) for one in samples]
@@ -68,27 +72,19 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
                     if isinstance(written, Failure):
                         failures.append(written.message)
                         continue
-                    found[number] = rows[number][1] | dict(zip(LINE, (*written, marks[number]), strict=True))
+                    found[number] = rows[number] | dict(zip(LINE, (*written, marks[number]), strict=True))
                     file.write(json.dumps(found[number]) + "\n")
                 file.flush()
     if not found:
-        raise ValueError(f"no row got criteria: {failures[0] if failures else f'{arguments.rows} holds no rows'}.")
+        raise ValueError(f"no row got criteria: {failures[0]}.")
     if page:
         shown = [(samples[number], found[number]) for number in sorted(found)[:SHOWN]]
-        write_page(page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown)
+        write_rendered(page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown)
     counts = {key: sum(len(line[key]) for line in found.values()) for key in ("criteria", "refused")}
     numbers = {"rows": len(rows), **counts, "rows without criteria": len(failures)}
     table = Table(*numbers, title=str(output), caption=next(iter(failures), None))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
-
-
-def _sample(where: str, row: dict[str, Any]) -> Sample:
-    try:
-        json.dumps(row)
-        return read_sample({**row, "criteria": None}, "", row.get("prompt") or "")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where} cannot be used ({error}): give text, and pictures as paths of files.") from None
 
 
 def main() -> None:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from PIL import Image
 
@@ -103,7 +105,7 @@ def test_it_goes_on_and_keeps_what_was_edited(folder: Path) -> None:
     [
         (
             [{"id": 1, "caption": 5}],
-            "cannot be used (the column 'reference' must hold a text or a list of texts, got 5)",
+            "rows.jsonl line 1: the column 'reference' must hold a text or a list of texts, got 5.",
         ),
         ([{"id": 1}], "line 1 has no 'caption', only ['id']"),
     ],
@@ -119,7 +121,7 @@ def test_rows_that_cannot_be_used(rows: list[dict[str, Any]], sentence: str, fol
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([], "no row got criteria: rows.jsonl holds no rows."),
+        ([], "rows.jsonl holds no rows: write one JSON object a line."),
         ([BROKEN], "no row got criteria: the judge wrote no list of criteria: 'no'."),
         (
             [{"id": 1, "caption": "A car."}],
@@ -131,6 +133,15 @@ def test_where_no_row_gets_criteria(rows: list[dict[str, Any]], sentence: str, f
     write(folder, *rows)
     done = run("--columns", "reference=caption")
     assert (done.code, sentence in done.err) == (1, True), done.err
+
+
+def test_pictures_that_are_no_files_are_refused_before_the_judge_is_asked(folder: Path) -> None:
+    rows = [{"image": {"bytes": (folder / "a.png").read_bytes()}, "caption": "A red car."}]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "rows.parquet")
+    words = "criteria write rows.parquet --judge own.py:Writer --output out.jsonl --columns reference=caption"
+    done = spanreward(*words.split())
+    assert (done.code, "are no JSON (" in done.err, "give pictures as paths" in done.err) == (1, True, True), done.err
+    assert not (folder / "out.jsonl").exists()
 
 
 def test_a_page_is_no_other_file(folder: Path) -> None:

@@ -28,11 +28,12 @@ def render(template: str, **values: Any) -> str:
     return environment.get_template(template).render(values)
 
 
-def write_page(path: Path, template: str, **values: Any) -> None:
-    """Writes the page whole or not at all. Raises OSError."""
+def write_rendered(path: Path, template: str, **values: Any) -> str:
+    """Writes the page whole or not at all, and returns it. Raises OSError."""
     page = render(template, **values)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)
+    return page
 
 
 def check_page(path: Path | None, overwrite: bool, command: str) -> None:

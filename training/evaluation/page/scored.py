@@ -18,7 +18,7 @@ from spanreward.rewards.base.coloured_text import legible, level, segments
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.scoring import InputRow
-from spanreward.training.evaluation.page.render import data_uri, label, write_page
+from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
 
 SHOWN = 12_000  # rows of a page: of more, the worst half and the best half
 PICTURES = 300  # of these rows, chosen likewise
@@ -31,7 +31,7 @@ def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Seq
     order = sorted(scores, key=scores.__getitem__) + [n for n in range(len(rows)) if n not in scores]
     pictured, script = set(ends(order, PICTURES)), SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
-    write_page(
+    write_rendered(
         path,
         "scored.html.jinja",
         title=title,
