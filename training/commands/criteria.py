@@ -27,8 +27,8 @@ DESCRIPTION = """\
 A row needs an `image`, or a `context` that describes it (evidence=context: only that); it may have `prompt`, `question`
 and `reference`. The output has the rows with `criteria`, which you may edit, and `refused`, with reasons: repeated ones
 and, where a row has references, those that none of them meets, or that all of them and one of another row meet. The
-same command goes on after an interruption, keeps what is there, with your changes, and asks again about rows that got
-none; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
+same command goes on after an interruption, keeps what is there, with your changes, and asks again where the judge gave
+no list; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
 CHUNK = 16  # rows that are asked about together
 SHOWN = 500  # rows on a page
 LINE = {"criteria": list, "refused": dict, "fingerprint": str}  # the keys that a row gets
@@ -81,7 +81,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         shown = [(samples[number], found[number]) for number in sorted(found)[:SHOWN]]
         write_rendered(page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown)
     counts = {key: sum(len(line[key]) for line in found.values()) for key in ("criteria", "refused")}
-    numbers = {"rows": len(rows), **counts, "rows without criteria": len(failures)}
+    lacking = len(rows) - sum(bool(line["criteria"]) for line in found.values())
+    numbers = {"rows": len(rows), **counts, "rows without criteria": lacking}
     table = Table(*numbers, title=str(output), caption=next(iter(failures), None))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
