@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from experiments.agreement.answer_sets import load_aokvqa, load_evouna
+from experiments.agreement.answer_sets import ChoiceQuestion, load_aokvqa, load_evouna
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.probe import AnswerProbe
@@ -81,7 +81,12 @@ def measure_lists(folder: Path, reward: Reward, count: int) -> list[ListPrice]:
         price("the right choice", [row.choices[row.right] for row in rows]),
         price("a random choice", [rng.choice(row.choices) for row in rows]),
         *(price(name, [join(rng.sample(row.choices, 4)) for row in rows]) for name, join in LISTS.items()),
+        price("the question, and A on B with C by D", [restated(row, rng.sample(row.choices, 4)) for row in rows]),
     ]
+
+
+def restated(row: ChoiceQuestion, said: Sequence[str]) -> str:
+    return f"{row.question.rstrip('?')} {LISTS['It is A on B with C by D.'](said).removeprefix('It ')}"
 
 
 def false_zeros(folder: Path) -> list[FalseZeros]:

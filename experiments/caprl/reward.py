@@ -21,7 +21,6 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.files.templates import fill, places as filled_places, read_texts
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question
-from spanreward.rewards.judges.match.answer_items import places
 from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
@@ -153,7 +152,8 @@ def find_answer(answer: str, question: str, text: str) -> tuple[int, int] | None
         for word in answer_words(match.group()):
             words.append(word)
             characters.append(match.span())
-    found = [] if {"yes", "no"} & {*said} else places(words, said)
+    ends = range(len(said), len(words) + 1) if said and not {"yes", "no"} & {*said} else ()
+    found = [(end - len(said), end) for end in ends if words[end - len(said) : end] == said]
     if not found:
         return None
     asked = {*answer_words(question)} - FUNCTION_WORDS - {*said}

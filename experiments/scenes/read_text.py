@@ -7,12 +7,12 @@ thing, or several answers, it is UNANSWERABLE: a list of all colors answers noth
 """
 
 from experiments.caprl.probe import UNANSWERABLE
-from spanreward.rewards.judges.match.rate_answer import EXCLUSIVE
 from spanreward.rewards.judges.match.text_index import CHECKABLE, TextIndex
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
-COLORS = {lemma(word): word for word in sorted(EXCLUSIVE[0])}
+NAMED = "black blue brown gold gray green grey orange pink purple red silver violet white yellow"
+COLORS = {lemma(word): word for word in NAMED.split()}
 BINARY = frozenset(("is", "are", "does", "do", "was", "were", "has", "have", "can"))
 FREE = lemmas(" ".join(FUNCTION_WORDS)) | BINARY
 

@@ -11,8 +11,7 @@ last punctuation do not belong to it. Only one answer counts: what takes it back
 import re
 from collections.abc import Sequence
 
-from spanreward.rewards.judges.match.answer_items import DENYING, NO
-from spanreward.rewards.judges.match.rate_answer import EVASIVE, YES
+from spanreward.rewards.judges.match.rate_answer import DENYING, EVASIVE, NO, YES
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.language.words import DIGITS, HEDGES, word_set
 from spanreward.rewards.lave.announced import announced

@@ -2,102 +2,51 @@
 
     rate_answer(AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson")))      # (3.0, ...)
 
-It knows no synonyms. It compares words without accents and articles, and number words as digits. An answer is read as
-items (answer_items.py): pieces between commas, "and", "or" and the like, each asserted or denied. The first rule that
+It knows no synonyms. It compares words without accents and articles, and number words as digits. The first rule that
 applies gives the rating:
 
     asked       The answer ends with a question mark: 1.
-    yes/no      Yes or no is the most frequent reference. The first item that says yes or no decides; 1 if a later item
-                says the other, if none does, for "not sure", "yes or no" and "if yes". The rating goes by the share of
-                yes and no references that agree: 3 from two thirds, 1 up to one third.
+    yes/no      Yes or no is the most frequent reference. The first piece that says yes or no decides; 1 if a later one
+                begins with the other or with "or", if none does, if it doubts, and for "not sure". The rating goes by
+                the share of yes and no references that agree: 3 from two thirds, 1 up to one third.
     equality    It is a reference: 3, or 2 where another is given more than twice as often.
-    conflict    Its items have a color, a side or (asked how many) a number that no reference gives: 1.
-    vague       Asked how many, it says "many", "a few" and the like: 2.
-    denied      The items that have all words of a reference in order are all denied or taken back: 1.
-    contained   Such an item is asserted: 3, or 2 where another reference is given more than twice as often. The other
-                short items of the answer are its alternatives. An answer is worth the share of its alternatives that
-                the references know: 3 from two thirds, 2 from a half, else 1. Words beside the reference's in its own
-                item count as alternatives too, unless they are the question's.
-    part        All its words are in one reference that is given at least half as often as the most frequent one: 3 from
-                two thirds of that reference's words, else 2 ("left" for "top left" is incomplete).
-    overlap     The F1 of its words with such a reference is at least 0.5: 2.
-    else        1.
+    share       What an answer says beside the references is another answer, so that a list pays no more than a guess.
+                An answer is worth the smaller of two shares: of its words that the references know, and of a
+                reference's words that it has. From two thirds 3, from one half 2, else 1; at most 2 where another is
+                given more than twice as often.
+
+Words count that are neither function words nor the question's; if all references are numbers, only numbers. A piece
+between commas, full stops and "but" that denies or doubts ("not", "unless") counts nothing, and one that does nothing
+else ("no way") takes back what stands before it. Prose, which says many words or one of the question's, explains: there
+only pieces with a reference's words count, each of which explains one other, and short pieces in a row with them.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
 
-from spanreward.rewards.judges.match.answer_items import FREE, NO, Item, alternatives, items_of, places
 from spanreward.rewards.judges.probe import AnswerProbe
-from spanreward.rewards.language.answer_text import answer_words, normalise
-from spanreward.rewards.language.words import word_set
-from spanreward.rewards.text.bag_of_words import best_f1
+from spanreward.rewards.language.answer_text import NEGATED, answer_words, normalise
+from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
+from spanreward.rewards.text.filler import FUNCTION_WORDS
 from spanreward.rewards.text.plain_text import plain_text
 
 YES = word_set("yes yeah yep yup true")
+NO = NEGATED | word_set("no nope nah not false never cannot")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
-VAGUE = word_set("many few several some lots numerous multiple couple")
-EXCLUSIVE = (  # of each only one word can be right
-    word_set("red green blue yellow purple violet black white orange pink brown gray grey gold silver"),
-    word_set("left right center"),
-    word_set("top bottom"),
+DENYING = NO | word_set(
+    "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect mistake mistaken "
+    "impossible lie myth ruled unsure hardly scarcely supposedly allegedly if unless whether suppose assume unlike "
+    "except fails failed far rather instead"
 )
-PROSE = 12  # an answer of more words, or with two words of the question, is prose
-BESIDE = 2  # words beside each of the reference's that are no alternatives in prose
-
-
-@dataclass(slots=True)
-class _Answer:
-    """An answer's items beside the references. known: the references' words. question: words of the question alone.
-
-    holding: the numbers of the items that have all words of a reference in order. asserted: of those that are not
-    denied. listed: of the alternatives next to these.
-    """
-
-    words: list[str]
-    items: list[Item]
-    references: list[list[str]]
-    known: set[str]
-    question: set[str]
-    counting: bool  # whether the question is how many
-    holding: list[int] = field(init=False)
-    asserted: list[int] = field(init=False)
-    listed: set[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.holding = [number for number, item in enumerate(self.items) if self.held_in(item)]
-        self.asserted = [number for number in self.holding if not self.items[number].denied]
-        asserted = self.asserted
-        self.listed = {n for at in asserted for n in alternatives(self.items, at, self.references, self.question)}
-
-    def held_in(self, item: Item) -> list[list[str]]:
-        """Returns the references whose words stand in a row in the item."""
-        return [reference for reference in self.references if places(item.words, reference)]
-
-    def conflict(self) -> str:
-        """Returns the first asserted color, side or number that no reference gives, "" without one."""
-        numbers = sorted({*self.listed, *self.asserted}) if self.holding else range(len(self.items))
-        for item in (self.items[number] for number in numbers):
-            for word in item.words:
-                one_is_right = any(word in several and self.known & several for several in EXCLUSIVE)
-                exclusive = one_is_right or (self.counting and word.isdigit())
-                if exclusive and not item.denied and word not in self.known | self.question:
-                    return word
-        return ""
-
-    def share_known(self) -> float:
-        """Returns which share of the answer's alternatives the references know. Numbers have no other alternatives."""
-        right = len({*self.listed, *self.asserted})
-        if self.counting:
-            return 1.0
-        unknown = sum(not self.known.issuperset(self.items[at].content(self.question)) for at in self.listed)
-        prose = len(self.words) > PROSE or len(self.question.intersection(self.words)) > 1
-        items = [self.items[number] for number in self.asserted]
-        beside = min(_beside(item, self.references, self.known, self.question, prose) for item in items)
-        return (right - unknown) / (right + beside)
+TAKING_BACK = DENYING | word_set("way really is that this it can be clearly so was right true correct very or and")
+FREE = FUNCTION_WORDS | HEDGES | ARTICLES | DENYING | word_set("definitely certainly looks like appears be")
+OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b")
+PIECES = re.compile(r"[,;:/|()\[\]\n]+|\.(?!\w)|\s[-\u2013\u2014]\s|\bbut\b|(?=\b(?:rather|instead|unlike|except)\b)")
+LINKS = re.compile(r"\b(?:and|or|nor|plus)\b|[&+]")
+PROSE = 8  # an answer of more words that count, or with one of the question's, is prose
+SHORT = 4  # words of a piece of prose that is another answer
 
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
@@ -105,98 +54,105 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     candidate, _ = plain_text(asked.candidate)
     words = _words_of(candidate)
     references = [_words_of(reference) for reference in asked.references]
-    counts = Counter(map(normalise, asked.references))
-    most = max(counts.values(), default=0)
     if not words or not references:
         return 1.0, "there is nothing to compare"
     if candidate.rstrip().endswith("?"):
         return 1.0, "it asks"
-    known = {word for reference in references for word in reference}
-    items = items_of(candidate, references, {*answer_words(asked.question), *known - YES - NO})
-    if any(counts[answer] == most for answer in ("yes", "no")):
-        return _binary(items, counts)
-    if counts[normalise(candidate)] and (normalise(candidate) or words in references):
-        return _frequent(counts[normalise(candidate)], most)
-    given = {tuple(said): counts[normalise(one)] for said, one in zip(references, asked.references, strict=True)}
-    _add_shorter_names(references, given)
-    question = set(answer_words(asked.question)) - known - FREE
-    answer = _Answer(words, items, references, known, question, "how many" in asked.question.lower())
-    if wrong := answer.conflict():
-        return 1.0, f"no reference answer says {wrong!r}"
-    if answer.counting and VAGUE & set(words):
-        return 2.0, "it gives no number"
-    if answer.holding and not answer.asserted:
-        return 1.0, "it denies, doubts or takes back what the reference answers say"
-    if answer.asserted:
-        share = answer.share_known()
-        if share < 2 / 3:
-            return (2.0 if share >= 0.5 else 1.0), f"{share:.0%} of its alternatives are reference answers"
-        held = [reference for number in answer.asserted for reference in answer.held_in(items[number])]
-        return _frequent(max(given[tuple(reference)] for reference in held), most)
-    return _by_words(words, [answer_words(one) for one in asked.references if 2 * counts[normalise(one)] >= most])
+    question = set(answer_words(asked.question))
+    pieces = list(pieces_of(candidate, question | {word for said in references for word in said} - NO))
+    counts = Counter(map(normalise, asked.references))
+    if counts.most_common(1)[0][0] in ("yes", "no"):
+        return _binary([(answer_words(piece), denied) for piece, denied in pieces], counts)
+    given = Counter(tuple(map(lemma, reference)) for reference in references)
+    most = max(given.values())
+    if same := given[tuple(map(lemma, words))]:
+        return _frequent(3.0, same, most)
+    known = {word for reference in given for word in reference}
+    about = {lemma(word) for word in question - FREE} - known
+    numbers = all(word.isdigit() for word in known)
+
+    def counting(word: str) -> str:
+        """Returns the base form of a word that counts, else ""."""
+        base = lemma(word)
+        counts_here = base in known or (word.isdigit() if numbers else word not in FREE and base not in about)
+        return base if counts_here else ""
+
+    items = [list(map(counting, answer_words(part))) for piece in asserted(pieces) for part in LINKS.split(piece)]
+    said = [word for item in items for word in item if word]
+    prose = len(said) > PROSE or not about.isdisjoint(map(lemma, words))
+    compared = answering(items, known) if prose else said
+    if not compared:
+        return 1.0, "it says nothing that a reference answer says"
+    share = sum(word in known for word in compared) / len(compared)
+    had = {one: (Counter(said) & Counter(one)).total() / max(len(one), 1) for one in given}
+    usual = {one: part for one, part in had.items() if part == 1 or 2 * given[one] >= most}
+    best = max(usual, key=lambda one: (usual[one], given[one]))
+    worth = min(share, usual[best])
+    if worth >= 1 / 2:
+        return _frequent(3.0 if worth >= 2 / 3 else 2.0, given[best], most, worth)
+    if share < 1 / 2:
+        beside = next(word for word in words if lemma(word) in set(compared) - known)
+        return 1.0, f"no reference answer says {beside!r}"
+    return 1.0, f"it has {usual[best]:.0%} of a reference answer"
+
+
+def pieces_of(answer: str, asked: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """Yields the pieces of an answer that have words, and whether each is denied: an odd number of denying words, so
+    that "without doubt" affirms. asked: the question's and references' words, which deny nothing.
+    """
+    for piece in PIECES.split(OTHERS.sub("not", answer.lower())):
+        if words := answer_words(piece):
+            yield piece, sum(word in DENYING and word not in asked for word in words) % 2 == 1
+
+
+def asserted(pieces: Sequence[tuple[str, bool]]) -> list[str]:
+    """Returns the pieces that are neither denied nor taken back by a later one."""
+    found: list[str] = []
+    for piece, denied in pieces:
+        if not denied:
+            found.append(piece)
+        elif TAKING_BACK.issuperset(answer_words(piece)):
+            found = []
+    return found
+
+
+def answering(items: Sequence[Sequence[str]], known: AbstractSet[str]) -> list[str]:
+    """Returns the words of prose that stand where an answer does: those of items that hold a reference's words, but for
+    one explaining word beside each, and those of short items in a row with them. items: the words of each, "" for those
+    that do not count.
+    """
+    rows: list[list[str]] = [[]]
+    for words in items:
+        held = [word for word in words if word in known]
+        others = [word for word in words if word and word not in known]
+        if held or (others == words and len(words) <= SHORT):
+            rows[-1] += [*held, *others[len(held) :]]
+        elif others:
+            rows.append([])
+    return [word for row in rows if not known.isdisjoint(row) for word in row]
 
 
 def _words_of(answer: str) -> list[str]:
     return answer_words(answer) or re.findall(r"\w+", answer.lower())  # the letter "A" is an answer too
 
 
-def _add_shorter_names(references: list[list[str]], given: dict[tuple[str, ...], int]) -> None:
-    """Adds each reference without one of its inner words: "Wilhelm Röntgen" for "Wilhelm Conrad Röntgen"."""
-    for reference in references[:]:
-        for inner in range(1, len(reference) - 1):
-            shorter = [*reference[:inner], *reference[inner + 1 :]]
-            references.append(shorter)
-            given.setdefault(tuple(shorter), given[tuple(reference)])
+def _frequent(rating: float, given: int, most: int, share: float = 1.0) -> tuple[float, str]:
+    if 2 * given < most:
+        return 2.0, "few reference answers say so"
+    return rating, "it is a reference answer" if share == 1 else f"it is {share:.0%} a reference answer"
 
 
-def _by_words(words: Sequence[str], usual: Sequence[Sequence[str]]) -> tuple[float, str]:
-    """Applies the rules from "part" on. usual: references given at least half as often as the most frequent one."""
-    part = max(len(words) / len(reference) if set(words) <= set(reference) else 0.0 for reference in usual)
-    if part >= 2 / 3:
-        return 3.0, "it is most of a reference answer"
-    if part:
-        return 2.0, "it is less than a reference answer"
-    if best_f1(words, usual) >= 0.5:
-        return 2.0, "it shares half of its words with a reference answer"
-    return 1.0, "it is not like any reference answer"
-
-
-def _frequent(given: int, most: int) -> tuple[float, str]:
-    return (3.0, "it is a reference answer") if 2 * given >= most else (2.0, "few reference answers say so")
-
-
-def _beside(item: Item, references: Sequence[Sequence[str]], known: set[str], question: set[str], prose: bool) -> float:
-    """Returns how many alternatives the words beside a reference make up: in its item, or in prose next to it."""
-    start, end = next(place for reference in references for place in places(item.words, reference))
-    run = item.content(question)
-    if prose:
-        while start and item.words[start - 1] not in FREE | question:
-            start -= 1
-        while end < len(item.words) and item.words[end] not in FREE | question:
-            end += 1
-        run = item.words[start:end]
-    said = max(sum(word in known for word in run), 1)
-    allowed = 0 if item.is_short(question) and not prose else BESIDE * said
-    return max(len(run) - said - allowed, 0) / said
-
-
-def _binary(items: Sequence[Item], counts: Counter[str]) -> tuple[float, str]:
+def _binary(pieces: Sequence[tuple[list[str], bool]], counts: Counter[str]) -> tuple[float, str]:
     """Applies the rule "yes/no"."""
-    signs = []
-    for item in items:
-        signs += [(item, answer) for answer, words in (("yes", YES), ("no", NO)) if not words.isdisjoint(item.words)]
-    leaves_open = any(
-        second.joint == "or" and ({*first.words} <= YES | NO or {*second.words} <= YES | NO)
-        for first, second in pairwise(items)
-    )
-    evades = any(not EVASIVE.isdisjoint(item.words) for item in items)
-    if not signs or leaves_open or evades:
+    signs = [(words, denied) for words, denied in pieces if not (YES | DENYING).isdisjoint(words)]
+    if not signs or any(words[0] == "or" or not EVASIVE.isdisjoint(words) for words, _ in pieces):
         return 1.0, "it does not commit itself"
-    first, said = signs[0]
-    begun_with = {answer for item, answer in signs if item.words[0] in YES | NO}
-    if len(begun_with) > 1:
+    (first, denied), *_ = signs
+    begun_with = {words[0] in YES for words, _ in signs if words[0] in YES | NO}
+    if len(begun_with) > 1 or not (YES.isdisjoint(first) or NO.isdisjoint(first)):
         return 1.0, "it must say yes or no, not both"
-    if first.denied and said == "yes":
+    if denied and NO.isdisjoint(first):
         return 1.0, "it denies or doubts what it says"
+    said = "no" if denied else "yes"
     share = counts[said] / (counts["yes"] + counts["no"])
     return (3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0), f"{share:.0%} of the people say {said!r}"
