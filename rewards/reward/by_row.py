@@ -115,7 +115,7 @@ class RowReward(ReadingReward):
         score is (1 + credit) / 2, above 0.5 where the sentence does good. A sentence alone has the whole score.
         """
         score, *rest = [one.score or 0.0 for one in verdicts]
-        about = [((1 + score - less) / 2, score - less, f"{less:.2f} without it") for less in rest]
+        about = [((1 + (score - less)) / 2, score - less, f"{less:.2f} without it") for less in rest]
         each = enumerate(zip(places, about or [(score, score, "the only sentence")], strict=True))
         return tuple(Span(*place, value, credit, "sentence", note, n) for n, (place, (value, credit, note)) in each)
 
