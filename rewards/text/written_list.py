@@ -17,6 +17,7 @@ from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.files.yaml_file import read_yaml
 
 MOST = 12  # entries that are read; the prompts ask for no more
+LONGEST = 20_000  # characters that are read; a judge writes about 4,000 at most
 START = re.compile(r"""\[\s*(?:[]{"'\u201c]|\Z)""")  # of a list, and not of [1] or [Text ends]
 WORD = re.compile(r"[^\W_]+")
 _SIGNS = str.maketrans('"\\[]{}`', "'/()()'")
@@ -31,7 +32,7 @@ def read_list(answer: str) -> list[Any] | None:
     """Returns the first MOST entries, None for no list and for several. An empty one counts if no word follows it. One
     that the token limit cut has all but its last entry. Loose quotes and commas are read as YAML reads them.
     """
-    said = answer.rpartition("</think>")[2]
+    said = answer[:LONGEST].rpartition("</think>")[2]
     begins, end = START.search(said), said.rfind("]") + 1
     written, found = said[begins.start() : end] if begins else "", None
     try:

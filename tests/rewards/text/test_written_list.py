@@ -1,5 +1,7 @@
 """The list in a judge's answer: whatever stands around it, and none where there is none or several."""
 
+from time import perf_counter
+
 import pytest
 
 from spanreward.rewards.text.written_list import MOST, read_list, unlisted
@@ -43,6 +45,15 @@ def test_the_list_of_an_answer(answer: str, found: list[str] | None) -> None:
 
 def test_no_more_than_was_asked_for() -> None:
     assert read_list(str([f"'{number}" for number in range(1000)])) == [f"'{number}" for number in range(MOST)]
+
+
+@pytest.mark.parametrize("piece", ["'a', ", '"a", ', "[", "[ ", "{'a': [", "\\", "[1, ", "&a [*a, "])
+@pytest.mark.parametrize("begins", ["", "['b', ", '["b", "c", '])
+def test_an_endless_answer_is_read_at_once(begins: str, piece: str) -> None:
+    start = perf_counter()
+    read_list(begins + piece * 1_000_000)
+    read_list(begins + piece * 4_000 + "'x']")
+    assert perf_counter() - start < 10
 
 
 @pytest.mark.parametrize("text", ["[]", '["a"]', "```json\n[]\n```", "{'a': []}", "\uff3b\uff3d []"])
