@@ -43,7 +43,9 @@ DENYING = NO | word_set(
 TAKING_BACK = DENYING | word_set("way really is that this it can be clearly so was right true correct very or and")
 FREE = FUNCTION_WORDS | HEDGES | ARTICLES | DENYING | word_set("definitely certainly looks like appears be")
 OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b")
-PIECES = re.compile(r"[,;:/|()\[\]\n]+|\.(?!\w)|\s[-\u2013\u2014]\s|\bbut\b|(?=\b(?:rather|instead|unlike|except)\b)")
+PIECES = re.compile(
+    r"[,;:/|()\[\]\n]+|\.(?!\w)|\s[-\u2013\u2014]\s|\bbut\b|(?=\b(?:rather|instead|unlike|except|because)\b)"
+)
 LINKS = re.compile(r"\b(?:and|or|nor|plus)\b|[&+]")
 PROSE = 8  # an answer of more words that count, or with one of the question's, is prose
 SHORT = 4  # words of a piece of prose that is another answer
@@ -106,12 +108,12 @@ def pieces_of(answer: str, asked: Collection[str]) -> Iterator[tuple[str, bool]]
 
 
 def asserted(pieces: Sequence[tuple[str, bool]]) -> list[str]:
-    """Returns the pieces that are neither denied nor taken back by a later one."""
+    """Returns the pieces that are neither denied, nor taken back by a later one, nor a reason for one."""
     found: list[str] = []
     for piece, denied in pieces:
-        if not denied:
+        if not denied and not (found and piece.startswith("because")):
             found.append(piece)
-        elif TAKING_BACK.issuperset(answer_words(piece)):
+        elif denied and TAKING_BACK.issuperset(answer_words(piece)):
             found = []
     return found
 

@@ -96,6 +96,10 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("Where?", "It is in Nashville, Tennessee.", ("Nashville, Tennessee",), 3),
         ("Who sang don't worry?", "Don't worry was sung by Bobby.", ("Bobby",), 3),
         ("What?", "cat", ("dog",), 1),
+        (COLOR, "It is red because the light on the wall is red.", ("red",), 3),
+        (COLOR, "red because blue because green", ("green",), 1),  # what stands first is the answer
+        ("What animal is it?", "What animal is it is a dog on a cat with a cow by a horse.", ("dog",), 1),
+        ("What animals?", "dogs", ("dog",), 3),
         ("Is it?", "yes", ("yes",), 3),
         ("Is it?", "No, it is not.", ("yes", "yes"), 1),
         ("Is it?", "yes", ("yes", "no"), 2),
