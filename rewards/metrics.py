@@ -10,6 +10,7 @@ import yaml
 
 from spanreward.rewards.base.checks import check_known, unknown
 from spanreward.rewards.criteria import CriteriaReward
+from spanreward.rewards.differences import DifferencesReward
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge
@@ -21,6 +22,7 @@ from spanreward.rewards.reward.reward import Reward
 
 METRICS: dict[str, type[Reward]] = {
     "criteria": CriteriaReward,
+    "differences": DifferencesReward,
     "harmonic": HarmonicReward,
     "lave": LaveReward,
     "pairwise": PairwiseReward,

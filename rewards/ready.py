@@ -25,7 +25,7 @@ KEYS = ("judge", "judge_options", "options", "columns")
 
 
 def __getattr__(name: str) -> Callable[..., list[float | None]]:
-    """Makes `posh`, `harmonic`, `lave`, `pairwise` and `criteria`.
+    """Makes `posh`, `harmonic`, `lave`, `pairwise`, `criteria` and `differences`.
 
     Raises ValueError for a file that cannot be used.
     """

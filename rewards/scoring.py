@@ -12,14 +12,14 @@ score, and its line number is reported. files/outputs.py says which outputs are 
 
 import json
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.outputs import REMEDY, check_apart, resumed_lines, write_whole
+from spanreward.rewards.files.outputs import REMEDY, by_fingerprint, check_apart, resumed_lines, write_whole
 from spanreward.rewards.files.tables import Rows, read_table, table_rows
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.fingerprint import fingerprint
@@ -95,10 +95,7 @@ def score_file(
         if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
             others = f"{len(gone)}, such as {gone[0]!r}, are not in {source}"
             raise ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
-        scores_of = defaultdict(list)
-        for line in reversed(scored):
-            scores_of[line["fingerprint"]].append(line)
-        found = {number: scores_of[mark].pop() for number, mark in enumerate(marks) if scores_of[mark]}
+        found = by_fingerprint(scored, marks)
         if reward.by_batch and len(found) < len(rows):
             found = {}
             file.truncate(0)

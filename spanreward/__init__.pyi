@@ -1,6 +1,7 @@
 # The public names, at one place: type checkers read this file, and __init__.py finds a name's module in it.
 from spanreward.rewards.base.verdict import Sample as Sample, Span as Span, Status as Status, Verdict as Verdict
 from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
+from spanreward.rewards.differences import DifferencesReward as DifferencesReward
 from spanreward.rewards.harmonic import HarmonicReward as HarmonicReward
 from spanreward.rewards.judges.by_name import load_judge as load_judge
 from spanreward.rewards.judges.function_judge import FunctionJudge as FunctionJudge
@@ -12,6 +13,7 @@ from spanreward.rewards.pairwise import PairwiseReward as PairwiseReward
 from spanreward.rewards.posh import PoshReward as PoshReward
 from spanreward.rewards.ready import (
     criteria as criteria,
+    differences as differences,
     harmonic as harmonic,
     lave as lave,
     pairwise as pairwise,

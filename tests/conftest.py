@@ -23,6 +23,7 @@ SLOW = (
     "experiments/span_credit",
     "experiments/test_hacking.py",
     "recipes",
+    "rewards/differences/test_differences_smollm2.py",
     "rewards/judges/local",
     "rewards/judges/remote",
     "rewards/judges/shared/test_store.py",

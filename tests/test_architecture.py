@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 FLOORS = {
     "rewards": (
         *("base", "files", "text", "language", "judges", "reward", "comparison"),
-        *("posh", "harmonic", "lave", "pairwise", "criteria", "metrics", "ready", "scoring"),
+        *("posh", "harmonic", "lave", "pairwise", "criteria", "differences", "metrics", "ready", "scoring"),
     ),
     "rewards.judges": (
         *("usage", "probe", "judge", "smollm2", "model_files", "encoding"),
@@ -36,7 +36,7 @@ FLOORS = {
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),
 }
-METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria")
+METRICS = ("posh", "harmonic", "lave", "pairwise", "criteria", "differences")
 FILES = file_graph()
 
 

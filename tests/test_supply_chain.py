@@ -143,6 +143,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
     """Commands from the root, each with what its sentence says of what it lacks; "" where it lacks nothing."""
     out, compared = folder / "out", folder / "compared"
     judged = ["score", "posh", "--input", folder / "rows.jsonl", "--output", folder / "verdicts.jsonl", "--judge"]
+    criteria = ["criteria", "write", folder / "rows.jsonl", "--output", folder / "c.jsonl", "--judge"]
     zero3 = ["--accelerate-config", ROOT / "accelerate_configs" / "zero3.yaml"]
     sides = [
         f"a={out}",
@@ -168,6 +169,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["compare", *sides], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
         (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),
+        ([*criteria, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
         ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
         ([*judged, "server:http://judge.example:8000#nobody/judge"], "no tokenizer is found for 'nobody/judge'"),
         (["serve", "posh", "--port", "0", "--judge", "transformers:nobody/judge"], "the judge's model 'nobody/judge'"),

@@ -1,6 +1,6 @@
 """Analyse, then judge (MLLM-as-a-Judge, section 3.1): the judge writes an analysis before it decides.
 
-    questions = after_analysis(judge, questions, prompts.answer)     # each now shows the judge's own analysis
+    questions = after_analysis(judge, questions, prompts["answer"])     # each now shows the judge's own analysis
 
 The judge first writes the analysis. Then it gets the same question with its analysis. So the decision is still one
 token or one ranking, and is never searched for in a long answer.

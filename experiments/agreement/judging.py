@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from experiments.agreement.analysis import after_analysis
+from experiments.agreement.calibration import held_out, mean_error
 from experiments.agreement.judging_measures import (
     class_agreement,
     consistency,
@@ -32,7 +33,7 @@ from experiments.labels.statistics import pearson
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
 from spanreward.rewards.judges.judge import Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
-from spanreward.rewards.pairwise.questions import PairPrompts, ask, ask_score, load_prompts
+from spanreward.rewards.pairwise.questions import ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, Rankings, ask_rankings, read_rankings
 from spanreward.rewards.pairwise.votes import PairVotes, cast, first_slot_share
 
@@ -52,7 +53,7 @@ def judge_pairs(
     votes: list[PairVotes] = []
     for chunk in chunks(pairs):
         questions = [ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one]) for pair in chunk for one in (0, 1)]
-        asked = after_analysis(judge, questions, prompts.answer) if analyse else questions
+        asked = after_analysis(judge, questions, prompts["answer"]) if analyse else questions
         votes += cast(judge, asked)
     return votes
 
@@ -64,7 +65,7 @@ def judge_scores(
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
-        ratings += rate_once(judge, after_analysis(judge, questions, prompts.rating) if analyse else questions)
+        ratings += rate_once(judge, after_analysis(judge, questions, prompts["rating"]) if analyse else questions)
     return ratings
 
 
@@ -72,11 +73,11 @@ def judge_rankings(
     judge: Judge, groups: Sequence[Ordered], analyse: bool = False, wording: str | None = None
 ) -> list[Rankings]:
     """The rankings as given and from the end."""
-    prompts: PairPrompts = load_prompts(wording)
+    prompts = load_prompts(wording)
     rankings: list[Rankings] = []
     for chunk in chunks(groups):
         questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])
-        asked = after_analysis(judge, questions, prompts.ranking) if analyse else questions
+        asked = after_analysis(judge, questions, prompts["ranking"]) if analyse else questions
         written = write_once(judge, asked, RANKING_TOKENS)
         rankings += read_rankings(written, [len(group.texts) for group in chunk])
     return rankings
@@ -184,7 +185,8 @@ def normalised(shares: Sequence[float]) -> np.ndarray:
 class ScoreAgreement:
     """pearson: of the judge's mean ratings with people's; interval: 95 %, over requests. length: the correlation of the
     number of words with the judge's ratings, and with people's. deviation: the mean absolute deviation of the judge's
-    ratings of one request, and of people's.
+    ratings of one request, and of people's. error: the mean absolute difference from people, in points; the calibrated
+    figures are of ratings mapped by isotonic regression on the labels of other requests (calibration.py).
     """
 
     part: str
@@ -200,6 +202,9 @@ class ScoreAgreement:
     deviation_people: float | None
     average: float | None
     majority: float | None
+    error: float | None
+    error_calibrated: float | None
+    pearson_calibrated: float | None
 
 
 def measure_scores(texts: Sequence[Rated], ratings: Sequence[Rating | Failure]) -> list[ScoreAgreement]:
@@ -220,6 +225,7 @@ def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]])
 
     bounds = bootstrap(list(requests.values()), of_requests) if len(requests) > 1 else None
     repeated = consistency(drawn([rating for _, rating in judged]))
+    mapped = held_out(means, people, [text.id for text, _ in read])
     return ScoreAgreement(
         part=part,
         n=len(read),
@@ -234,6 +240,9 @@ def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]])
         deviation_people=mean_absolute_deviation([[given for _, given in request] for request in requests.values()]),
         average=repeated.average if repeated else None,
         majority=repeated.majority if repeated else None,
+        error=mean_error(means, people),
+        error_calibrated=mean_error(mapped, people) if mapped else None,
+        pearson_calibrated=defined(pearson(mapped, people)) if mapped else None,
     )
 
 

@@ -176,7 +176,11 @@ def template_pieces() -> set[str]:
     texts += [f"\n\n{ask}" for ask in (direction.ask_entity, direction.ask_attribute, direction.ask_relation)]
     texts += [direction.with_relation, direction.of_parent]
     pair = pairwise.load_prompts()
-    texts += [f"{pair.instructions}\n\n{pair.context}", f"\n\n{pair.request}\n\n", f"{pair.texts}\n\n{pair.answer}"]
+    texts += [
+        f"{pair['instructions']}\n\n{pair['context']}",
+        f"\n\n{pair['request']}\n\n",
+        f"{pair['texts']}\n\n{pair['answer']}",
+    ]
     example = lave.LaveExample("{question}", (), "{candidate}")
     asked = [lave.load_prompts().text(example, binary, rationale=False) for binary in (False, True)]
     texts += [*asked, '", "', '"\nReference answers: "', '"\nCandidate answer: "', '"\nRating:']

@@ -7,37 +7,27 @@
     CriteriaReward(judge, form="pairwise")                # the paper's vote against the column `anchor`
 
 Form "pointwise" rates every criterion from 1 to 5, and the score is their mean, mapped to 0 to 1. Form "pairwise" votes
-by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge cannot decide, 0 for a loss.
+by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge cannot decide, 0 for a loss. With
+spans="ablation" each sentence is a span, whose credit is the score less the score of the text without it.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.checks import Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.files.templates import fill, read_texts
-from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.pairwise.questions import (
-    PairPrompts,
-    Shown,
-    ask,
-    head,
-    load_prompts,
-    opponents,
-    question_of,
-    show,
-)
+from spanreward.rewards.pairwise.questions import Shown, Texts, ask, head, load_prompts, opponents, question_of, show
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward.reading import ReadingReward
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
+from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
+from spanreward.rewards.reward.rows import Evidence, judged
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 SCALE = ("A", "B", "C", "D")
@@ -45,19 +35,7 @@ DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class CriteriaPrompts:
-    """The pieces of prompts.yaml."""
-
-    vote: str
-    answer: str
-    instructions: str
-    text: str
-    criterion: str
-    rating: str
-
-
-class CriteriaReward(ReadingReward):
+class CriteriaReward(RowReward):
     """Reward that scores a completion by the criteria of its row (MLLM-Bench, sections 3 and 5.1).
 
     Args:
@@ -68,6 +46,7 @@ class CriteriaReward(ReadingReward):
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
+        spans: "ablation" also judges the text without each sentence, "none" only the text.
     """
 
     def __init__(
@@ -78,24 +57,18 @@ class CriteriaReward(ReadingReward):
         prompts: str | Path | None = None,
         mode: Mode = "default",
         name: str = "criteria",
+        spans: Spans = "none",
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, judge, mode, evidence, spans)
         check_choice("form", form, ("pointwise", "pairwise"))
-        check_choice("evidence", evidence, EVIDENCE)
-        check_choice("mode", mode, MODES)
-        self.judge = as_judge(judge)
-        self.judges = (self.judge,)
         self.form = form
-        self.mode = mode
-        self.evidence: Evidence = evidence
-        self.prompts = CriteriaPrompts(**read_texts(prompts, DEFAULT))
+        self.prompts = read_texts(prompts, DEFAULT)
         self.pair = load_prompts()
         self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
         self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)
-        self.one_of = evidence_columns(evidence)
         self.main_parts = ("won", "undecided") if form == "pairwise" else ("met",)
 
-    def cost(self, words: float, references: int) -> Cost:
+    def cost_of_text(self, words: float, references: int) -> Cost:
         text, criterion = " ".join(["word"] * round(words)), " ".join(["word"] * 12)
         if self.form == "pairwise":
             question = ask_vote(self.prompts, self.pair, Shown(""), text, text, (criterion,) * CRITERIA)
@@ -105,72 +78,64 @@ class CriteriaReward(ReadingReward):
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
         return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
-    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self._show)
-        asked = {number: samples[number] for number in shown if number not in verdicts}
-        found = self._vote(asked, shown) if self.form == "pairwise" else self._rate(asked, shown)
-        return [verdicts.get(number) or found[number] for number in range(len(samples))]
-
-    def _show(self, sample: Sample) -> Shown:
-        """Returns what the judge sees beside the text. Raises NotApplicable for a row that lacks something."""
+    def show(self, sample: Sample) -> Shown:
         if not sample.criteria:
             raise NotApplicable("this row has no criteria")
         if self.form == "pairwise":
             opponents(sample, "anchor")
         return show(sample, self.evidence)
 
-    def _rate(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
-        """Returns the verdicts of form "pointwise". One failure fails the verdict."""
-        of_rows = {number: read_criteria(sample.criteria) for number, sample in samples.items()}
+    def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+        return self._vote(rows, shown) if self.form == "pairwise" else self._rate(rows, shown)
+
+    def _rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+        """Returns the raw verdicts of form "pointwise". One failure fails the verdict."""
+        of_rows = [read_criteria(sample.criteria) for _, sample, _ in rows]
         questions = [
-            ask_criterion(self.prompts, self.pair, shown[number], judged(samples[number]), criterion)
-            for number, criteria in of_rows.items()
+            ask_criterion(self.prompts, self.pair, shown[number], judged(sample), criterion)
+            for (number, sample, _), criteria in zip(rows, of_rows, strict=True)
             for criterion in criteria
         ]
         ratings = iter(rate_once(self.judge, questions))
-        return {
-            number: _rated([next(ratings) for _ in criteria], samples[number], self.mode)
-            for number, criteria in of_rows.items()
-        }
+        return [_rated([next(ratings) for _ in criteria]) for criteria in of_rows]
 
-    def _vote(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
-        """Returns the verdicts of form "pairwise". A completion equal to its anchor ties without a question."""
-        asked = {number: sample for number, sample in samples.items() if judged(sample) != sample.anchor}
-        questions = []
-        for number, sample in asked.items():
+    def _vote(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+        """Returns the raw verdicts of form "pairwise". A completion equal to its anchor ties without a question."""
+        questions, equal = [], []
+        for number, sample, _ in rows:
             one, other, criteria = judged(sample), sample.anchor or "", read_criteria(sample.criteria)
-            ways = ((one, other), (other, one))
+            ways = ((one, other), (other, one)) if one != other else ()
             questions += [ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways]
-        votes = dict(zip(asked, cast(self.judge, questions, SCALE), strict=True))
-        return {number: _voted(votes.get(number), sample, self.mode) for number, sample in samples.items()}
+            equal.append(not ways)
+        votes = iter(cast(self.judge, questions, SCALE))
+        return [(_voted(None if tied else next(votes)), 0) for tied in equal]
 
 
-def _rated(answers: Sequence[Rating | Failure], sample: Sample, mode: Mode) -> Verdict:
+def _rated(answers: Sequence[Rating | Failure]) -> Raw:
     """Returns the verdict of the criteria's mean rating. `met` is the share of criteria rated above 3."""
     parts: dict[str, float] = {}
     for number, answer in enumerate(answers, start=1):
         if isinstance(answer, Failure):
-            return Verdict(None, answer.status, note=f"criterion {number}: {answer.message}")
+            return Verdict(None, answer.status, note=f"criterion {number}: {answer.message}"), 0
         parts[f"criterion_{number}"] = answer.mean
     levels = len(RATING_SCALE) - 1
     score = sum(min(max((mean - 1) / levels, 0.0), 1.0) for mean in parts.values()) / len(parts)
     met = sum(mean > 3 for mean in parts.values()) / len(parts)
     cut = max(answer.cut for answer in answers if isinstance(answer, Rating))
-    return penalise(Verdict(score, parts={**parts, "met": met}), sample, mode, cut)
+    return Verdict(score, parts={**parts, "met": met}), cut
 
 
-def _voted(votes: PairVotes | None, sample: Sample, mode: Mode) -> Verdict:
+def _voted(votes: PairVotes | None) -> Verdict:
     """Returns the verdict of the vote against the anchor. votes: None for a completion equal to its anchor."""
     if votes is None:
-        return penalise(Verdict(0.5, parts=_decided(0)), sample, mode)
+        return Verdict(0.5, parts=_decided(0))
     if votes.failure:
         return Verdict(None, votes.failure.status, note=votes.failure.message)
     outcome = _first_that_decides(votes)
     situations = {"situation_one": votes.letters.count("C") / 2, "situation_two": votes.letters.count("D") / 2}
     parts = {**_decided(outcome), **situations, "orders_disagree": float(votes.disagree)}
     note = f"votes, shown first / second: {'/'.join(letter or '-' for letter in votes.letters)}"
-    return penalise(Verdict((1 + outcome) / 2, parts=parts, note=note), sample, mode)
+    return Verdict((1 + outcome) / 2, parts=parts, note=note)
 
 
 def _decided(outcome: int) -> dict[str, float]:
@@ -196,17 +161,15 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
 
 
-def ask_vote(
-    prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
-) -> Question:
+def ask_vote(prompts: Texts, pair: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]) -> Question:
     """Returns the question which of two texts is better by all criteria, to be answered with A, B, C or D."""
-    listed = fill(prompts.vote, criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)))
-    return ask(replace(pair, answer=prompts.answer), shown, first, second, criteria, listed)
+    listed = fill(prompts["vote"], criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)))
+    return ask({**pair, "answer": prompts["answer"]}, shown, first, second, criteria, listed)
 
 
-def ask_criterion(prompts: CriteriaPrompts, pair: PairPrompts, shown: Shown, text: str, criterion: str) -> Question:
+def ask_criterion(prompts: Texts, pair: Texts, shown: Shown, text: str, criterion: str) -> Question:
     """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
-    before = head(prompts.instructions, pair, shown)
-    after = "\n\n".join(["", fill(prompts.criterion, criterion=criterion), prompts.rating])
+    before = head(prompts["instructions"], pair, shown)
+    after = "\n\n".join(["", fill(prompts["criterion"], criterion=criterion), prompts["rating"]])
     probe = MeetsProbe(criterion, text, shown.request, shown.context)
-    return question_of(shown, probe, before, prompts.text, after, "text", text=text)
+    return question_of(shown, probe, before, prompts["text"], after, "text", text=text)

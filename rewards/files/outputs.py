@@ -10,7 +10,8 @@ by --overwrite. An input is never an output.
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -59,6 +60,14 @@ def resumed_lines(
                 raise ValueError(f"line {number} of {output} has no {wrong[0]!r} as each has here: {REMEDY}")
         file.truncate(len(whole))
         yield file, lines
+
+
+def by_fingerprint(lines: Sequence[dict[str, Any]], marks: Sequence[str]) -> dict[int, dict[str, Any]]:
+    """Returns the rows' lines, by the row's number; equal rows have one each. marks: the fingerprints of the rows."""
+    of_mark = defaultdict[str, list[dict[str, Any]]](list)
+    for line in reversed(lines):
+        of_mark[line["fingerprint"]].append(line)
+    return {number: of_mark[mark].pop() for number, mark in enumerate(marks) if of_mark[mark]}
 
 
 def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None:

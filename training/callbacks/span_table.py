@@ -27,10 +27,9 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from trl import GRPOConfig
 
 from spanreward.rewards.base.verdict import Sample, Verdict
-from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
-from spanreward.training.evaluation.page.render import render
+from spanreward.training.evaluation.page.render import write_rendered
 from spanreward.training.grpo.recorder import Paid, Received, Recorder
 
 log = logging.getLogger(__name__)
@@ -197,7 +196,8 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
     for name, (_, weight) in paid[0].items() if paid else ():
         values = [value for one in paid if (value := one[name][0]) is not None and not isnan(value)]
         means[name] = (fmean(values) if values else None, weight)
-    page = render(
+    return write_rendered(
+        path,
         "spans.html.jinja",
         step=step,
         kinds={kind: [row for row in rows if row.kind == kind] for kind in KINDS},
@@ -208,9 +208,6 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
         reward=fmean(given) if given else None,
         means=means,
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, page)
-    return page
 
 
 def send(args: TrainingArguments, step: int, page: str) -> None:

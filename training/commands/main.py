@@ -26,6 +26,7 @@ COMMANDS = {
     "doctor": ("doctor", "check this machine, a judge and a recipe before training"),
     "train": ("train", "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)"),
     "compare": ("compare", "compare files of answers, or checkpoints (which need the extra train), with error bars"),
+    "criteria": ("criteria", "let a judge write the criteria of a data set's rows, to check and to edit"),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
     "serve": ("serve", "serve a metric over HTTP, for RemoteReward and others (needs the extra serve)"),
     "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),

@@ -11,6 +11,7 @@ key is one sentence that names it.
     lave          question and answers (a text or several)
     pairwise      image or context, and with anchor=KEY that key, the text to compare with
     criteria      criteria (a list of texts), and image or context
+    differences   reference, or image, or both
     FILE.py:NAME  what it says; one without a judge needs no --judge
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note, component, asked),
@@ -37,7 +38,7 @@ SHOWN = 20  # the most lines without a score that are named
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reward", help="posh, harmonic, lave, pairwise, criteria or FILE.py:NAME, a metric of your own")
+    parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
     parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
     output = {"required": True, "metavar": "VERDICTS.jsonl", "help": "one verdict per row"}
     html = "write a page there too: each text with its words coloured, worst or best first, with a search"
@@ -46,7 +47,8 @@ def main() -> None:
     arguments = parser.parse_intermixed_args()
 
     from spanreward.rewards.scoring import read_rows, read_verdicts, score_file
-    from spanreward.training.evaluation.page.scored import check_page, write_scored
+    from spanreward.training.evaluation.page.render import check_page
+    from spanreward.training.evaluation.page.scored import write_scored
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console, log = Console(stderr=True, soft_wrap=True), logging.getLogger("spanreward.rewards")
@@ -56,7 +58,7 @@ def main() -> None:
         inputs, columns = (arguments.input, arguments.reward), metric_options.renamed(arguments.columns)
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
-        check_page(arguments.html, arguments.overwrite)
+        check_page(arguments.html, arguments.overwrite, "score")
         opened = metric_options.open_metric(arguments.reward, arguments)
         with opened as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)

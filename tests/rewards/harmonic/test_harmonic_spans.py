@@ -7,17 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards import HarmonicReward
-from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.harmonic.scores import Aggregate, aggregate
-from spanreward.rewards.harmonic.spans import (
-    MOST_SENTENCES,
-    ablation_spans,
-    at_most,
-    only_span,
-    sentence_credit,
-    sentence_spans,
-    without,
-)
+from spanreward.rewards.base.verdict import Sample, Span, Verdict
+from spanreward.rewards.harmonic.scores import Aggregate, aggregate, parts_of, read_parts, unit
+from spanreward.rewards.harmonic.spans import sentence_credit, sentence_spans
+from spanreward.rewards.reward.by_row import MOST_SENTENCES, at_most, without
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]
@@ -29,6 +22,11 @@ def rated(correctness: float, completeness: float, weight: float = 0.5) -> Aggre
     weights = {"correctness": weight, "completeness": 1 - weight}
     overall = sum(weights[name] * value for name, value in means.items())
     return Aggregate(overall, weights, means, dict.fromkeys(means, 1.0))
+
+
+def ablation(places: Any, *aggregates: Aggregate) -> tuple[Span, ...]:
+    verdicts = [Verdict(unit(one.overall), parts=parts_of(one)) for one in aggregates]
+    return HarmonicReward(FakeJudge(), criteria=list(aggregates[0].means), spans="ablation").spans_of(verdicts, places)
 
 
 def test_credit_of_sentences_by_hand() -> None:
@@ -78,7 +76,7 @@ def test_credit_adds_up_to_what_was_achieved_and_is_fair(
 
 def test_ablation_by_hand() -> None:
     whole = rated(3, 4)
-    spans = ablation_spans(PLACES[:2], whole, [rated(5, 3), rated(3, 2, weight=1.0)])
+    spans = ablation(PLACES[:2], whole, rated(5, 3), rated(3, 2, weight=1.0))
     assert [span.credit for span in spans] == pytest.approx([(3.5 - 4) / 4, (3.5 - 3) / 4])
     assert [span.score for span in spans] == pytest.approx([0.4375, 0.5625])
     assert [span.kind for span in spans] == ["correctness", "completeness"]
@@ -139,8 +137,10 @@ def test_a_sentence_goes_with_the_white_space_after_it() -> None:
 
 def test_all_of_the_score_is_the_only_sentence_s() -> None:
     whole = aggregate({"clarity": (0, 0, 0, 0, 1), "fluency": (0, 0, 1, 0, 0)}, 1)
-    span = only_span((0, 3), whole)
+    (span,) = ablation([(0, 3)], whole)
     assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
+    assert span.note == "clarity 5.0, fluency 3.0 of 5"
+    assert read_parts(parts_of(whole), ["clarity", "fluency"]) == whole
     for spans in ("sentences", "ablation"):
         reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans=spans)
         (verdict,) = reward.assess([Sample("", "A red circle.")])

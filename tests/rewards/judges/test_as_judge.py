@@ -4,9 +4,18 @@ from typing import Any
 
 import pytest
 
-from spanreward import CriteriaReward, HarmonicReward, LaveReward, MatchJudge, PairwiseReward, PoshReward, Sample
+from spanreward import (
+    CriteriaReward,
+    DifferencesReward,
+    HarmonicReward,
+    LaveReward,
+    MatchJudge,
+    PairwiseReward,
+    PoshReward,
+    Sample,
+)
 
-METRICS = [CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
+METRICS = [CriteriaReward, DifferencesReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -21,6 +21,7 @@ WORDS = {  # every command and subcommand, and what it needs to be given
     "judge train": ("judge", "train", "recipes/judges/people.yaml"),
     "judge label": ("judge", "label", "rows.jsonl"),
     "labels spans": ("labels", "spans", "rows.jsonl"),
+    "criteria write": ("criteria", "write", "rows.jsonl"),
 }
 SAME = ("action", "nargs", "type", "metavar")  # of a flag, in every command
 OWN = {("doctor", "judge", "action")}  # checks several
@@ -36,7 +37,7 @@ def parsers(monkeypatch: pytest.MonkeyPatch) -> dict[str, argparse.ArgumentParse
     real = argparse.ArgumentParser.parse_args
 
     def caught(self: argparse.ArgumentParser, *given: Any, **more: Any) -> Any:
-        if self.prog == "spanreward" or self.prog in ("spanreward judge", "spanreward labels"):
+        if self.prog == "spanreward" or self.prog in ("spanreward judge", "spanreward labels", "spanreward criteria"):
             return real(self, *given, **more)  # which only chooses the command
         raise Caught(self)
 
@@ -75,7 +76,7 @@ def test_who_asks_has_all_of_a_judges_flags_and_who_reads_rows_theirs(
     parsers: dict[str, argparse.ArgumentParser],
 ) -> None:
     flags = {name: set(defined(parser)) for name, parser in parsers.items()}
-    for name in ("score", "compare", "judge label", "labels spans"):
+    for name in ("score", "compare", "judge label", "labels spans", "criteria write"):
         assert {*ASKING, *ROWS, "overwrite", "json", "options"} <= flags[name], name
     for name in ("score", "compare"):
         assert set(ALL) <= flags[name]
@@ -104,7 +105,9 @@ def test_a_second_value_is_refused() -> None:
     assert "--judge is given twice, match and vllm:x: give one." in done.err
 
 
-ROW = {"id": "1", "completion": "A red dog.", "reference": "A red dog.", "mistakes": [], "answers": ["a red dog"]}
+ROW = {"id": "1", "completion": "A red dog.", "reference": "A red dog.", "mistakes": [], "answers": ["a red dog"]} | {
+    "context": "A dog."
+}
 READ_BY_NONE = {"help"}
 
 
@@ -119,10 +122,20 @@ class Watched(argparse.Namespace):
         return object.__getattribute__(self, name)
 
 
+WRITER = """
+from spanreward import Judge, Rating
+class Writer(Judge):
+    name = "writer"
+    def write(self, questions, max_tokens):
+        return ['["Says red."]' for _ in questions]
+    def rate(self, questions, scale=()):
+        return [Rating({entry: float(entry == "4") for entry in "12345"}) for _ in questions]
+"""
 RUNS = {
     "score": "score posh --judge match --input rows.jsonl --output v.jsonl --json n.json",
     "labels spans": "labels spans rows.jsonl --json n.json",
     "judge label": "judge label rows.jsonl --judge match --output l.jsonl --json n.json",
+    "criteria write": "criteria write rows.jsonl --judge own.py:Writer --output c.jsonl --html c.html --json n.json",
     "compare": "compare a=a.jsonl b=b.jsonl --data rows.jsonl --metric posh --output out --json n.json",
     "doctor": "doctor --judge match --json n.json",
     "recipes": "recipes accelerate_configs/ddp.yaml --output out",
@@ -135,6 +148,7 @@ def test_every_flag_is_looked_at(name: str, tmp_path: Path, monkeypatch: pytest.
     rows = [{**ROW, "id": str(number)} for number in range(8)]
     for file in ("rows.jsonl", "a.jsonl", "b.jsonl"):
         Path(file).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("own.py").write_text(WRITER)
     defaults = set[str]()
     real = argparse.ArgumentParser.parse_known_args
 

@@ -43,3 +43,31 @@ def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path) -> None:
     del row["mistakes"]
     sample.write_text(json.dumps(row))
     assert "has no column 'mistakes'" in refused(sample)
+
+
+def test_an_honest_list_of_differences_agrees_with_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Right words have spans too: without them credit could not follow any label."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(LISTER)
+    rows = [
+        {"id": n, "completion": f"A {'red' if n % 2 else 'blue'} car {n}. A tree.", "reference": "A blue car. A tree."}
+        | {"mistakes": ["red"] if n % 2 else []}
+        for n in range(24)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = spanreward("labels", "spans", "rows.jsonl", "--metric", "differences", "--judge", "own.py:Lister")
+    assert (done.code, "span_coef=0.5: r 1.00 [1.00, 1.00]" in done.out) == (0, True), done.out + done.err
+
+
+LISTER = """
+import json
+from spanreward import Judge
+class Lister(Judge):
+    name = "lister"
+    def rate(self, questions, scale=()):
+        raise AssertionError
+    def write(self, questions, max_tokens):
+        texts = [question.messages[0]["content"].split("[Text begins]")[1] for question in questions]
+        found = [{"text": "red", "reference": "blue", "type": "color", "severity": 2}]
+        return [json.dumps(found if "red" in text.split("[Text ends]")[0] else []) for text in texts]
+"""

@@ -12,9 +12,16 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.training.commands.main import COMMANDS
 from tests.support.command import Done, spanreward
 from tests.support.paths import ROOT
+from tests.training.commands.test_habit import WRITER
 
 ROWS = [
-    {"id": str(number), "completion": f"A {colour} circle.", "reference": "A red circle.", "mistakes": []}
+    {
+        "id": str(number),
+        "completion": f"A {colour} circle.",
+        "reference": "A red circle.",
+        "mistakes": [],
+        "context": "A.",
+    }
     for number, colour in enumerate(("red", "blue", "green", "black") * 6)
 ]
 TRAIN = f"{ROOT}/recipes/quickstart/scenes-dapo.yaml"
@@ -41,6 +48,13 @@ CASES = {
     "compare": [
         Case(COMPARE, ("out/results.json", "out/report.html", "out/completions.jsonl", "numbers.json"), "--limit 23")
     ],
+    "criteria": [
+        Case(
+            "criteria write rows.jsonl --judge own.py:Writer --output out.jsonl --html c.html --json n.json",
+            ("out.jsonl", "c.html", "n.json"),
+            "evidence=context",
+        )
+    ],
     "judge": [
         Case(
             "judge label rows.jsonl --judge match --output out.jsonl --json n.json",
@@ -65,6 +79,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "rows.jsonl", ROWS)
     for name in "ab":
         write(tmp_path / f"{name}.jsonl", [{"id": row["id"], "completion": f"A {name}."} for row in ROWS])
+    (tmp_path / "own.py").write_text(WRITER)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -103,7 +118,7 @@ def test_somebody_elses_file_is_left_alone(case: Case, output: str, content: str
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", ["score", "labels", "compare", "judge"])
+@pytest.mark.parametrize("command", ["score", "labels", "compare", "criteria", "judge"])
 def test_an_input_is_never_an_output(command: str, folder: Path) -> None:
     (folder / "linked.jsonl").symlink_to("rows.jsonl")
     case, before = CASES[command][0], contents(folder)
@@ -117,7 +132,9 @@ def test_an_input_is_never_an_output(command: str, folder: Path) -> None:
         assert "a.jsonl is an input" in run(case.words.replace("numbers.json", "a.jsonl"), "--overwrite").err
 
 
-@pytest.mark.parametrize("case", [CASES[name][0] for name in ("score", "labels", "compare", "judge")], ids=str)
+@pytest.mark.parametrize(
+    "case", [CASES[name][0] for name in ("score", "labels", "compare", "criteria", "judge")], ids=str
+)
 def test_what_exists_is_resumed_refused_or_overwritten(case: Case, folder: Path) -> None:
     assert run(case.words).code == 0
     before = contents(folder)

@@ -15,6 +15,8 @@ from spanreward.rewards.base.coloured_text import templates
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
+from spanreward.rewards.files.outputs import write_whole
+from spanreward.rewards.files.pictures import opened
 
 PIXELS = 128  # a picture with no larger side is kept exactly
 
@@ -22,8 +24,23 @@ PIXELS = 128  # a picture with no larger side is kept exactly
 def render(template: str, **values: Any) -> str:
     """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes U+FFFD."""
     environment = templates(Path(__file__).with_name("templates"))
-    environment.globals.update(received=received, label=label, number=number, data_uri=data_uri)
+    environment.globals.update(received=received, label=label, number=number, data_uri=data_uri, opened=opened)
     return environment.get_template(template).render(values)
+
+
+def write_rendered(path: Path, template: str, **values: Any) -> str:
+    """Writes the page whole or not at all, and returns it. Raises OSError."""
+    page = render(template, **values)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, page)
+    return page
+
+
+def check_page(path: Path | None, overwrite: bool, command: str) -> None:
+    """Raises ValueError where --html names a file that is no page of this command."""
+    start = f"<!doctype html><!-- spanreward {command} -->".encode()
+    if path and path.is_file() and not overwrite and not path.read_bytes().startswith(start):
+        raise ValueError(f"{path} exists, and is no page of this command: choose another file.")
 
 
 def number(value: float | None, digits: int, signed: bool = False) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spanreward.rewards.comparison.figures import estimate, typeset
 from spanreward.training.evaluation.judged.metrics import KINDS
-from spanreward.training.evaluation.page.render import render
+from spanreward.training.evaluation.page.render import write_rendered
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.estimates import Estimate
@@ -23,7 +23,8 @@ from spanreward.training.evaluation.statistics.slices import usable
 def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPrompt]) -> None:
     """Writes the page. Raises ValueError for spans outside a text."""
     found = filters(examples)
-    page = render(
+    write_rendered(
+        path,
         "report.html.jinja",
         comparison=comparison,
         setup=comparison.setup,
@@ -40,7 +41,6 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
         kinds=KINDS,
         p_value=p_value,
     )
-    path.write_text(page, encoding="utf-8")
 
 
 def three(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:

@@ -16,14 +16,12 @@ from typing import Any
 
 from spanreward.rewards.base.coloured_text import legible, level, segments
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
-from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.scoring import InputRow
-from spanreward.training.evaluation.page.render import data_uri, label, render
+from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
 
 SHOWN = 12_000  # rows of a page: of more, the worst half and the best half
 PICTURES = 300  # of these rows, chosen likewise
-START = b"<!doctype html><!-- spanreward score -->"
 SCRIPT = Path(__file__).with_name("templates") / "scored.js.jinja"
 
 
@@ -33,7 +31,8 @@ def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Seq
     order = sorted(scores, key=scores.__getitem__) + [n for n in range(len(rows)) if n not in scores]
     pictured, script = set(ends(order, PICTURES)), SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
-    page = render(
+    write_rendered(
+        path,
         "scored.html.jinja",
         title=title,
         rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
@@ -42,8 +41,6 @@ def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Seq
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, page)
 
 
 def ends(order: list[int], most: int) -> list[int]:
@@ -70,9 +67,3 @@ def pieces(text: str, spans: Sequence[Span]) -> list[tuple[Any, ...]]:
     """Returns (text), or (text, level, score, notes) of what is judged."""
     cut = segments(text, spans)
     return [(one.text,) if one.score is None else (one.text, level(one.score), one.score, one.notes) for one in cut]
-
-
-def check_page(path: Path | None, overwrite: bool) -> None:
-    """Raises ValueError where --html names a file that is no page of this command."""
-    if path and path.is_file() and not overwrite and not path.read_bytes().startswith(START):
-        raise ValueError(f"{path} exists, and is no page of this command: choose another file.")

@@ -13,7 +13,8 @@ from PIL import Image
 from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.rewards.scoring import InputRow
 from spanreward.training.evaluation.page import scored
-from spanreward.training.evaluation.page.scored import check_page, ends, write_scored
+from spanreward.training.evaluation.page.render import check_page
+from spanreward.training.evaluation.page.scored import ends, write_scored
 from tests.support.command import spanreward
 from tests.support.hostile_row import HOSTILE, hostile_row
 
@@ -84,7 +85,7 @@ def test_the_command_writes_it_and_keeps_what_is_not_its_own(tmp_path: Path, mon
     assert "is an input of this command" in spanreward(*asked, "rows.jsonl").err
     assert "is another output of this command" in spanreward(*asked, "v.jsonl").err
     assert spanreward(*asked, "mine.html", "--overwrite").code == 0
-    check_page(Path("mine.html"), False)
+    check_page(Path("mine.html"), False, "score")
 
 
 def test_spans_past_the_text_are_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,133 @@
+"""The base class of the metrics that show each row to a judge, and what each sentence of a completion adds.
+
+With spans="ablation" the judge is also asked about each completion without each of its sentences. The sentence's credit
+is the score less the score without it, both before penalties.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Literal
+
+from spacy.language import Language
+
+from spanreward.rewards.base.checks import MODES, Mode, check_choice
+from spanreward.rewards.base.cost import Cost
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
+from spanreward.rewards.judges.by_name import as_judge
+from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.language.parse import language_of, split_sentences
+from spanreward.rewards.language.pipeline import pipeline_name
+from spanreward.rewards.reward.reading import ReadingReward
+from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
+
+Place = tuple[int, int]
+Row = tuple[int, Sample, Place | None]  # of a batch, by its number: whole, without a sentence, or about that one
+Raw = tuple[Verdict, int]  # before penalties, and how many characters at the text's end the judge did not read
+Spans = Literal["ablation", "none"]
+MOST_SENTENCES = 32
+SENTENCES = 4  # of a completion, as costs assume
+
+
+class RowReward(ReadingReward):
+    """Base class. A subclass defines `show`, `rate` and `cost_of_text`."""
+
+    evidences: tuple[str, ...] = EVIDENCE
+    ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
+    pipeline: Language | str | None = None  # finds the sentences
+    lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion
+
+    def __init__(self, name: str, judge: Judge | str, mode: Mode, evidence: Any, spans: str = "none") -> None:
+        super().__init__(name)
+        check_choice("mode", mode, MODES)
+        check_choice("evidence", evidence, self.evidences)
+        check_choice("spans", spans, self.ways)
+        self.judge = as_judge(judge)
+        self.judges = (self.judge,)
+        self.mode = mode
+        self.evidence = evidence
+        self.spans = spans
+        self.one_of = evidence_columns(evidence)
+
+    def show(self, sample: Sample) -> Any:
+        """Returns what the judge sees beside the text. Raises NotApplicable for a row that lacks something."""
+        raise NotImplementedError
+
+    def rate(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+        """Returns a raw verdict per row, in order. shown: what `show` returns, by the row's number."""
+        raise NotImplementedError
+
+    def reader(self) -> str:
+        """Returns the pipeline that finds the sentences, "" without spans. Raises ImportError where it is missing."""
+        return "" if self.spans == "none" else pipeline_name(language_of(self.pipeline))
+
+    def cost_of_text(self, words: float, references: int) -> Cost:
+        """Returns what `cost` does, without spans."""
+        raise NotImplementedError
+
+    def cost(self, words: float, references: int) -> Cost:
+        cost, times = self.cost_of_text(words, references), 1 + SENTENCES
+        if self.spans == "none":
+            return cost
+        counts = (times * cost.questions, times * cost.prompt_tokens, times * cost.written_tokens)
+        how = f"{cost.how} x (1 + {SENTENCES} sentences, assumed)"
+        return Cost(*counts, False, how, cost.computed_tokens and times * cost.computed_tokens)
+
+    def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
+        shown, verdicts = dict[int, Any](), dict[int, Verdict]()
+        for number, sample in enumerate(samples):
+            try:
+                shown[number] = self.show(sample)
+                if not judged(sample).strip():
+                    verdicts[number] = Verdict(0.0, Status.EMPTY, {**self.lowest}, note="the completion says nothing")
+            except NotApplicable as reason:
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+        rows: list[Row] = [(number, samples[number], None) for number in shown if number not in verdicts]
+        found = self._by_sentence(rows, shown) if rows and self.spans != "none" else self.rate(rows, shown)
+        for (number, sample, _), (verdict, cut) in zip(rows, found, strict=True):
+            verdicts[number] = penalise(verdict, sample, self.mode, cut, self.lowest)
+        return [verdicts[number] for number in range(len(samples))]
+
+    def _by_sentence(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+        """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
+        texts, read_by = [judged(sample) for _, sample, _ in rows], self.reader()
+        places = [at_most(found) for found in split_sentences(texts, self.pipeline)]
+        details: list[Row] = [
+            (number, replace(sample, completion=without(text, found, n)), None)
+            if self.spans == "ablation"
+            else (number, sample, found[n])
+            for (number, sample, _), text, found in zip(rows, texts, places, strict=True)
+            for n in range(len(found))
+            if len(found) > 1  # the only sentence is the whole text
+        ]
+        raw = self.rate([*rows, *details], shown)
+        others, found = iter(raw[len(rows) :]), []
+        for (whole, cut), of_text in zip(raw, places, strict=False):
+            verdicts = [whole, *(next(others)[0] for _ in of_text if len(of_text) > 1)]
+            failed = next((one for one in verdicts if one.score is None), None)
+            verdict = failed or replace(whole, spans=self.spans_of(verdicts, of_text))
+            found.append((replace(verdict, parsed_by=read_by), cut))
+        return found
+
+    def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
+        """Returns a span per sentence. verdicts: the text's, and those of the details of several sentences. A span's
+        score is (1 + credit) / 2, above 0.5 where the sentence does good. A sentence alone has the whole score.
+        """
+        score, *rest = [one.score or 0.0 for one in verdicts]
+        about = [((1 + (score - less)) / 2, score - less, f"{less:.2f} without it") for less in rest]
+        each = enumerate(zip(places, about or [(score, score, "the only sentence")], strict=True))
+        return tuple(Span(*place, value, credit, "sentence", note, n) for n, (place, (value, credit, note)) in each)
+
+
+def at_most(places: Sequence[Place]) -> list[Place]:
+    """Returns the sentences, joined with their neighbours where there are too many, to bound the cost."""
+    count = min(len(places), MOST_SENTENCES)
+    cuts = [number * len(places) // count for number in range(count + 1) if count]
+    return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]
+
+
+def without(text: str, places: Sequence[Place], number: int) -> str:
+    """Returns the text without one of its sentences and the white space after it."""
+    before = text[: places[number][0]]
+    return before + text[places[number + 1][0] :] if number + 1 < len(places) else before.rstrip()

@@ -1,0 +1,74 @@
+"""A judge writes criteria: repeated ones and those that tell nothing apart are refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from spanreward import CriteriaReward, Sample, Status
+from spanreward.rewards.criteria.writing import write_criteria
+from spanreward.rewards.judges.judge import Failure
+from tests.support.fakes import prompt_of
+from tests.support.writing_judge import WritingJudge
+
+REFERENCES = ("A red car by a tree.", "A red car stands by an oak.")
+OTHER = "A dog runs by a tree."
+
+
+def row(**more: Any) -> Sample:
+    return Sample("Describe.", "", **{"context": "A car.", "references": REFERENCES, **more})
+
+
+def meets(probe: Any) -> int:
+    return 4 if probe.criterion.removeprefix("Says ").rstrip(".").lower() in probe.text else 2
+
+
+def written(texts: Any, sample: Sample | None = None, other: str = OTHER, rates: Any = meets) -> Any:
+    judge = WritingJudge(texts if isinstance(texts, (str, Failure)) else json.dumps(texts), rates)
+    return write_criteria(CriteriaReward(judge), [(sample or row(), other)])[0]
+
+
+def test_what_tells_texts_apart_is_kept() -> None:
+    kept, refused = written(["Says red.", "says RED", "Says oak.", "Says boat.", "Says tree", "Says by"])
+    assert kept == ["Says red.", "Says oak.", "Says tree"]  # a tree: in one of two references, and in the other row's
+    assert refused == {
+        "says RED": "it is there already",
+        "Says boat.": "no reference meets it",
+        "Says by": "every text that was tried meets it",
+    }
+
+
+def test_without_another_row() -> None:
+    kept, refused = written(["Says red.", "Says oak."], other="")
+    assert (kept, list(refused)) == (["Says oak."], ["Says red."])
+    kept, refused = written(["Says red.", "Says oak."], row(references=REFERENCES[:1]), other="")
+    assert (kept, refused) == (["Says red."], {"Says oak.": "no reference meets it"})
+
+
+def test_without_references_only_repeated_ones_are_refused() -> None:
+    def unasked(probe: Any) -> int:
+        raise AssertionError
+
+    kept, refused = written(["One.", "Two.", "one"], row(references=()), rates=unasked)
+    assert (kept, list(refused)) == (["One.", "Two."], ["one"])
+
+
+@pytest.mark.parametrize("answer", ["Says red.", "[]", "[1]", '["  "]', '["a", ["b"]]', '{"a": 1}', '["..."]'])
+def test_no_list_is_a_failure(answer: str) -> None:
+    failure = written(answer)
+    assert (failure.status, "no list of criteria" in failure.message) == (Status.UNPARSED, True)
+
+
+def test_failures_and_rows_that_lack_something_leave_the_others() -> None:
+    down = Failure(Status.TIMEOUT, "down")
+    assert written(down) == down
+    assert written(["Says red."], rates=lambda probe: down) == down
+    judge = WritingJudge('["Says red."]', meets)
+    rows = [(row(context=None), OTHER), (row(), OTHER)]
+    lacking, fine = write_criteria(CriteriaReward(judge), rows)
+    assert lacking == Failure(Status.NOT_APPLICABLE, "this row has no picture, and no context in its place")
+    assert fine == (["Says red."], {})
+    (question,) = judge.asked
+    content = prompt_of(question)
+    assert all(part in content for part in ("A car.", "Describe.", *REFERENCES, "JSON list"))
+    assert OTHER not in content

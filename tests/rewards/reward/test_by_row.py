@@ -1,0 +1,109 @@
+"""Sentence credit of `pairwise` and `criteria`: the score less the score without the sentence, by hand."""
+
+from typing import Any
+
+import pytest
+
+from spanreward import CriteriaReward, PairwiseReward, Sample, Status
+from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
+from tests.support.pair_judges import PairJudge, better
+
+TEXT = "A red car stands here. It is nice. A bird flies."
+SENTENCES = ["A red car stands here.", "It is nice.", "A bird flies."]
+WITHOUT = [TEXT[23:], "A red car stands here. A bird flies.", "A red car stands here. It is nice."]
+
+
+def row(text: str = TEXT, **more: Any) -> Sample:
+    given = {"context": "A car, a bird.", "criteria": ("Says red.", "Says bird."), "anchor": "A car and more.", **more}
+    return Sample("Describe.", text, **given)
+
+
+def meets(probe: Any) -> int:
+    return 5 if probe.criterion[5:-1] in probe.text else 1
+
+
+def spans(verdict: Verdict, text: str = TEXT) -> list[tuple[str, float, float]]:
+    return [(text[one.start : one.end], one.score, one.credit) for one in verdict.spans if one.kind == "sentence"]
+
+
+def test_criteria_one_by_one() -> None:
+    judge = PairJudge(meets=meets)
+    reward = CriteriaReward(judge, spans="ablation")
+    (verdict,) = reward.assess([row()])
+    assert verdict.score == 1.0
+    assert spans(verdict) == [(SENTENCES[0], 0.75, 0.5), (SENTENCES[1], 0.5, 0.0), (SENTENCES[2], 0.75, 0.5)]
+    (asked,) = judge.asked
+    assert [question.probe.text for question in asked[::2]] == [TEXT, *WITHOUT]
+    assert len(asked) == 2 * (1 + 3)
+    assert verdict.parsed_by == reward.reader() == pipeline_name(load_pipeline())
+    plain = CriteriaReward(judge)
+    assert (plain.assess([row()])[0].spans, plain.reader()) == ((), "")
+
+
+def test_votes_against_an_anchor() -> None:
+    reds = PairJudge(better(lambda text: "red" in text))
+    for reward in (
+        CriteriaReward(reds, "pairwise", spans="ablation"),
+        PairwiseReward(reds, anchor="anchor", spans="ablation"),
+    ):
+        (verdict,) = reward.assess([row()])
+        assert verdict.score == 1.0
+        assert [credit for *_, credit in spans(verdict)] == [0.5, 0.0, 0.0]  # without red it is a tie
+
+
+def test_several_references_and_rows_that_lack_something() -> None:
+    reds = PairJudge(better(lambda text: "red" in text))
+    reward = PairwiseReward(reds, anchor="reference", spans="ablation")
+    rows = [row(references=()), row(references=("A car.", "A red car.")), row(" ", references=("A car.",))]
+    lacking, verdict, empty = reward.assess(rows)
+    assert (lacking.status, empty.status, empty.spans) == (Status.NOT_APPLICABLE, Status.EMPTY, ())
+    assert verdict.score == 0.75
+    assert [credit for *_, credit in spans(verdict)] == [0.5, 0.0, 0.0]
+    assert reward.assess(rows[::-1])[::-1] == [lacking, verdict, empty]
+
+
+def test_a_score_of_its_own() -> None:
+    judge = Scoring(lambda text: 5 if "bird" in text else 3)
+    verdict, single = PairwiseReward(judge, form="score", spans="ablation").assess([row(), row("A bird.")])
+    assert [credit for *_, credit in spans(verdict)] == [0.0, 0.0, 0.5]
+    assert spans(single, "A bird.") == [("A bird.", 1.0, 1.0)]
+
+
+class Scoring(PairJudge):
+    """Rates the text of a QualityProbe."""
+
+    def __init__(self, level: Any) -> None:
+        super().__init__(meets=lambda probe: level(probe.text))
+
+
+def test_one_failure_fails_the_verdict_and_no_other() -> None:
+    judge = PairJudge(meets=meets, fails=lambda probe: probe.text == WITHOUT[1])
+    failed, other = CriteriaReward(judge, spans="ablation").assess([row(), row("A red car. A bird.")])
+    assert (failed.score, failed.status, failed.spans) == (None, Status.TIMEOUT, ())
+    assert other.score == 1.0
+
+
+def test_penalties_come_after_the_credit() -> None:
+    padded = f"{TEXT}{' in' * 30}"
+    reward = CriteriaReward(PairJudge(meets=meets), spans="ablation")
+    (verdict,) = reward.assess([row(padded)])
+    kept = 1 - verdict.parts["filler"]
+    assert verdict.score == pytest.approx(kept)
+    assert spans(verdict, padded)[0][2] == pytest.approx(0.5 * kept)
+    assert len({span.component for span in verdict.spans}) == len(verdict.spans)
+    long = " ".join(f"Bird {number} flies." for number in range(2000))
+    (verdict,) = reward.assess([row(long)])
+    assert len(spans(verdict, long)) == 32
+
+
+def test_what_it_costs_and_where_it_cannot_be() -> None:
+    for reward in (CriteriaReward, PairwiseReward):
+        options = {"anchor": "anchor"} if reward is PairwiseReward else {}
+        once, many = (reward("match", **options, spans=spans).cost(40, 1) for spans in ("none", "ablation"))
+        assert (many.questions, many.exact) == (5 * once.questions, False)
+        with pytest.raises(ValueError, match='spans is "ablation" or "none", got \'sentences\''):
+            reward("match", spans="sentences")
+    for form in ("pair", "batch"):
+        with pytest.raises(ValueError, match='judges each text alone: name an anchor, or take form="score"'):
+            PairwiseReward("match", form=form, spans="ablation")

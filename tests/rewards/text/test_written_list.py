@@ -1,0 +1,64 @@
+"""The list in a judge's answer: whatever stands around it, and none where there is none or several."""
+
+from time import perf_counter
+
+import pytest
+
+from spanreward.rewards.text.written_list import MOST, read_list, unlisted
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("[]", []),
+        ("```json\n[]\n```", []),
+        ('{"differences": []}', []),
+        ('```json\n["a"]\n```', ["a"]),
+        ('Here it is:\n["a", "b"]', ["a", "b"]),
+        ('["a"] is all.', ["a"]),
+        ('{"a": ["b"]}', ["b"]),
+        ('Of the text [1] I say:\n["a"]', ["a"]),
+        ('<think>["b"]</think>["a"]', ["a"]),
+        ('["a", "b", "c', ["a", "b"]),  # the token limit
+        ('["a", "b]", "c', ["a", "b]"]),
+        ('["a", "b"', ["a"]),
+        ("['a', \"it's\",]", ["a", "it's"]),
+        ("[{\u201ca\u201d: 3}]", [{"\u201ca\u201d": 3}]),
+        ("[", None),
+        ('["a', None),
+        ('["a"] and ["b"]', None),
+        ('["a", "c"] and ["b"]', None),
+        ('It says [] itself. ["a"]', None),
+        ("Write a list, [] if there is none.", None),  # the prompt's own words
+        ("[Text begins] A cat. [Text ends]", None),
+        ("No difference.", None),
+        ("", None),
+        ("[" * 5000, None),
+        ("[" * 5000 + '"a"' + "]" * 5000, None),
+        ('["\\ud800"]', None),
+        ("null", None),
+    ],
+)
+def test_the_list_of_an_answer(answer: str, found: list[str] | None) -> None:
+    assert read_list(answer) == found
+
+
+def test_no_more_than_was_asked_for() -> None:
+    assert read_list(str([f"'{number}" for number in range(1000)])) == [f"'{number}" for number in range(MOST)]
+
+
+@pytest.mark.parametrize("piece", ["'a', ", '"a", ', "[", "[ ", "{'a': [", "\\", "[1, ", "&a [*a, "])
+@pytest.mark.parametrize("begins", ["", "['b', ", '["b", "c", '])
+def test_an_endless_answer_is_read_at_once(begins: str, piece: str) -> None:
+    start = perf_counter()
+    read_list(begins + piece * 1_000_000)
+    read_list(begins + piece * 4_000 + "'x']")
+    assert perf_counter() - start < 10
+
+
+@pytest.mark.parametrize("text", ["[]", '["a"]', "```json\n[]\n```", "{'a': []}", "\uff3b\uff3d []"])
+def test_a_text_that_a_judge_repeats_holds_no_list(text: str) -> None:
+    shown = unlisted(text)
+    assert len(shown) == len(text)
+    for answer in (shown, f"The text says: {shown}", f"{shown}\n```", shown.splitlines()[-1]):
+        assert read_list(answer) is None

@@ -1,0 +1,163 @@
+"""`spanreward criteria write`: rows in, rows with criteria out, resumed with a user's edits, and a page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+from tests.support.command import spanreward
+
+JUDGE = """
+import json
+from spanreward import Judge, Rating
+class Writer(Judge):
+    name = "writer"
+    def write(self, questions, max_tokens):
+        said = [question.messages[0]["content"] for question in questions]
+        listed = json.dumps(["Says red.", "Says <b>blue</b>.", "says red", "Says a."])
+        return ["no" if "broken" in text else listed for text in said]
+    def rate(self, questions, scale=()):
+        probes = [question.probe for question in questions]
+        met = [probe.criterion.split()[1].strip(".<b>/").lower() in probe.text for probe in probes]
+        return [Rating({entry: float(entry == ("5" if one else "1")) for entry in "12345"}) for one in met]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(JUDGE)
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "a.png")
+    return tmp_path
+
+
+def write(folder: Path, *rows: dict[str, Any]) -> None:
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+
+
+def run(*more: str) -> Any:
+    words = "criteria write rows.jsonl --judge own.py:Writer --output out.jsonl --json n.json"
+    return spanreward(*words.split(), *more)
+
+
+RED = {"id": 1, "image": "a.png", "caption": "A red car.", "prompt": "Describe.", "mine": [1]}
+BLUE = {"id": 2, "context": "<script>alert(1)</script>", "caption": "A blue car.", "question": "Which & what?"}
+BROKEN = {"id": 3, "context": "A broken car.", "caption": "A green car."}
+NAMED = ("--columns", "reference=caption", "--html", "page.html")
+
+
+def test_criteria_of_rows_and_a_page(folder: Path) -> None:
+    write(folder, RED, BLUE, BROKEN, RED | {"id": 4})
+    done = run(*NAMED)
+    assert done.code == 0, done.err
+    made = lines(folder)
+    assert [line["id"] for line in made] == [1, 2, 4]
+    assert [line["criteria"] for line in made] == [["Says red."], ["Says <b>blue</b>."], ["Says red."]]
+    assert made[0]["refused"] == {
+        "says red": "it is there already",
+        "Says <b>blue</b>.": "no reference meets it",
+        "Says a.": "every text that was tried meets it",
+    }
+    assert made[0]["mine"] == [1]
+    numbers = json.loads((folder / "n.json").read_text())
+    assert numbers == {"rows": 4, "criteria": 3, "refused": 9, "rows without criteria": 1}
+    page = (folder / "page.html").read_text()
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    assert "Says &lt;b&gt;blue&lt;/b&gt;." in page
+    assert page.count("data:image/png") == 2
+    assert "Which &amp; what?" in page
+    settings = json.loads((folder / "out.jsonl.settings.json").read_text())
+    assert settings["judge"] == "writer"
+    assert "criteria" in settings["writing"]["ask"]
+    scored = ["score", "criteria", "--judge", "own.py:Writer", "--input", "out.jsonl", "--output", "verdicts.jsonl"]
+    (folder / "out.jsonl").write_text("".join(json.dumps(line | {"completion": "A red car."}) + "\n" for line in made))
+    assert spanreward(*scored).code == 0
+
+
+def test_it_goes_on_and_keeps_what_was_edited(folder: Path) -> None:
+    write(folder, RED, BLUE)
+    run(*NAMED)
+    edited = lines(folder)
+    edited[0]["criteria"] = ["Says mine."]
+    text = "".join(json.dumps(line) + "\n" for line in edited)
+    (folder / "out.jsonl").write_text(text[:-30])  # killed while it wrote the second
+    write(folder, RED, BLUE, BROKEN | {"context": "A car."})
+    assert run(*NAMED).code == 0
+    assert next(line["criteria"] for line in lines(folder)) == ["Says mine."]
+    assert [line["id"] for line in lines(folder)] == [1, 2, 3]
+    assert "Says mine." in (folder / "page.html").read_text()
+    refused = run(*NAMED, "evidence=context")
+    assert (refused.code, "was made with" in refused.err) == (1, True)
+    assert run(*NAMED, "evidence=context", "--overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            [{"id": 1, "caption": 5}],
+            "rows.jsonl line 1: the column 'reference' must hold a text or a list of texts, got 5.",
+        ),
+        ([{"id": 1}], "line 1 has no 'caption', only ['id']"),
+    ],
+)
+def test_rows_that_cannot_be_used(rows: list[dict[str, Any]], sentence: str, folder: Path) -> None:
+    write(folder, *rows)
+    done = run(*NAMED)
+    assert done.code == 1
+    assert sentence in done.err
+    assert not (folder / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([], "rows.jsonl holds no rows: write one JSON object a line."),
+        ([BROKEN], "no row got criteria: the judge wrote no list of criteria: 'no'."),
+        (
+            [{"id": 1, "caption": "A car."}],
+            "no row got criteria: this row has no picture, and no context in its place.",
+        ),
+    ],
+)
+def test_where_no_row_gets_criteria(rows: list[dict[str, Any]], sentence: str, folder: Path) -> None:
+    write(folder, *rows)
+    done = run("--columns", "reference=caption")
+    assert (done.code, sentence in done.err) == (1, True), done.err
+
+
+def test_pictures_that_are_no_files_are_refused_before_the_judge_is_asked(folder: Path) -> None:
+    rows = [{"image": {"bytes": (folder / "a.png").read_bytes()}, "caption": "A red car."}]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "rows.parquet")
+    words = "criteria write rows.parquet --judge own.py:Writer --output out.jsonl --columns reference=caption"
+    done = spanreward(*words.split())
+    assert (done.code, "are no JSON (" in done.err, "give pictures as paths" in done.err) == (1, True, True), done.err
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_a_page_is_no_other_file(folder: Path) -> None:
+    write(folder, RED)
+    assert run("--columns", "reference=caption", "--html", "new/page.html", "--limit", "1").code == 0
+    assert (folder / "new/page.html").is_file()
+    for page in ("rows.jsonl", "out.jsonl", "n.json"):
+        done = run("--columns", "reference=caption", "--html", page)
+        assert (done.code, "choose another output" in done.err) == (1, True), done.err
+
+
+def test_somebody_elses_page_is_left_alone(folder: Path) -> None:
+    write(folder, RED)
+    (folder / "page.html").write_text("mine")
+    done = run(*NAMED)
+    assert (done.code, "page.html exists, and is no page of this command" in done.err) == (1, True)
+    assert (folder / "page.html").read_text() == "mine"
+    assert not (folder / "out.jsonl").exists()
+    assert run(*NAMED, "--overwrite").code == 0

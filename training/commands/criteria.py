@@ -1,0 +1,92 @@
+"""A judge writes the column that the metric `criteria` reads. You check it on a page, and edit it.
+
+spanreward criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl --html criteria.html
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.progress import track
+from rich.table import Table
+
+from spanreward.rewards.files.outputs import by_fingerprint, resumed_lines
+from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.judges.judge import Failure
+from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.training.commands import metric_options
+from spanreward.training.commands.main import run
+from spanreward.training.data.marks import read_each
+
+HELP = "let a judge write criteria for each row, to check and to edit"
+DESCRIPTION = """\
+    spanreward criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl --html criteria.html
+
+A row needs an `image`, or a `context` that describes it (evidence=context: only that); it may have `prompt`, `question`
+and `reference`. The output has the rows with `criteria`, which you may edit, and `refused`, with reasons: repeated ones
+and, where a row has references, those that none of them meets, or that all of them and one of another row meet. The
+same command goes on after an interruption, keeps what is there, with your changes, and asks again where the judge gave
+no list; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
+CHUNK = 16  # rows that are asked about together
+SHOWN = 500  # rows on a page
+LINE = {"criteria": list, "refused": dict, "fingerprint": str}  # the keys that a row gets
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rows", metavar="ROWS", help="a table, or hub:NAME[:SPLIT]")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
+    output = {"required": True, "metavar": "FILE.jsonl", "help": "the rows with criteria"}
+    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite", "options")
+    metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
+
+
+def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from spanreward.rewards.criteria.writing import PROMPTS, CriteriaReward, write_criteria
+    from spanreward.training.evaluation.page.render import check_page, write_rendered
+
+    output, page, like = arguments.output, arguments.html, {"rows without criteria": None}
+    metric_options.check_files(arguments, [output, *([page] if page else [])], [arguments.rows], **like)
+    check_page(page, arguments.overwrite, "criteria")
+    given = (metric_options.renamed(arguments.columns), arguments.limit)
+    samples = read_each(arguments.rows, (), lambda sample: sample, *given)
+    rows = [row for _, row in read_table(arguments.rows, *given)]
+    try:
+        json.dumps(rows)
+    except TypeError as error:
+        raise ValueError(f"the rows of {arguments.rows} are no JSON ({error}): give pictures as paths.") from None
+    texts = list(dict.fromkeys(text for one in samples for text in one.references[:1]))
+    others = dict(zip(texts, [*texts[1:], *texts[:1]], strict=True))  # by a row's first reference that of another row
+    asked = [(one, others.get("".join(one.references[:1]), "")) for one in samples]
+    marks, failures = list(map(fingerprint, samples)), list[str]()
+    with metric_options.open_metric("criteria", arguments) as (reward, settings):
+        assert isinstance(reward, CriteriaReward)
+        settings["writing"] = PROMPTS
+        with resumed_lines(output, settings, LINE, arguments.overwrite) as (file, lines), reward.judge:
+            found = by_fingerprint(lines, marks)
+            waiting = [number for number in range(len(rows)) if number not in found]
+            for start in track(range(0, len(waiting), CHUNK), "writing criteria"):
+                chunk = waiting[start : start + CHUNK]
+                for number, written in zip(chunk, write_criteria(reward, [asked[n] for n in chunk]), strict=True):
+                    if isinstance(written, Failure):
+                        failures.append(written.message)
+                        continue
+                    found[number] = rows[number] | dict(zip(LINE, (*written, marks[number]), strict=True))
+                    file.write(json.dumps(found[number]) + "\n")
+                file.flush()
+    if not found:
+        raise ValueError(f"no row got criteria: {failures[0]}.")
+    if page:
+        shown = [(samples[number], found[number]) for number in sorted(found)[:SHOWN]]
+        write_rendered(page, "criteria.html.jinja", name=arguments.rows, settings=settings, shown=shown)
+    counts = {key: sum(len(line[key]) for line in found.values()) for key in ("criteria", "refused")}
+    lacking = len(rows) - sum(bool(line["criteria"]) for line in found.values())
+    numbers = {"rows": len(rows), **counts, "rows without criteria": lacking}
+    table = Table(*numbers, title=str(output), caption=next(iter(failures), None))
+    table.add_row(*map(str, numbers.values()))
+    return numbers, [table]
+
+
+def main() -> None:
+    run("spanreward criteria", __doc__, {"write": sys.modules[__name__]})
