@@ -170,7 +170,7 @@ MISPLACED = [
         "-A",
         script("a frame to score", r"give frame.to_dict\('records'\)", f"score({POSH}, ['completion', 'reference'])"),
     ),
-    graded("-A", script("a verdict of other keys", r"a verdict\.f1: ", "Verdict.from_dict({'score': 0.5, 'f1': 0.5})")),
+    graded("-A", script("a verdict of other keys", r"a verdict: f1: ", "Verdict.from_dict({'score': 0.5, 'f1': 0.5})")),
     graded(
         "AA",
         script(

@@ -15,16 +15,17 @@ def test_the_lists_of_answers_get_what_the_page_says() -> None:
     done = experiments("agreement", "lists", DATA)
     assert done.code == 0, done.err
     of = {text: value.removeprefix("0") for text, value in LINES.findall(done.out.partition("Right answers")[0])}
-    bare = [of[text] for text in ("A B C D", "It is A B C D.", "lines", "1. A 2. B 3. C 4. D")]
-    mixed = "It is A on B with C by D."
-    apart = {"the right choice", "a random choice", mixed, "It is A, B.", "It is A or B."}
-    joined = [of[text] for text in of if text not in apart | {"What is shown there is A, B."} and of[text] not in bare]
+    restated = "the question, and A on B with C by D"
+    two = {text: of[text] for text in ("It is A, B.", "It is A or B.", "What is shown there is A, B.")}
+    others = {*two, "the right choice", "a random choice", restated}
+    four = [price for text, price in of.items() if text not in others]
     page = " ".join((ROOT / "docs" / "evidence" / "filler.md").read_text(encoding="utf-8").split())
     for said in (
         f"The right choice gets {of['the right choice']}, a random one {of['a random choice']}.",
-        f'Lists of all four get {min(joined)} to {max(joined)} ("It is A, B, C, D." {of["It is A, B, C, D."]}),',
-        f'without commas {min(bare)} to {max(bare)}, "{mixed}" **{of[mixed]}**.',
-        f'"It is A, B." {of["It is A, B."]}, "It is A or B." {of["It is A or B."]},',
-        f'"What is shown there is A, B." **{of["What is shown there is A, B."]}**.',
+        f'Lists of all four get {min(four)} to {max(four)} ("It is A, B, C, D." {of["It is A, B, C, D."]},',
+        f'"It is A on B with C by D." {of["It is A on B with C by D."]}), of two',
+        f'of two {min(two.values())} to {max(two.values())} ("It is A or B." {of["It is A or B."]}, "It is A, B."',
+        f'"It is A, B." {of["It is A, B."]}).',
+        f'The question said again with "A on B with C by D" gets {of[restated]},',
     ):
         assert said in page

@@ -222,7 +222,7 @@ def test_it_is_made_by_its_name_and_costs_one_question(tmp_path: Path) -> None:
         DifferencesReward("match", evidence="context")  # type: ignore[arg-type]
     own = tmp_path / "own.yaml"
     own.write_text(DEFAULT.read_text().replace("{number}", "1"))
-    with pytest.raises(ValueError, match="reference takes"):
+    with pytest.raises(ValueError, match="reference: it takes"):
         DifferencesReward("match", prompts=own)
     (verdict,) = DifferencesReward("match").assess([Sample("", TEXT, references=(REFERENCE,))])
     assert verdict.score is None

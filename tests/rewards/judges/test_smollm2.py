@@ -17,8 +17,9 @@ def test_an_answer_ends_where_the_models_configuration_says(tmp_path: Path, monk
     packaged = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), eos_token_id=2, **sizes))
     packaged.config.quantization_config = {}
     models = SimpleNamespace(from_pretrained=lambda **_: packaged, from_config=AutoModelForCausalLM.from_config)
-    monkeypatch.setattr(smollm2, "AutoModelForCausalLM", models)
-    monkeypatch.setattr(smollm2, "AutoTokenizer", SimpleNamespace(from_pretrained=lambda **_: tokenizer))
-    smollm2._convert(tmp_path / "packaged.gguf", tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("transformers.AutoModelForCausalLM", models)
+        patch.setattr("transformers.AutoTokenizer", SimpleNamespace(from_pretrained=lambda **_: tokenizer))
+        smollm2._convert(tmp_path / "packaged.gguf", tmp_path)
     written = AutoTokenizer.from_pretrained(tmp_path)
     assert (written.eos_token, written.pad_token) == ("<|im_end|>", "<|im_end|>")
