@@ -51,6 +51,9 @@ quickstart: venv
 	@$(BIN)/spanreward compare $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
 	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) --slice objects \
 	  --title "Scenes: base, SFT and DAPO with PoSh" --overwrite $(STRICT)
+	@for seed in $(if $(STRICT),$(SEEDS)); do for part in base sft dapo; do \
+	  $(BIN)/python -m tests.support.run_checks $(RECIPES)/scenes-$$part.yaml $(OUTPUT)/seed$$seed/$$part || exit 1; \
+	done; done
 
 # Side by side, each with one thread. One more than there are cores: some tests wait for processes that they start.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(min(4, os.cpu_count() + 1))')

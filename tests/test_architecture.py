@@ -21,17 +21,7 @@ FLOORS = {
         *("function_judge", "match", "local", "remote", "encoder", "shared", "by_name"),
     ),
     "training": (
-        *(
-            "recipe_file",
-            "trainer_settings",
-            "grpo",
-            "recipe",
-            "recipe_rewards",
-            "run_checks",
-            "data",
-            "policy",
-            "run_folder",
-        ),
+        *("recipe_file", "trainer_settings", "grpo", "recipe", "recipe_rewards", "data", "policy", "run_folder"),
         *("evaluation", "callbacks", "judge", "run", "plan", "serve", "commands"),
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),

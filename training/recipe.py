@@ -205,21 +205,6 @@ class WinRatePart(MetricPart):
     stop: bool = False
 
 
-class CheckPart(Part):
-    """What must hold after a run (training/run_checks.py). The run's check.json holds the results.
-
-    reward_rises, loss_falls: from the first to the last tenth of the logged steps. Fractions of completions: those on
-    which a judge failed, over the whole run; those cut at the maximal length, and those padded with filler, in the last
-    tenth.
-    """
-
-    reward_rises: bool = False
-    loss_falls: bool = False
-    max_failed_fraction: float | None = Field(None, ge=0, le=1)
-    max_truncated_fraction: float | None = Field(None, ge=0, le=1)
-    max_degenerate_fraction: float | None = Field(None, ge=0, le=1)
-
-
 class Recipe(RunPart):
     """One run. trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig (GRPOConfig's and ours).
 
@@ -242,7 +227,6 @@ class Recipe(RunPart):
     referees: list[RewardPart] = []
     win_rate: WinRatePart | None = None
     trainer: dict[str, Any] = {}
-    check: CheckPart | None = None
 
     @property
     def watching(self) -> list[WinRatePart]:
@@ -263,7 +247,7 @@ class Recipe(RunPart):
 SOURCES: dict[str, type[Part]] = {"jsonl": JsonlPart, "hub": HubPart, "file": FilePart, "mixed": MixedPart}
 PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
     **SOURCES,
-    **{"policy": PolicyPart, "lora": LoraPart, "check": CheckPart},
+    **{"policy": PolicyPart, "lora": LoraPart},
     **{"rewards": RewardPart, "referees": RewardPart, "win_rate": WinRatePart},
     **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
 }
@@ -337,10 +321,6 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         _ = recipe.validation_data
     except ValidationError as error:
         raise RecipeError(explain(error, "validation", type(recipe.data))) from None
-    for key in recipe.check.model_dump(exclude_defaults=True) if recipe.check else ():
-        if (key != "loss_falls") == (recipe.algorithm == "sft"):  # SFT logs nothing for the other checks
-            instead = "loss_falls" if recipe.algorithm == "sft" else "reward_rises"
-            raise RecipeError(f"check.{key} says nothing of a {recipe.algorithm} run: use check.{instead}.")
     return recipe
 
 

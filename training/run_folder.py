@@ -156,7 +156,6 @@ def begin(
     if checkpoint is None:
         for folder in checkpoints(output):
             shutil.rmtree(folder)
-        (output / "check.json").unlink(missing_ok=True)
         made["resumed"] = []
     else:
         now, made = made, read_versions(output)

@@ -20,7 +20,6 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.training.recipe import FilePart, Recipe, RecipeError, load_recipe, trainer_config
 from spanreward.training.recipe_rewards import refusals
 from spanreward.training.run import SupervisedTrainer, lora_config, run
-from spanreward.training.run_checks import check_run, print_checks
 
 
 def main() -> None:
@@ -31,9 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         recipe = load_recipe(arguments.recipe, arguments.overrides)
-        output = run(recipe, resume=arguments.resume, build=build_trainer)
-        print(output)
-        print_checks(check_run(output, recipe))
+        print(run(recipe, resume=arguments.resume, build=build_trainer))
     except RecipeError as error:
         sys.exit(f"{parser.prog}: {error}")
 

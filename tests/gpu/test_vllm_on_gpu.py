@@ -272,7 +272,7 @@ def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
     command = [
         *(sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "1", "--config_file", launch),
         *("-m", "spanreward", "train", "recipes/quickstart/scenes-dapo.yaml", f"policy.model={policy}"),
-        *(f"output={out}", f"rewards.0.judge={json.dumps(judge)}", "referees=[]", "check={}", "data.count=32"),
+        *(f"output={out}", f"rewards.0.judge={json.dumps(judge)}", "referees=[]", "data.count=32"),
         *(f"trainer.use_cpu={not machine.real}", f"trainer.bf16={machine.real}"),
         *("trainer.max_steps=4", "trainer.span_coef=0.5"),
         *(SAMPLED_IN_VLLM if machine.real else ()),

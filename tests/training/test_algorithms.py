@@ -36,9 +36,3 @@ def test_a_recipe_that_a_run_wrote_is_the_same_recipe() -> None:
 def test_both_need_a_reward(algorithm: str) -> None:
     with pytest.raises(RecipeError, match=f"a {algorithm} recipe needs at least one entry under rewards"):
         check_recipe({"algorithm": algorithm, "output": "out", "policy": {"model": TINY}, "data": {"source": SCENES}})
-
-
-def test_sft_takes_no_check_of_rewards() -> None:
-    part = {"policy": {"model": TINY}, "data": {"source": SCENES}, "output": "out"}
-    with pytest.raises(RecipeError, match=r"check.loss_falls says nothing of a grpo run: use check.reward_rises"):
-        check_recipe({"algorithm": "grpo", "rewards": [{"metric": "posh"}], "check": {"loss_falls": True}, **part})

@@ -83,7 +83,6 @@ def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
 
 def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path: Path) -> None:
     add_checkpoint(tmp_path, 90)
-    (tmp_path / "check.json").write_text("[]")
     (tmp_path / "notes.txt").write_text("mine")
     begin(recipe(tmp_path, overwrite=True), processes=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "recipe.yaml", "versions.json"]

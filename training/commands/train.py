@@ -10,13 +10,12 @@
     after interruptions:  spanreward train outputs/try/recipe.yaml --resume
 
 The output folder gets the trained policy, recipe.yaml (as run), versions.json, metrics.jsonl, verdicts.jsonl (every
-completion with its verdicts; verdicts=false leaves it out), spans/ (pages of coloured completions), checkpoint-STEP/ as
-trainer.save_strategy and save_steps say, and check.json, the results of the recipe's `check`. A policy or judge with a
-hub id, and data with `source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
+completion with its verdicts; verdicts=false leaves it out), spans/ (pages of coloured completions), and
+checkpoint-STEP/ as trainer.save_strategy and save_steps say. A policy or judge with a hub id, and data with
+`source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
 
 exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or stopped, with one
-sentence that says why; 2 trained, with a failed check and --strict; 143 ended by SIGTERM, 130 by Ctrl-C
-(accelerate launch turns them into 1).
+sentence that says why; 143 ended by SIGTERM, 130 by Ctrl-C (accelerate launch turns them into 1).
 
 SIGTERM and Ctrl-C write a checkpoint at the end of the step and end the judges and every rank. A second one, 5 s later,
 ends the run at once. accelerate launch with one process does not pass SIGTERM on: send it to the training itself.
@@ -44,7 +43,6 @@ def main() -> None:
     parser.add_argument(
         "--stop-on", nargs="+", action="extend", default=[], choices=PROBLEMS, metavar="PROBLEM", help=stop_on
     )
-    parser.add_argument("--strict", action="store_true", help="exit with 2 where a check of the recipe fails")
     plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; no model is loaded")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
@@ -64,21 +62,20 @@ def main() -> None:
 
             dry_run(recipe, arguments.accelerate_config, arguments.json)
             return
-        train(recipe, arguments.resume, arguments.stop_on, arguments.strict, parser.prog)
+        train(recipe, arguments.resume, arguments.stop_on, parser.prog)
     except RecipeError as error:
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the output folder.")
 
 
-def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: str) -> None:
+def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
     """Train and print how the run ended. Exits with the code that the help states."""
     from accelerate import PartialState
 
     from spanreward.training.callbacks.stop_on_signal import StopOnSignal
     from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
     from spanreward.training.run import Unhealthy, run
-    from spanreward.training.run_checks import check_run, print_checks
 
     stop = StopOnSignal()
     for sent in (signal.SIGTERM, signal.SIGINT):
@@ -98,8 +95,4 @@ def train(recipe: Any, resume: bool, stop_on: list[str], strict: bool, program: 
             print(f"{program}: {message} {program} {output}/recipe.yaml --resume", file=sys.stderr, flush=True)
         sys.exit(128 + stop.signal)
     if main_process:
-        results = check_run(output, recipe)
         print(f"The policy and its metrics are in {output}")
-        print_checks(results)
-        if strict and any(result.passed is False for result in results):
-            sys.exit(2)

@@ -9,7 +9,7 @@ from tests.support.command import experiments
 from tests.support.paths import ROOT
 
 RECIPE = ROOT / "experiments/judging/scenes-judge.yaml"
-SMALL = ("data.options.count=8", "trainer.max_steps=2", 'trainer.save_strategy="no"', "check=null")
+SMALL = ("data.options.count=8", "trainer.max_steps=2", 'trainer.save_strategy="no"')
 
 
 def test_two_steps_leave_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 lopsided(evaluation.failed)         # judgments of one side failed more often
 alike(evaluation.answers)           # two sides with the same answers, a side with one answer
 leaks(setup)                        # runs that were trained on these rows
-unsound(setup, metrics)             # rewards that apply to nothing, failed checks of a run
+unsound(setup, metrics)             # rewards that apply to nothing
 looks(setup, models)                # answers that are cut or padded
 caveats(setup, metrics)             # notes
 """
@@ -28,7 +28,6 @@ from spanreward.training.evaluation.judged.metrics import Metric, names_of
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
 from spanreward.training.recipe import DataPart, JsonlPart
-from spanreward.training.run_checks import failed_checks
 
 SAME = 0.9  # a larger share of identical answers is told
 SHORT = 15  # words of a reference
@@ -93,15 +92,10 @@ def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def unsound(setup: Setup, metrics: Collection[str]) -> Iterator[str]:
-    """Yields what comes before any number: rewards that apply to nothing, failed checks of a run."""
+    """Yields what comes before any number: rewards that apply to nothing."""
     for reward in setup.rewards:
         if names_of(reward)[0] not in metrics:
             yield f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
-    for side, runs in setup.sides.items():
-        for seed, run in zip(setup.seeds, runs, strict=True):
-            for check in failed_checks(run):
-                failed = f"the check {check.name} of its training failed: {check.found}, wanted {check.wanted}"
-                yield f"{side}, seed {seed}: {failed}"
 
 
 def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[list[str], list[str]]:
