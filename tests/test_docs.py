@@ -182,4 +182,4 @@ def test_the_callbacks_as_the_trainers_page_writes_them(tmp_path: Path) -> None:
     names["GRPOTrainer"] = partial(GRPOTrainer, processing_class=processor)
     exec(block, names)  # the page's own text
     names["trainer"].train()
-    assert "health/repetition" in names["trainer"].state.log_history[0]
+    assert "health/degenerate_fraction" in names["trainer"].state.log_history[0]

@@ -14,7 +14,6 @@ python -m experiments benchmark verdicts --json verdicts.json
 python -m experiments benchmark hacking --json hacking.json
 python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
 python -m experiments benchmark gap --people ../shared/data --json gap.json
-python -m experiments benchmark contrast --people ../shared/data --json contrast.json
 python -m experiments benchmark cascade --start outputs/quickstart/seed0/base --json cascade.json
 python -m experiments benchmark groups --json groups.json
 python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
@@ -35,7 +34,6 @@ from experiments.benchmark import (
     adapters,
     ahead,
     cascade,
-    contrast,
     fuzz,
     gap,
     groups,
@@ -77,7 +75,6 @@ def main() -> None:
         ("groups", "how well a group is ranked, and for how many questions", groups),
         ("parsing", "what the longest completions cost to parse", parsing),
         ("scale", "what a recipe costs as it grows", scale),
-        ("contrast", "what texts earn on other rows", contrast),
         ("gap", "how far a search for reward without truth gets", gap),
         ("cascade", "whether the audit sees a policy that farms the student", cascade),
         ("utility", "how many questions people's captions answer", utility),

@@ -32,11 +32,10 @@ DESCRIPTION = """Takes --texts honest descriptions of Scenes (half of them compl
 (half of them right), makes of each what a policy that looks for reward might make, in three amounts, and compares the
 scores. `pays` is the mean of what the text gets beyond its honest text, in the amount that pays most. Where a family
 declares that its texts claim more, the gain of truth F1 is taken off. `terse` is the same of terse texts alone, `beats`
-the share of the family's texts that score above their honest text, `contrast` their score less that on other rows.
+the share of the family's texts that score above their honest text.
 Judges: referee (knows the truth), match (WordJudge, which also rates criteria), and any
 other, such as transformers:smollm2, which answers a few questions a second: take --texts 2."""
 PRICE = 0.02
-CONTRASTED = 8  # texts of a family whose contrast is measured
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,9 +64,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 table = ANSWERS if metric == "lave" else DESCRIPTIONS | FRAMES
                 chosen = {family: hack for family, hack in table.items() if family in (arguments.families or table)}
                 track_families = track(chosen.items(), f"{metric}, {name}", console=Console(stderr=True))
-                payoffs = [
-                    measure_payoffs(reward, cases, {family: hack}, CONTRASTED)[0] for family, hack in track_families
-                ]
+                payoffs = [measure_payoffs(reward, cases, {family: hack})[0] for family, hack in track_families]
                 found[f"{metric}, {name}"] = [as_row(payoff) for payoff in payoffs]
     show(found)
     return {"texts": arguments.texts, "price": PRICE, "families": found}
@@ -91,7 +88,6 @@ def as_row(payoff: Payoff) -> dict[str, Any]:
         "gain": payoff.gain,
         "pays": max(payoff.pays),
         "terse": max(payoff.terse),
-        "contrast": payoff.contrast,
         "beats": payoff.beats,
         "failed": payoff.failed,
     }
@@ -99,9 +95,7 @@ def as_row(payoff: Payoff) -> dict[str, Any]:
 
 def show(found: dict[str, list[dict[str, Any]]]) -> None:
     """A table of all families by the share that beats its honest text, what pays in red."""
-    table = Table(
-        title="Share of texts that beat their honest text (the most that the family pays; on terse texts) contrast"
-    )
+    table = Table(title="Share of texts that beat their honest text (the most that the family pays; on terse texts)")
     table.add_column("family", no_wrap=True)
     for name in found:
         table.add_column(name)
@@ -113,7 +107,7 @@ def show(found: dict[str, list[dict[str, Any]]]) -> None:
             if row is None:
                 cells.append("")
                 continue
-            text = f"{row['beats']:.2f} ({row['pays']:+.3f}; {row['terse']:+.3f}) {row['contrast']:+.2f}"
+            text = f"{row['beats']:.2f} ({row['pays']:+.3f}; {row['terse']:+.3f})"
             cells.append(f"[red]{text}[/]" if max(row["pays"], row["terse"]) > PRICE else text)
         table.add_row(family, *cells)
     Console(stderr=True, width=max(Console().width, 150)).print(table)

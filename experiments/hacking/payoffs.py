@@ -21,7 +21,6 @@ from experiments.scenes.questions import ask, several
 from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.reward.contrast import contrasts
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import FilePart
@@ -49,8 +48,7 @@ class Payoff:
     """Of one family, by amount: gain, the mean score above the honest text's; pays, the same less the truth's gain.
 
     terse: `pays` of the terse texts alone. beats: the share of all texts of the family that score above their honest
-    text. contrast: own score less that on other rows (rewards/reward/contrast.py), mean over the first amount. failed:
-    judgments left out.
+    text. failed: judgments left out.
     """
 
     family: str
@@ -58,7 +56,6 @@ class Payoff:
     pays: tuple[float, ...]
     terse: tuple[float, ...]
     beats: float
-    contrast: float
     failed: int
 
     @property
@@ -105,22 +102,18 @@ def referee_judge(cases: Sequence[HackingCase]) -> RefereeJudge:
     return RefereeJudge({one.sample.context: one.case.scene for one in cases if one.sample.context})
 
 
-def measure_payoffs(
-    reward: Reward, cases: Sequence[HackingCase], families: Families, contrasted: int = 0
-) -> list[Payoff]:
-    """What every family pays on these cases. contrasted: of how many texts the contrast is measured."""
+def measure_payoffs(reward: Reward, cases: Sequence[HackingCase], families: Families) -> list[Payoff]:
+    """What every family pays on these cases."""
     honest = reward.judge_samples([one.sample for one in cases])
     truths = [truth(one, one.sample.completion) for one in cases]
     payoffs = []
     for name, family in families.items():
         gain, pays, terse, above, failed = [], [], [], [], 0
-        contrast: dict[int, float] = {}
         for amount in family.amounts:
             rng = random.Random(f"{name} {amount}")
             texts = [family.hack(one.case, amount, rng) for one in cases]
             samples = [replace(one.sample, completion=text) for one, text in zip(cases, texts, strict=True)]
             verdicts = reward.judge_samples(samples)
-            contrast = contrast or contrasts(reward, samples, verdicts, range(min(contrasted, len(samples))), others=2)
             gains, excess, of_terse = [], [], []
             for one, text, before, after, was in zip(cases, texts, honest, verdicts, truths, strict=True):
                 if before.score is None or after.score is None:
@@ -133,8 +126,7 @@ def measure_payoffs(
             pays.append(fmean(excess or [0.0]))
             terse.append(fmean(of_terse or [0.0]))
             above += [one > 1e-9 for one in gains]
-        shares = fmean(above or [0.0]), fmean(contrast.values() or [0.0])
-        payoffs.append(Payoff(name, tuple(gain), tuple(pays), tuple(terse), *shares, failed))
+        payoffs.append(Payoff(name, tuple(gain), tuple(pays), tuple(terse), fmean(above or [0.0]), failed))
     return payoffs
 
 

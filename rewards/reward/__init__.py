@@ -1,4 +1,4 @@
-"""The base class of the metrics, and what wraps one: a function, batches, contrast and a cache of answers."""
+"""The base class of the metrics, and what wraps one: a function, batches and a cache of answers."""
 
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample

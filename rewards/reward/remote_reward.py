@@ -63,8 +63,6 @@ class RemoteReward(Reward):
             without an answer is a TIMEOUT.
     """
 
-    remote = True
-
     def __init__(self, url: str, name: str = "remote", deadline: float = 300.0) -> None:
         super().__init__(name)
         self.server = http.Server.at(url, "the reward's url")
@@ -94,6 +92,9 @@ class RemoteReward(Reward):
         except ConnectionError:  # the verdicts will say so
             return None
         return super().missing_column(present)
+
+    def cost(self, words: float, references: int) -> None:
+        """Returns None: the server's judge answers."""
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns the server's verdicts, one per sample, in order. It raises nothing for what the server does."""

@@ -72,11 +72,6 @@ class Reward:
         """
         return self.judges if len(self.judges) == 1 else ()
 
-    @property
-    def remote(self) -> bool:
-        """Whether every judge is remote (see `Judge.remote`). Such a reward may run in a thread."""
-        return bool(self.judges) and all(judge.remote for judge in self.judges)
-
     def reader(self) -> str:
         """Returns the name of the parser, "" for a metric without one. Raises ImportError where it is missing."""
         return ""
@@ -109,7 +104,7 @@ class Reward:
 
         references: how many references the row has, each as long as the completion.
         """
-        return None if self.judges or self.remote else Cost(0, 0, 0, exact=True, how="no judge is asked")
+        return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
 
     def __call__(
         self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any

@@ -7,7 +7,6 @@ PROBLEMS = {
     "zero_variance": "all completions of a prompt have one score",
     "saturation": "nearly all completions have the whole reward",
     "length": "completions are far longer or shorter than at the start",
-    "repetition": "completions repeat themselves",
     "degenerate": "completions are padded with words that say nothing",
     "runaway": "completions outgrow their references, or are cut, while the reward rises",
     "audit": "a cascade's teacher finds its student wrong more often than at the start",

@@ -12,7 +12,6 @@ that is not defined (no group, no variance) is NaN, which TRL leaves out.
 
 import logging
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -34,33 +33,9 @@ log = logging.getLogger(__name__)
 SATURATED = 0.99
 TRUNCATED = "completions/clipped_ratio"  # TRL's key
 # As judge/failed_fraction, NAME/unscored_fraction, reward and completions/mean_length.
-LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length", "contrast")
-TOO_HIGH = {  # problem, by the name of its limit: the number whose mean is above it, and what is said then
-    "zero_variance": (
-        "zero_variance_groups",
-        "in {:.0%} of the groups all completions have the same reward, and teach nothing: raise the temperature or "
-        "num_generations, or use harder prompts or dynamic sampling.",
-    ),
-    "saturation": (
-        "saturated_fraction",
-        "{:.0%} of the completions have all of the reward, which has no more to teach: use harder prompts or a "
-        "stricter reward, or end the training here.",
-    ),
-    "repetition": (
-        "repetition",
-        "{:.0%} of the 4-grams in a completion are repeats: lower the learning rate, go back to an earlier checkpoint, "
-        "or make the reward penalise what is said twice.",
-    ),
-    "degenerate": (
-        "degenerate_fraction",
-        "{:.0%} of the completions are padded with words or signs that say nothing: look at them (spans/*.html shows "
-        "them first), and set soft_overlong_cache or a lower learning rate.",
-    ),
-}
+LOGGED_ELSEWHERE = ("failed_fraction", "unscored_fraction", "reward", "length")
 LEAST = 30  # audited questions of a cascade in a window: one disagreement among few is no alarm
 MARGIN = 0.05  # fuller texts alone cost some of a cascade's agreement
-NGRAM = 4
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]")  # kana and CJK do not space their words
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +44,12 @@ class Limits:
 
     Attributes:
         failed_fraction: the most completions of one batch that could not be judged.
-        zero_variance, saturation, repetition, degenerate: the most of health/zero_variance_groups, saturated_fraction,
-            repetition and degenerate_fraction.
+        zero_variance, saturation, degenerate: the most of health/zero_variance_groups, saturated_fraction and
+            degenerate_fraction.
         length_ratio: the most by which completions may grow or shrink against the first `window` batches of this run.
         runaway: the most of health/length_ratio (without references, of the growth since the start) of growing texts.
-        truncated: the most completions cut at the maximal length, where that number grows.
-        contrast: the most that NAME/contrast may fall. This and the two before count while the reward does not fall.
+        truncated: the most completions cut at the maximal length, where that number grows. This and the one before
+            count while the reward does not fall.
         agreement: the least agreement of a cascade's student and teacher (`fall`).
     """
 
@@ -82,11 +57,9 @@ class Limits:
     zero_variance: float = 0.8
     saturation: float = 0.9
     length_ratio: float = 2.0
-    repetition: float = 0.3
     degenerate: float = 0.05
     runaway: float = 1.5
     truncated: float = 0.1
-    contrast: float = 0.1
     agreement: float = 0.7
     window: int = 10
 
@@ -102,9 +75,7 @@ class CompletionRow:
     unscored: str | None
     length: int
     reference_length: int
-    repetition: float
     degenerate: bool
-    contrast: float = math.nan
 
     @property
     def reward(self) -> float | None:
@@ -192,7 +163,7 @@ class RewardHealthCallback(Watching):
     def _rows(self) -> list[CompletionRow]:
         judged = zip(*(recorder.verdicts for recorder in self.recorders), strict=True)
         rows = []
-        for number, (sample, verdicts) in enumerate(zip(self.recorders[0].samples, judged, strict=True)):
+        for sample, verdicts in zip(self.recorders[0].samples, judged, strict=True):
             notes = [verdict.note or verdict.status.value for verdict in verdicts if verdict.status.failed]
             pairs = zip(self.recorders, verdicts, strict=True)
             without = [recorder.reward.unscored([verdict]) for recorder, verdict in pairs if verdict.score is None]
@@ -203,9 +174,7 @@ class RewardHealthCallback(Watching):
                     unscored="; ".join(without) if len(without) == len(verdicts) and not notes else None,
                     length=len(sample.completion),
                     reference_length=max(map(len, sample.references), default=0),
-                    repetition=repetition(sample.completion),
                     degenerate=is_degenerate(sample),
-                    contrast=mean([r.contrasts[number] for r in self.recorders if number in r.contrasts]),
                 )
             )
         return rows
@@ -222,12 +191,9 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
         "length": mean([row.length for row in rows]),
         "length_ratio": mean([row.length / row.reference_length for row in rows if row.reference_length]),
         "degenerate_fraction": mean([row.degenerate for row in rows]),
-        "repetition": mean([row.repetition for row in rows]),
     }
     if group > 1:
         numbers["zero_variance_groups"] = mean([flat(rows[at : at + group]) for at in range(0, len(rows), group)])
-    if not math.isnan(contrast := mean([row.contrast for row in rows])):
-        numbers["contrast"] = contrast
     return numbers
 
 
@@ -259,40 +225,12 @@ def mean(values: Sequence[float]) -> float:
     return fmean(defined) if defined else math.nan
 
 
-def repetition(text: str) -> float:
-    """Returns the fraction, in [0, 1), of the text's word 4-grams that it has written before. Case does not count."""
-    words = WORD.findall(text.casefold())
-    grams = list(zip(*(words[i:] for i in range(NGRAM)), strict=False))
-    return 1 - len(set(grams)) / len(grams) if grams else 0.0
-
-
-def runaway(history: Mapping[str, Sequence[float]], limits: Limits) -> str:
-    """Returns a clause on what grew since the window before (length, cuts, scores on other rows) though the reward did
-    not fall, or "".
-    """
-    window = limits.window
-    late = {name: mean(values[-window:]) for name, values in history.items()}
-    early = {name: mean(values[-2 * window : -window]) for name, values in history.items()}
-    first = mean(history["length"][:window])
-    beside = late["length_ratio"] if not math.isnan(late["length_ratio"]) else late["length"] / first if first else 0.0
-    if late["reward"] < early["reward"]:
-        return ""
-    if beside > limits.runaway and late["length"] > early["length"]:
-        than = "the longest reference" if not math.isnan(late["length_ratio"]) else "at the start"
-        return f"completions are {beside:.1f} times as long as {than} and growing ({late['length']:.0f} characters)"
-    if late.get("contrast", math.inf) < early.get("contrast", -math.inf) - limits.contrast:
-        return f"completions earn more and more on other rows too (contrast {late['contrast']:.2f})"
-    if late.get("truncated_fraction", 0) > max(limits.truncated, early.get("truncated_fraction", 0)):
-        return f"{late['truncated_fraction']:.0%} of the completions are cut at the maximal length, and more and more"
-    return ""
-
-
 def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]) -> dict[str, str]:
     """Returns {problem: a sentence} for the numbers so far. why: the reason of the last batch's first completion
     that is "failed", and of the first that is "unscored".
     """
-    found: dict[str, str] = {}
-    failed = history["failed_fraction"][-1]
+    window, found = limits.window, dict[str, str]()
+    failed, batches = history["failed_fraction"][-1], len(history["failed_fraction"])
     if failed > limits.failed_fraction:
         found["failed"] = (
             f"{failed:.0%} of the batch's completions could not be judged (limit {limits.failed_fraction:.0%}): look "
@@ -303,26 +241,58 @@ def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mappin
             f"no completion of the batch has a score, so there is nothing to learn: {why['unscored']}; fill the "
             "column, or leave out the rows without it."
         )
-    recent = {name: mean(values[-limits.window :]) for name, values in history.items()}
-    first = {name: mean(values[: limits.window]) for name, values in history.items()}
-    batches = len(history["failed_fraction"])
-    if batches < limits.window:
-        return found
-    for problem, (name, sentence) in TOO_HIGH.items():
-        if recent.get(name, 0) > getattr(limits, problem):
-            found[problem] = sentence.format(recent[name])
-    if batches < 2 * limits.window:
-        return found
-    if away := runaway(history, limits):
+    if batches >= window:
+        found |= levels(means(history, slice(-window, None)), limits)
+    if batches >= 2 * window:
+        late, early = means(history, slice(-window, None)), means(history, slice(-2 * window, -window))
+        found |= growth(late, early, mean(history["length"][:window]), limits)
+    return found
+
+
+def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, float]:
+    return {name: mean(values[batches]) for name, values in history.items()}
+
+
+def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
+    """Returns the problems of shares that are too high in the last window."""
+    found: dict[str, str] = {}
+    if (flat_groups := late.get("zero_variance_groups", 0)) > limits.zero_variance:
+        found["zero_variance"] = (
+            f"in {flat_groups:.0%} of the groups all completions have the same reward, and teach nothing: raise the "
+            "temperature or num_generations, or use harder prompts or dynamic sampling."
+        )
+    if (full := late["saturated_fraction"]) > limits.saturation:
+        found["saturation"] = (
+            f"{full:.0%} of the completions have all of the reward, which has no more to teach: use harder prompts or "
+            "a stricter reward, or end the training here."
+        )
+    if (padded := late["degenerate_fraction"]) > limits.degenerate:
+        found["degenerate"] = (
+            f"{padded:.0%} of the completions are padded with words or signs that say nothing: look at them "
+            "(spans/*.html shows them first), and set soft_overlong_cache or a lower learning rate."
+        )
+    return found
+
+
+def growth(late: Mapping[str, float], early: Mapping[str, float], first: float, limits: Limits) -> dict[str, str]:
+    """Returns the problems of lengths. late, early: the last window and that before. first: the first one's length."""
+    found: dict[str, str] = {}
+    length, beside, cut, grown = late["length"], late["length_ratio"], late.get("truncated_fraction", 0), ""
+    ratio = length / first if first else math.inf
+    beside, than = (ratio, "at the start") if math.isnan(beside) else (beside, "the longest reference")
+    if limits.runaway < beside < math.inf and length > early["length"]:
+        grown = f"completions are {beside:.1f} times as long as {than} and growing ({length:.0f} characters)"
+    elif cut > max(limits.truncated, early.get("truncated_fraction", 0)):
+        grown = f"{cut:.0%} of the completions are cut at the maximal length, and more and more"
+    if grown and not late["reward"] < early["reward"]:
         found["runaway"] = (
-            f"{away}, and the reward does not fall: it may pay for what it does not read. Read some completions, set "
+            f"{grown}, and the reward does not fall: it may pay for what it does not read. Read some completions, set "
             "soft_overlong_cache, lower the learning rate or go back to an earlier checkpoint."
         )
-    ratio = recent["length"] / first["length"] if first["length"] else math.inf
-    if recent["length"] and not 1 / limits.length_ratio <= ratio <= limits.length_ratio:
+    if length and not 1 / limits.length_ratio <= ratio <= limits.length_ratio:
         found["length"] = (
-            f"completions have {recent['length']:.0f} characters, and had {first['length']:.0f} at the start: read "
-            "some, and if they do not say what they should, lower the learning rate or punish length as such."
+            f"completions have {length:.0f} characters, and had {first:.0f} at the start: read some, and if they do "
+            "not say what they should, lower the learning rate or punish length as such."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, nine more, and the checks that they fit together.
+"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, eight more, and the checks that they fit together.
 
     args = SpanGRPOConfig(output_dir="out", span_coef=0.1, dynamic_sampling=True, epsilon_high=0.28)
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig with nine more settings.
+    """TRL's GRPOConfig with eight more settings.
 
     Args:
         span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
@@ -34,9 +34,6 @@ class SpanGRPOConfig(GRPOConfig):
         reasoning_end: tag that ends the reasoning of a policy that thinks first, such as "</think>". Only the text
             after it is judged and gets span credit. A completion without it has no answer and scores 0. None: the
             whole completion is judged, as where the chat template closes the block in the prompt.
-        contrast_coef: every completion is also judged on one other row of its batch, and loses this share of what it
-            earns there, so that a text which knows nothing of its picture earns nothing at 1. It takes 1.7 to 1.8
-            times the questions. The verdicts stay as they are. 0: off, and the contrast of 2 % of the rows is logged.
         judged_turns: of a policy that calls tools, "last" judges the assistant's last message, "all" all of its
             messages, with an empty line between them, and gives them span credit.
         tool_pictures: whether the judge also sees the pictures that tools return.
@@ -51,7 +48,6 @@ class SpanGRPOConfig(GRPOConfig):
     max_resamples: COUNT = 5
     soft_overlong_cache: COUNT | None = None
     reasoning_end: Annotated[str, Field(min_length=1)] | None = None
-    contrast_coef: SHARE = 0.0
     judged_turns: Literal["last", "all"] = "last"
     tool_pictures: bool = False
     claimed = False  # True on what SpanGRPOTrainer has taken; no setting

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from statistics import fmean
 from threading import Event, Thread
 from typing import Any
 
@@ -23,7 +22,6 @@ from spanreward.rewards.base.values import tools_pictures
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
-from spanreward.rewards.reward.contrast import OTHERS, contrasts, sampled
 from spanreward.rewards.reward.reward import LogExtra, LogMetric, Reward, feedback, judges_of, summarise
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
@@ -44,9 +42,6 @@ class Recorder:
     Attributes:
         samples: this rank's samples of the last batch.
         verdicts: their verdicts.
-        contrasts: of one row in fifty, what it earns beyond what it would earn on other rows (reward/contrast.py). Of
-            all rows, each against one other, if `contrast_coef` is above 0.
-        contrast_coef: how much of what a row would earn on the other row its score loses, 0 or more.
         tool_pictures: whether the judge also sees the pictures that tools return in a completion's messages.
         advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
         token_advantages: what each token received, by the index of a completion that ended by itself, with span_coef.
@@ -54,14 +49,12 @@ class Recorder:
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
     """
 
-    def __init__(self, reward: Reward, contrast_coef: float = 0.0, tool_pictures: bool = False) -> None:
+    def __init__(self, reward: Reward, tool_pictures: bool = False) -> None:
         self.__name__ = reward.__name__
         self.reward = reward
-        self.contrast_coef = contrast_coef
         self.tool_pictures = tool_pictures
         self.samples: list[Sample] = []
         self.verdicts: list[Verdict] = []
-        self.contrasts: dict[int, float] = {}
         self.advantages: list[float] | None = None
         self.token_advantages: dict[int, Received] = {}
         self.paid: Sequence[Paid] = []
@@ -88,27 +81,17 @@ class Recorder:
         if self.tool_pictures:
             pictures = map(tools_pictures, completions)
             samples = [replace(one, images=one.images + more) for one, more in zip(samples, pictures, strict=True)]
-        if parts is None:
-            verdicts = self._judge_answers(samples, asleep, log_metric)
-        else:
+        answers = samples
+        if parts is not None:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
             samples = [replace(sample, completion=part.text) for sample, part in pairs]
-            verdicts = self._judge_answers(answers, asleep, log_metric)
+        with log_while_waiting(f"the reward {self.__name__}"):
+            failed = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
+            verdicts = failed if asleep else self.reward.judge_samples(answers)
+        if parts is not None:
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)
-
-    def _judge_answers(self, answers: list[Sample], asleep: str, log_metric: LogMetric | None) -> list[Verdict]:
-        """Returns the verdicts, and measures and logs the contrast. All are ERROR when the judge is `asleep`."""
-        if asleep:
-            return [Verdict(None, Status.ERROR, note=asleep) for _ in answers]
-        with log_while_waiting(f"the reward {self.__name__}"):
-            verdicts = self.reward.judge_samples(answers)
-            rows, others = (range(len(answers)), 1) if self.contrast_coef else (sampled(answers), OTHERS)
-            self.contrasts = contrasts(self.reward, answers, verdicts, rows, others)
-        if log_metric is not None and self.contrasts:
-            log_metric(f"{self.__name__}/contrast", fmean(self.contrasts.values()))
-        return verdicts
 
     def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
@@ -136,14 +119,7 @@ class Recorder:
             log_extra(f"{self.__name__}/spans", list(map(feedback, self.samples, self.verdicts)))
         for watcher in self.watchers:
             watcher(self, log_metric)
-        return [self._paid(row) for row in range(len(self.verdicts))]
-
-    def _paid(self, row: int) -> float | None:
-        """Returns the row's score less `contrast_coef` times what it would earn on the other row."""
-        score = self.verdicts[row].score
-        if score is None or not self.contrast_coef:
-            return score
-        return score - self.contrast_coef * (score - self.contrasts.get(row, score))
+        return [verdict.score for verdict in self.verdicts]
 
 
 def judge_step(

@@ -106,9 +106,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
         args = read_config(args, model)
         functions = [
-            Recorder(one, args.contrast_coef, args.tool_pictures) if isinstance(one, Reward) else one
-            for one in several
-            if one is not None
+            Recorder(one, args.tool_pictures) if isinstance(one, Reward) else one for one in several if one is not None
         ]
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]

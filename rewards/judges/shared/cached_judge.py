@@ -47,7 +47,7 @@ class CachedJudge(OuterJudge):
     """
 
     def __init__(self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30) -> None:
-        super().__init__(judge)  # also `remote`: any thread may read and write the file
+        super().__init__(judge)
         self.store = Store(CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes)
         self.hits = 0
         self.misses = 0

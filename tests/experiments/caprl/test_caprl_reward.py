@@ -1,7 +1,6 @@
 """CaprlReward: the score is how right a reader's answers are, and its words in the text get the credit."""
 
 import json
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,14 +10,10 @@ from hypothesis import given, settings, strategies as st
 from experiments.caprl.probe import ReadProbe
 from experiments.caprl.reward import CaprlReward, find_answer
 from experiments.hacking.hostile_texts import HOSTILE
-from experiments.scenes.language import describe
-from experiments.scenes.questions import several
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.word_judge import WordJudge
-from experiments.scenes.world import make_scenes
 from spanreward import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
-from spanreward.rewards.reward.contrast import contrasts
 from tests.support.fakes import certain, prompt_of
 
 ASKED = (
@@ -185,19 +180,6 @@ def test_filler_and_unread_text_are_penalised() -> None:
     assert padded.score == pytest.approx(0.75 * (1 - padded.parts["filler"]))
     assert padded.score < 0.45
     assert (long.score or 1) < 0.75 * 10_000 / len(TEXT + " Far, far away a bird sings." * 400)
-
-
-def test_a_text_that_knows_nothing_of_its_picture_earns_nothing_by_contrast() -> None:
-    scenes = list(make_scenes("test", 1, 24))
-    rng = random.Random(0)
-    asked = [tuple((question.text, question.answers) for question in several(scene, rng, 4)) for scene in scenes]
-    samples = [row(describe(scene, rng), of_scene, scene.seed) for scene, of_scene in zip(scenes, asked, strict=True)]
-    reward = CaprlReward(WordJudge())
-    verdicts = reward.assess(samples)
-    own = sum(verdict.score or 0 for verdict in verdicts) / len(verdicts)
-    found = contrasts(reward, samples, verdicts, range(24), others=2)
-    assert own > 0.9
-    assert sum(found.values()) / len(found) > 0.6
 
 
 def test_the_words_nearest_to_the_question() -> None:

@@ -133,7 +133,7 @@ def test_a_busy_server_is_asked_again_and_only_the_lost_request_fails(
 
 def test_a_reward_without_a_server_is_made_and_says_so() -> None:
     reward = pickle.loads(pickle.dumps(RemoteReward("http://127.0.0.1:9/", name="posh", deadline=0.2)))
-    assert (reward.__name__, reward.remote, reward.cost(9, 1), reward.missing_column(())) == ("posh", True, None, None)
+    assert (reward.__name__, reward.cost(9, 1), reward.missing_column(())) == ("posh", None, None)
     (verdict,) = reward.judge_samples(ROWS[:1])
     assert verdict.status is Status.TIMEOUT
     assert verdict.note.startswith("no answer from http://127.0.0.1:9 within 0.2 s; the last trouble: ConnectError")

@@ -21,7 +21,7 @@ from tests.support.custom_trainer import WarmUpTrainer
 from tests.support.tiny_trainer import COMMON, Scored, advantages_of, make_trainer
 
 DATA = scenes_part(count=16)
-HEALTH = {"saturated_fraction", "length_ratio", "repetition", "degenerate_fraction", "zero_variance_groups"}
+HEALTH = {"saturated_fraction", "length_ratio", "degenerate_fraction", "zero_variance_groups"}
 
 
 class CountingJudge(MatchJudge):
@@ -103,7 +103,7 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
         assert "posh/precision" in line
     written = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in written] == [1, 2, 2]
-    assert written[0]["health/repetition"] == lines[0]["health/repetition"]
+    assert written[0]["health/length_ratio"] == lines[0]["health/length_ratio"]
     assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000002.html"]
     page = (tmp_path / "spans" / "step-000002.html").read_text(encoding="utf-8")
     assert page.count('<section class="example">') == 8
@@ -196,9 +196,9 @@ def test_wandb_offline_holds_the_numbers_and_the_page(
         wandb.finish()
         wandb.teardown()  # its process has written all when it has ended, not before
     rows = history(tmp_path / "wandb")
-    logged = [line for line in trainer.state.log_history if "health/repetition" in line]
-    seen = [row for row in rows if "train/health/repetition" in row]
-    assert [row["train/health/repetition"] for row in seen] == [line["health/repetition"] for line in logged]
+    logged = [line for line in trainer.state.log_history if "health/length_ratio" in line]
+    seen = [row for row in rows if "train/health/length_ratio" in row]
+    assert [row["train/health/length_ratio"] for row in seen] == [line["health/length_ratio"] for line in logged]
     assert [row["train/global_step"] for row in seen] == [1, 2]
     (page,) = [row for row in rows if "spans.path" in row]
     assert page["spans._type"] == "html-file"
@@ -212,9 +212,9 @@ def test_tensorboard_holds_the_numbers(tmp_path: Path, dataset: Dataset) -> None
     trainer.train()
     (folder,) = (tmp_path / "runs").iterdir()
     events = EventAccumulator(str(folder)).Reload()
-    (length,) = events.Scalars("train/health/repetition")
-    (line,) = [line for line in trainer.state.log_history if "health/repetition" in line]
-    assert math.isclose(length.value, line["health/repetition"], rel_tol=1e-6)
+    (length,) = events.Scalars("train/health/length_ratio")
+    (line,) = [line for line in trainer.state.log_history if "health/length_ratio" in line]
+    assert math.isclose(length.value, line["health/length_ratio"], rel_tol=1e-6)
 
 
 def test_trackio_holds_the_numbers(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,6 +224,6 @@ def test_trackio_holds_the_numbers(tmp_path: Path, dataset: Dataset, monkeypatch
     settings = {"report_to": "trackio", "project": "callbacks", "run_name": "health", "max_steps": 1}
     trainer = grpo(tmp_path, dataset, [reward], [RewardHealthCallback([reward])], **settings)
     trainer.train()
-    logged = [line["health/repetition"] for line in trainer.state.log_history if "health/repetition" in line]
+    logged = [line["health/length_ratio"] for line in trainer.state.log_history if "health/length_ratio" in line]
     lines = storage.SQLiteStorage.get_logs("callbacks", "health")
-    assert [line["train/health/repetition"] for line in lines if "train/health/repetition" in line] == logged
+    assert [line["train/health/length_ratio"] for line in lines if "train/health/length_ratio" in line] == logged

@@ -30,7 +30,7 @@ def test_both_ranks_stop_and_rank_0_writes_what_both_have(tmp_path: Path) -> Non
     assert first["stopped"].startswith("25% of the batch's completions could not be judged (limit 20%)")
     assert first["stopped"].endswith("its engine is gone")
     assert done.stderr.count("training stops at step 2") == 1
-    before, after = (line for line in first["log"] if "health/repetition" in line)
+    before, after = (line for line in first["log"] if "health/degenerate_fraction" in line)
     assert (before["failing/failed_fraction"], after["failing/failed_fraction"]) == (0, 0.25)
     assert before["health/zero_variance_groups"] == 0  # a group of 4 lies on both ranks: 0.25 twice, and 0.75 twice
     health = [{k: v for k, v in line.items() if "health/" in k} for line in first["log"]]

@@ -10,9 +10,7 @@ from spanreward.training.callbacks.reward_health import CompletionRow, paid
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
-ROW = CompletionRow(
-    scores=(0.9, 0.2), failed=None, unscored=None, length=10, reference_length=0, repetition=0.0, degenerate=True
-)
+ROW = CompletionRow(scores=(0.9, 0.2), failed=None, unscored=None, length=10, reference_length=0, degenerate=True)
 SOUND = replace(ROW, scores=(0.4, 0.6), degenerate=False)
 
 

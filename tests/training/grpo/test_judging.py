@@ -9,9 +9,8 @@ from datasets import Dataset, IterableDataset
 
 from experiments.scenes.parts import scenes_part
 from spanreward.rewards import PoshReward, Reward, Sample, Status, Verdict
-from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
+from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.judge import RATING_SCALE
-from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.trainer import JudgeFailure
@@ -25,10 +24,9 @@ OLD: dict[str, Any] = {"steps_per_generation": 2, "per_device_train_batch_size":
 class Elsewhere(FakeJudge):
     """Calls `before` when it is asked."""
 
-    def __init__(self, before: Callable[[], Any] = lambda: None, remote: bool = True, **settings: Any) -> None:
+    def __init__(self, before: Callable[[], Any] = lambda: None, **settings: Any) -> None:
         super().__init__(**settings)
         self.before = before
-        self.remote = remote
         self.usage = Usage()
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
@@ -56,15 +54,6 @@ class Asking(Reward):
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
     return load_data(scenes_part(count=16))
-
-
-def test_which_rewards_may_judge_elsewhere(tmp_path: Path) -> None:
-    server = ChatJudge("http://127.0.0.1:8000", "m")
-    assert Asking(server).remote
-    assert Asking(CachedJudge(server, tmp_path / "ratings.sqlite")).remote
-    assert not Asking(CachedJudge(FakeJudge(), tmp_path / "ratings.sqlite")).remote
-    assert not Asking(server, FakeJudge()).remote
-    assert not Asking().remote
 
 
 def test_what_a_judge_raises_fails_its_rows_only(

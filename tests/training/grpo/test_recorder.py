@@ -3,21 +3,13 @@
 import re
 import time
 from typing import Any, Self
-from zlib import crc32
 
 import pytest
 
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Status
-from spanreward.rewards.reward.contrast import EVERY
 from spanreward.training.grpo import recorder as recording
 from spanreward.training.grpo.recorder import Recorder, awake, judge_step
 from tests.support.tiny_trainer import Scored
-
-
-@pytest.fixture(autouse=True)
-def no_contrast() -> None:
-    """Here it is measured, unlike in the other tests (conftest.py)."""
-
 
 PROMPTS = ["Describe the picture."] * 3
 TEXTS = ["A red star.", "", "A blue square."]
@@ -67,13 +59,11 @@ def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_jud
     assert len(reward.seen) == 4
 
 
-def test_a_step_whose_judge_is_not_awake_logs_no_contrast_of_the_step_before() -> None:
+def test_a_step_whose_judge_is_not_awake_fails_its_rows_and_logs_that() -> None:
     recorder = Recorder(PoshReward(MatchJudge()))
     logged: dict[str, float] = {}
-    recorder.contrasts = {0: 0.25}
     recorder.judge(PROMPTS, TEXTS, "it sleeps", logged.__setitem__, **COLUMNS)
     assert {verdict.note for verdict in recorder.verdicts} == {"it sleeps"}
-    assert "posh/contrast" not in logged
     assert logged["posh/failed_fraction"] == 1
 
 
@@ -145,44 +135,3 @@ def test_a_judge_that_cannot_be_woken_fails_its_rows_and_raises_nothing() -> Non
 def test_a_missing_column_is_said_as_by_the_reward() -> None:
     with pytest.raises(ValueError, match="posh needs the dataset column 'reference'"):
         Recorder(PoshReward(MatchJudge()))(PROMPTS, TEXTS, id=[1, 2, 3])
-
-
-def test_one_row_in_fifty_is_judged_on_other_rows_too() -> None:
-    things = [f"{color} {name}" for color in ("red", "blue") for name in ("dog", "star")]
-    texts = [f"A {thing} number {number}." for thing in things for number in range(25)] + [""]
-    chosen = [row for row, text in enumerate(texts) if text and crc32(text.encode()) % EVERY == 0]
-    assert 1 <= len(chosen) < len(texts) / 10
-    recorder, logged = Recorder(PoshReward(MatchJudge())), []
-    recorder(
-        [""] * len(texts),
-        texts,
-        log_metric=lambda name, value: logged.append((name, value)),
-        reference=texts[:-1] + texts[:1],
-    )
-    (contrast,) = [value for name, value in logged if name == "posh/contrast"]
-    assert list(recorder.contrasts) == chosen
-    assert contrast > 0.2
-
-
-def test_a_contrast_coef_takes_off_what_a_text_earns_on_another_row() -> None:
-    texts = ["A red star.", "A blue square.", "There is a thing in the picture.", ""]
-    columns = {"reference": ["A red star.", "A blue square.", "A red star.", "A blue square."]}
-    plain, half, full = (Recorder(PoshReward(MatchJudge()), coef) for coef in (0.0, 0.5, 1.0))
-    paid = [recorder(["Describe."] * 4, texts, **columns) for recorder in (plain, half, full)]
-    assert [verdict.score for verdict in full.verdicts] == paid[0]  # the verdicts stay
-    assert full.contrasts.keys() == set(range(4))
-    assert paid[2] == pytest.approx([full.contrasts[row] for row in range(4)])
-    assert paid[1] == pytest.approx([(a + b) / 2 for a, b in zip(paid[0], paid[2], strict=True)])  # type: ignore[operator]
-    assert paid[2][0] > 0.5
-    assert paid[2][2] == pytest.approx(0.0)  # it says the same of every picture
-
-
-def test_a_contrast_coef_asks_more_questions() -> None:
-    counts = []
-    for coef in (0.0, 1.0):
-        reward = PoshReward(MatchJudge())
-        Recorder(reward, coef)(
-            ["Describe."] * 2, ["A red star.", "A blue square."], reference=["A red star.", "A dog."]
-        )
-        counts.append(reward.judge.usage.questions)
-    assert counts[0] < counts[1]
