@@ -234,7 +234,7 @@ def test_a_run_ends_with_what_began_it(tmp_path: Path, monkeypatch: pytest.Monke
 def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
     seen = tmp_path / "seen.jsonl"
     module = "experiments.benchmark.command"
-    endless = ["read", "--serve", "--port", "0"]
+    endless = ["serve", "posh", "--judge", "match", "--port", "0"]
     words = [sys.executable, "-m", module, "soak", "--every", "0.1", "--samples", str(seen), *endless]
     child = subprocess.Popen(words)
     while not seen.exists():
