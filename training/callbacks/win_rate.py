@@ -118,9 +118,12 @@ class WinRateCallback(TrainerCallback):
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
-            path.parent.mkdir(parents=True, exist_ok=True)
             lines = [{"id": row["id"], "completion": text} for row, text in zip(self.rows, texts, strict=True)]
-            write_whole(path, "".join(json.dumps(line) + "\n" for line in lines))
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, "".join(json.dumps(line) + "\n" for line in lines))
+            except OSError as error:  # perhaps a full disk: the numbers go on
+                log.warning("the answers of step %d are not kept: %s", state.global_step, error)
         return texts
 
     def _scores(self, texts: Sequence[str]) -> np.ndarray:

@@ -22,17 +22,18 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.files.tables import table_rows
 from spanreward.rewards.judges.model_files import model_folder
+from spanreward.training.callbacks.win_rate import MAX_TOKENS
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import check_columns, check_policy, check_rows
 from spanreward.training.plan import needs
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import saved_processor
-from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError
+from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import build_rewards, one_line, refusals
 from spanreward.training.run_folder import LONGER, changes, step_of
 
-DATA = ("launch", "data", "steps", "questions", "memory")  # of which there are plain data
+DATA = ("launch", "data", "steps", "questions", "win rate", "memory")  # of which there are plain data
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 
 
@@ -116,11 +117,24 @@ def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterato
             if cost is not None
         ]
         yield "questions", "\n".join(question_lines(recipe, costs, steps.completions, launch.processes)), asked
+    for part in recipe.watching:
+        yield "win rate", *win_rate(part, needs.settings_of(recipe).get("max_completion_length"))
     if plan is None:
         yield "memory", "not computed: on the CPU, or of models not known here", None
     else:
         sizes = {"main_memory": plan.main_memory // launch.machines, "gpu": needs.gpu_memory()}
         yield "memory", memory_text(recipe, launch, plan), phases(recipe, plan) | sizes
+
+
+def win_rate(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
+    """Says what WinRateCallback writes and asks each time, in words and as plain data."""
+    (reward,), tokens = build_rewards([part]), part.max_tokens or longest or MAX_TOKENS
+    cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
+    questions = None if cost is None else round(cost.questions * part.prompts)
+    text = f"before the first step, every {part.every} and at the end {part.prompts} prompts are answered with at most "
+    asked = "an unknown number of" if questions is None else f"about {questions:,}"
+    text += f"{tokens} tokens each, and judged by {reward.__name__} with {asked} questions"
+    return text, {"every": part.every, "prompts": part.prompts, "tokens": tokens, "questions": questions}
 
 
 def seconds_text(recipe: Recipe) -> str:

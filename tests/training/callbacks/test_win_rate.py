@@ -45,6 +45,20 @@ def curve(trainer: Any) -> list[tuple[int, float]]:
     return [(line["step"], line[KEY]) for line in trainer.state.log_history if KEY in line]
 
 
+def test_a_full_disk_ends_no_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("spanreward.training.callbacks.win_rate.write_whole", full)
+    trainer = sft(tmp_path, max_steps=1)
+    trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=2, max_tokens=4))
+    trainer.train()
+    assert [step for step, _ in curve(trainer)] == [0, 1]
+    assert "the answers of step 1 are not kept: [Errno 28] No space left on device" in caplog.text
+
+
 @pytest.mark.parametrize("kind", ["sft", "grpo"])
 def test_both_trainers_log_a_curve_and_keep_the_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str

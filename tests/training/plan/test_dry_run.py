@@ -11,10 +11,18 @@ import yaml
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards.judges import MatchJudge
 from spanreward.training.commands.train import main
-from spanreward.training.plan.dry_run import costs_of, dry_run, question_lines, row_count
+from spanreward.training.plan.dry_run import costs_of, dry_run, question_lines, row_count, win_rate
 from spanreward.training.plan.memory import CONFIGS, PROCESS, size_by_name
 from spanreward.training.plan.needs import Launch, asked_judges, generating_steps, plan_of, read_launch, settings_of
-from spanreward.training.recipe import JsonlPart, PolicyPart, Recipe, RecipeError, check_recipe, load_recipe
+from spanreward.training.recipe import (
+    JsonlPart,
+    PolicyPart,
+    Recipe,
+    RecipeError,
+    WinRatePart,
+    check_recipe,
+    load_recipe,
+)
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer
 from spanreward.training.run_folder import begin
@@ -42,6 +50,17 @@ def recipe(output: Path, **changes: Any) -> Recipe:
     fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data, "rewards": rewards}
     trainer = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 4, "num_generations": 2}
     return check_recipe({**fields, **changes, "trainer": {**trainer, **changes.get("trainer", {})}})
+
+
+def test_what_a_win_rate_costs() -> None:
+    lave = WinRatePart(metric="lave", options={"rationale": False}, every=20, prompts=8)
+    said, numbers = win_rate(lave, longest=64)
+    assert said == (
+        "before the first step, every 20 and at the end 8 prompts are answered with at most 64 tokens each, and "
+        "judged by lave with about 8 questions"
+    )
+    assert numbers == {"every": 20, "prompts": 8, "tokens": 64, "questions": 8}
+    assert win_rate(lave.model_copy(update={"max_tokens": 9}), longest=None)[1]["tokens"] == 9
 
 
 @pytest.mark.parametrize("name", list(CONFIGS))
