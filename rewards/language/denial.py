@@ -79,6 +79,7 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
     return shows and all(
         child in denies
         or child.dep in SILENT
+        or not any(map(str.isalnum, child.text))
         or (child.dep == "prep" and verb in denies)  # "is missing from the table"
         or child.text.lower() in SEEN
         or child.lemma in PARTS

@@ -22,6 +22,7 @@ WORDS = {  # every command and subcommand, and what it needs to be given
     "judge label": ("judge", "label", "rows.jsonl"),
     "labels spans": ("labels", "spans", "rows.jsonl"),
     "criteria write": ("criteria", "write", "rows.jsonl"),
+    "serve": ("serve", "posh"),
 }
 SAME = ("action", "nargs", "type", "metavar")  # of a flag, in every command
 OWN = {("doctor", "judge", "action")}  # checks several
@@ -83,7 +84,7 @@ def test_who_asks_has_all_of_a_judges_flags_and_who_reads_rows_theirs(
     for name in ("train", "judge train"):
         assert {"output", "overwrite", "options", "json"} <= flags[name]
     for name, known in flags.items():
-        assert "json" in known or name == "recipes", name  # which prints no numbers
+        assert "json" in known or name in ("recipes", "serve"), name  # which print no numbers
         assert ("output" in known) == ("overwrite" in known) or name in ("recipes", "labels spans"), name
 
 
