@@ -293,7 +293,7 @@ def rate_4(answer: dict[str, Any]) -> None:
     top[f"token_id:{IDS['4']}"] = math.log(0.8)
 
 
-@pytest.mark.parametrize("name", ["verl_batch", "ms_swift", "verifiers_rollouts"])
+@pytest.mark.parametrize("name", ["verl_batch", "verl_spans_batch", "skyrl_batch", "ms_swift", "verifiers_rollouts"])
 def test_each_command_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -447,7 +447,8 @@ def test_skyrl_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert found["loss_masks"] == output["loss_masks"]
     failing(monkeypatch, TEXTS[0])
     found = asyncio.run(generator.generate(asked))
-    assert not any(found["rewards"][0])
+    others = [sum(row) for row in found["rewards"][1:3]] + [0.0]  # the last is a response without tokens
+    assert sum(found["rewards"][0]) == pytest.approx(sum(others) / 3)
     assert not any(found["loss_masks"][0])
 
 

@@ -1,4 +1,4 @@
-"""PoSh's spans in verl: an advantage estimator "spans" (read: verl 0.9.1, its trainer with trainer.use_v1=False).
+"""PoSh's spans in verl: an advantage estimator "spans" (verl 0.9.1, its trainer with trainer.use_v1=False).
 
     PYTHONPATH=docs/other_trainers VERL_USE_EXTERNAL_MODULES=verl_spans python -m verl.trainer.main_ppo ... \\
         trainer.use_v1=False algorithm.adv_estimator=spans +algorithm.span_coef=0.5 +algorithm.span_tokenizer=POLICY \\

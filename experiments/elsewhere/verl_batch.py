@@ -8,11 +8,12 @@ prints the scores and parts of four responses, and the tensor of rewards on each
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 TEXTS = ("A red circle above a square.", "A blue circle.", "", "A red circle.")
-ASK, REFERENCE = "Describe the picture.", "A red circle above a square."
+ROWS = tuple(("Describe the picture.", "A red circle above a square.", text) for text in TEXTS)
 FILE = Path("docs/other_trainers/verl_reward.py")
 
 
@@ -20,40 +21,57 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policy", help="folder of a model with its tokenizer")
     policy = parser.parse_args().policy
-    from hydra import compose, initialize_config_module
     from transformers import AutoTokenizer
-    from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
+
+    found, placed = judged(composed(policy), responses(AutoTokenizer.from_pretrained(policy)))
+    for text, told, row in zip(TEXTS, found, placed.tolist(), strict=True):
+        at = [place for place, value in enumerate(row) if value]
+        print(json.dumps({"response": text, **told, "nonzero at": at, "tokens": len(row)}))
+
+
+def composed(policy: str, *overrides: str) -> Any:
+    """verl's configuration with FILE as the reward, asked by MatchJudge."""
+    from hydra import compose, initialize_config_module
 
     reward = {"path": FILE.resolve(), "name": "compute_score"}
-    overrides = [f"reward.custom_reward_function.{key}={value}" for key, value in reward.items()]
-    overrides += [f"actor_rollout_ref.model.path={policy}", "+reward.custom_reward_function.reward_kwargs.judge=match"]
+    own = [f"reward.custom_reward_function.{key}={value}" for key, value in reward.items()]
+    own += [f"actor_rollout_ref.model.path={policy}", "+reward.custom_reward_function.reward_kwargs.judge=match"]
     with initialize_config_module("verl.trainer.config", version_base=None):
-        config = compose("ppo_trainer", overrides=overrides)
+        return compose("ppo_trainer", overrides=[*own, *overrides])
+
+
+def judged(config: Any, data: Any) -> tuple[list[dict[str, Any]], Any]:
+    """What verl's reward loop tells of each response, and the rewards of the tokens, (rows, T)."""
+    from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
+
     worker = RewardLoopWorker(config)
-    data = responses(AutoTokenizer.from_pretrained(policy))
     found = worker.loop.run_until_complete(worker.compute_score_batch(data))
     placed = type(worker.reward_manager).assemble_rm_scores(data, [one["reward_score"] for one in found])
-    for text, one, row in zip(TEXTS, found, placed.tolist(), strict=True):
-        at = [place for place, value in enumerate(row) if value]
-        print(json.dumps({"response": text, **one["reward_extra_info"], "nonzero at": at, "tokens": len(row)}))
+    return [one["reward_extra_info"] for one in found], placed
 
 
-def responses(tokenizer: Any) -> Any:
-    """A DataProto with TEXTS as the responses to one prompt, padded on the right."""
+def responses(tokenizer: Any, rows: Sequence[tuple[str, str, str]] = ROWS, cut: Sequence[int] = ()) -> Any:
+    """A DataProto of (prompt, reference, response), padded as verl pads. cut: rows that end without the end token."""
     import numpy as np
     import torch
     from tensordict import TensorDict
     from verl import DataProto
 
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
-    prompts = tokenizer([ASK] * len(TEXTS), return_tensors="pt")
-    written = tokenizer([text + tokenizer.eos_token for text in TEXTS], return_tensors="pt", padding=True)
+    asks, references, texts = zip(*rows, strict=True)
+    ended = [text + tokenizer.eos_token * (row not in cut) for row, text in enumerate(texts)]
+    prompts = tokenizer(list(asks), return_tensors="pt", padding=True, padding_side="left")
+    written = tokenizer(ended, return_tensors="pt", padding=True)
     mask = torch.cat([prompts["attention_mask"], written["attention_mask"]], dim=1)
     tensors = {"prompts": prompts["input_ids"], "responses": written["input_ids"], "attention_mask": mask}
-    columns = {"data_source": "captions", "reward_model": {"ground_truth": REFERENCE}, "extra_info": {"question": ASK}}
+    columns = {
+        "data_source": ["captions"] * len(rows),
+        "reward_model": [{"ground_truth": reference} for reference in references],
+        "extra_info": [{"question": ask} for ask in asks],
+    }
     return DataProto(
-        batch=TensorDict(tensors, batch_size=len(TEXTS)),
-        non_tensor_batch={name: np.array([value] * len(TEXTS), dtype=object) for name, value in columns.items()},
+        batch=TensorDict(tensors, batch_size=len(rows)),
+        non_tensor_batch={name: np.array(values, dtype=object) for name, values in columns.items()},
     )
 
 
