@@ -88,11 +88,10 @@ class WinRateCallback(TrainerCallback):
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         count, times = len(self.rows), 1 + ceil(state.max_steps / self.every)
-        cost = self.reward.cost(self.max_tokens * WORDS_PER_TOKEN, 1)
         if state.is_world_process_zero:
-            asked = "an unknown number of" if cost is None else f"about {round(cost.questions * count):,}"
+            asked = questions_of(self.reward, count, self.max_tokens)[1]
             text = f"win rate by {self.reward.__name__}: {times} times, first before the first step, {count} prompts "
-            text += f"are answered with at most {self.max_tokens} tokens each, and judged with {asked} questions."
+            text += f"are answered with at most {self.max_tokens} tokens each, and judged with {asked}."
             print(text, file=sys.stderr, flush=True)
         own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []
@@ -160,6 +159,13 @@ class WinRateCallback(TrainerCallback):
         """Returns the values of all rows in order, from those of each rank's share."""
         found = dict(gather_object(list(zip(self._share(), values, strict=True))))
         return [found[number] for number in range(len(self.rows))]
+
+
+def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:
+    """Returns how many questions one evaluation asks, None where the reward does not say, and that in words."""
+    cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
+    count = None if cost is None else round(cost.questions * prompts)
+    return count, "an unknown number of questions" if count is None else f"about {count:,} questions"
 
 
 def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.files.tables import table_rows
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.training.callbacks.win_rate import MAX_TOKENS
+from spanreward.training.callbacks.win_rate import MAX_TOKENS, questions_of
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import check_columns, check_policy, check_rows
 from spanreward.training.plan import needs
@@ -129,11 +129,9 @@ def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterato
 def win_rate(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
     """Says what WinRateCallback writes and asks each time, in words and as plain data."""
     (reward,), tokens = build_rewards([part]), part.max_tokens or longest or MAX_TOKENS
-    cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
-    questions = None if cost is None else round(cost.questions * part.prompts)
+    questions, asked = questions_of(reward, part.prompts, tokens)
     text = f"before the first step, every {part.every} and at the end {part.prompts} prompts are answered with at most "
-    asked = "an unknown number of" if questions is None else f"about {questions:,}"
-    text += f"{tokens} tokens each, and judged by {reward.__name__} with {asked} questions"
+    text += f"{tokens} tokens each, and judged by {reward.__name__} with {asked}"
     return text, {"every": part.every, "prompts": part.prompts, "tokens": tokens, "questions": questions}
 
 

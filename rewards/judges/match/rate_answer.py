@@ -17,8 +17,8 @@ applies gives the rating:
 
 Words count that are neither function words nor the question's; if all references are numbers, only numbers. A piece
 between commas, full stops and "but" that denies or doubts ("not", "unless") counts nothing, and one that does nothing
-else ("no way") takes back what stands before it. Prose, which says many words or one of the question's, explains: there
-only pieces with a reference's words count, each of which explains one other, and short pieces in a row with them.
+else ("no way") takes back what stands before it. Prose says many words, or one of the question's. In it only pieces
+with a reference's words count, with one explaining word free for each such word, and short pieces in a row with them.
 """
 
 import re
@@ -93,7 +93,7 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     if worth >= 1 / 2:
         return _frequent(3.0 if worth >= 2 / 3 else 2.0, given[best], most, worth)
     if share < 1 / 2:
-        beside = next(word for word in words if lemma(word) in set(compared) - known)
+        beside = next(word for word in words if (base := lemma(word)) not in known and base in compared)
         return 1.0, f"no reference answer says {beside!r}"
     return 1.0, f"it has {usual[best]:.0%} of a reference answer"
 

@@ -200,7 +200,7 @@ async def persist(
     """Returns one answer per ask, in order, and the number of attempts beyond the first ones.
 
     An ask that is Busy is made again, until it was so ATTEMPTS times by its own fault (an ERROR), or after `seconds` (a
-    TIMEOUT). deadline: of which these seconds are what is left.
+    TIMEOUT). deadline: the seconds of the whole call, for the message; `seconds` are what is left of them.
     """
     answers: dict[int, T | Failure] = {}
     places = asyncio.Semaphore(concurrency)
