@@ -63,7 +63,7 @@ def main() -> None:
 
 def of_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", required=True, help="folder of the policy to start from")
-    parser.add_argument("--level", type=int, choices=(1, 2, 3), required=True, help="about 2, 4 or 8 objects a picture")
+    parser.add_argument("--level", type=int, choices=(1, 2, 3, 4), required=True, help="about 2, 4, 8, 14 objects")
 
 
 def train_missing(arguments: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ circle") none is claimed. A sentence that says that the one before is untrue tak
 import re
 from collections.abc import Sequence
 
-from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES
+from experiments.scenes.world import COLORS, COLUMNS, NTH, ROWS, SHAPES, SIZES
 
 Words = list[re.Match[str]]
 
@@ -32,7 +32,7 @@ ASKS = frozenset(["is", "are", "was", "were", "do", "does", "did", "can", "could
 ASKED = frozenset(["there", "a", "an", "the", "it", "that", "this"])
 VERBS = frozenset(["is", "are", "sits", "sit", "lies", "stands", "there"])
 ARTICLES = frozenset(("a", "an", "the"))
-SIDES = frozenset((*ROWS, *COLUMNS, "corner", "edge"))
+SIDES = frozenset((*ROWS, *COLUMNS, "corner", "edge", *NTH, "row", "column"))
 ATTRIBUTES = frozenset((*SIZES, *COLORS))
 _TAKING_BACK = "this that it which is was are were all of the above everything a lie statement following below"
 TAKING_BACK = frozenset(_TAKING_BACK.split())

@@ -10,7 +10,7 @@ but it says too little. The base policy learns from those.
 import random
 from collections.abc import Callable
 
-from experiments.scenes.world import COLUMNS, ROWS, Scene, Thing
+from experiments.scenes.world import FINE_ROWS, Scene, Thing, distance
 
 PROMPT = "Describe the picture."
 
@@ -40,8 +40,10 @@ def noun_phrase(thing: Thing, generator: random.Random, keep_attribute: float = 
 
 
 def place_phrase(thing: Thing) -> str:
-    """Where the object is: a corner, an edge or the center."""
+    """Where the object is: a corner, an edge or the center, or in a fine grid its row and column."""
     row, column = thing.row, thing.column
+    if row in FINE_ROWS:
+        return f"in the {row} and {column}"
     if row == "middle" and column == "center":
         return "in the center"
     if row == "middle":
@@ -64,8 +66,7 @@ def relation_sentence(things: list[Thing], generator: random.Random) -> str:
 
 def relation_between(first: Thing, second: Thing, generator: random.Random) -> str:
     """One relation that holds from the first to the second; they lie in different places."""
-    rows = ROWS.index(first.row) - ROWS.index(second.row)
-    columns = COLUMNS.index(first.column) - COLUMNS.index(second.column)
+    rows, columns = distance(first, second)
     vertical = "above" if rows < 0 else "below"
     horizontal = "to the left of" if columns < 0 else "to the right of"
     if rows == 0:

@@ -9,10 +9,9 @@ For questions whose answer is no: a describer that is always right leaves a judg
 import random
 from dataclasses import replace
 
-from experiments.scenes.world import COLORS, COLUMNS, LEVELS, ROWS, SHAPES, SIZES, Scene, Thing
+from experiments.scenes.world import COLORS, SHAPES, SIZES, Scene, Thing, grid_of
 
 VALUES = {"shape": SHAPES, "color": tuple(COLORS), "size": SIZES}
-MOST = max(most for _, most in LEVELS.values())
 
 
 def with_mistakes(scene: Scene, generator: random.Random, count: int) -> Scene:
@@ -25,9 +24,10 @@ def with_mistakes(scene: Scene, generator: random.Random, count: int) -> Scene:
 
 
 def _mistaken(things: list[Thing], generator: random.Random) -> list[Thing]:
+    rows, columns = grid_of(things)
     kinds = ["shape", "color", "color", "size", "place", "place"]  # an object has two facts of its place
     kinds += ["missing"] if len(things) > 1 else []
-    kinds += ["added"] if len(things) < MOST else []
+    kinds += ["added"] if len(things) < len(rows) * len(columns) else []
     kind = generator.choice(kinds)
     number = generator.randrange(len(things))
     thing = things[number]
@@ -38,7 +38,7 @@ def _mistaken(things: list[Thing], generator: random.Random) -> list[Thing]:
         del things[number]
     else:
         taken = {(other.row, other.column) for other in things}
-        row, column = generator.choice([(r, c) for r in ROWS for c in COLUMNS if (r, c) not in taken])
+        row, column = generator.choice([(r, c) for r in rows for c in columns if (r, c) not in taken])
         if kind == "place":
             things[number] = replace(thing, row=row, column=column)
         else:
@@ -52,4 +52,5 @@ def vars_of(thing: Thing) -> dict[str, str]:
 
 
 def _reading_order(things: list[Thing]) -> tuple[Thing, ...]:
-    return tuple(sorted(things, key=lambda thing: (ROWS.index(thing.row), COLUMNS.index(thing.column))))
+    rows, columns = grid_of(things)
+    return tuple(sorted(things, key=lambda thing: (rows.index(thing.row), columns.index(thing.column))))

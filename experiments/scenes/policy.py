@@ -1,6 +1,6 @@
 """The policy that learns Scenes on a laptop: about 1 M parameters, untrained.
 
-    policy: {model: "experiments/scenes/policy.py:tiny"}        # in a recipe
+    policy: {model: "experiments/scenes/policy.py:tiny"}        # in a recipe; `finer` for level 4
     model, processor = tiny(seed=0)
 
 It has the LLaVA architecture (CLIP vision tower, projector, Llama decoder) and a byte-level tokenizer trained on Scenes
@@ -25,8 +25,9 @@ from transformers.models.llava.image_processing_pil_llava import LlavaImageProce
 from experiments.scenes.language import PROMPT, describe
 from experiments.scenes.world import BACKGROUND, make_scenes
 
-IMAGE_PIXELS = 48
-PATCH_PIXELS = 16  # a patch is a ninth of the picture, as a place in Scenes is
+PATCH_PIXELS = 16
+IMAGE_PIXELS = 3 * PATCH_PIXELS  # a patch is a place in Scenes
+FINER_PIXELS = 4 * PATCH_PIXELS  # so of level 4
 PIXEL_MEAN = tuple(channel / 255 for channel in BACKGROUND)  # an empty place becomes zeros, so shapes stand out
 PIXEL_STD = (0.3, 0.3, 0.3)
 INITIALIZER_RANGE = 0.05  # the usual 0.02 suits wider layers: with it the picture is ignored for hundreds of steps
@@ -51,9 +52,14 @@ def tiny(seed: int) -> tuple[LlavaForConditionalGeneration, LlavaProcessor]:
     return tiny_policy(seed), tiny_processor()
 
 
-def tiny_policy(seed: int) -> LlavaForConditionalGeneration:
+def finer(seed: int) -> tuple[LlavaForConditionalGeneration, LlavaProcessor]:
+    """The same for the finer grid of level 4, with a tokenizer of its sentences."""
+    return tiny_policy(seed, 4, FINER_PIXELS), tiny_processor(4, FINER_PIXELS)
+
+
+def tiny_policy(seed: int, level: int = 2, pixels: int = IMAGE_PIXELS) -> LlavaForConditionalGeneration:
     """An untrained LLaVA-architecture model of about 1 M parameters that fits `tiny_processor`."""
-    tokenizer = tiny_tokenizer()
+    tokenizer = tiny_tokenizer(level)
     torch.manual_seed(seed)
     return LlavaForConditionalGeneration(
         LlavaConfig(
@@ -63,7 +69,7 @@ def tiny_policy(seed: int) -> LlavaForConditionalGeneration:
                 num_hidden_layers=2,
                 num_attention_heads=4,
                 initializer_range=INITIALIZER_RANGE,
-                image_size=IMAGE_PIXELS,
+                image_size=pixels,
                 patch_size=PATCH_PIXELS,
             ),
             text_config=LlamaConfig(
@@ -80,7 +86,7 @@ def tiny_policy(seed: int) -> LlavaForConditionalGeneration:
                 pad_token_id=tokenizer.pad_token_id,
             ),
             image_token_index=SPECIAL_TOKENS.index("<image>"),
-            image_seq_length=(IMAGE_PIXELS // PATCH_PIXELS) ** 2,
+            image_seq_length=(pixels // PATCH_PIXELS) ** 2,
             vision_feature_layer=-1,
             vision_feature_select_strategy="default",
             tie_word_embeddings=True,
@@ -89,16 +95,16 @@ def tiny_policy(seed: int) -> LlavaForConditionalGeneration:
     )
 
 
-def tiny_processor() -> LlavaProcessor:
-    """Pictures to IMAGE_PIXELS squared, text to the tiny tokenizer's ids."""
+def tiny_processor(level: int = 2, pixels: int = IMAGE_PIXELS) -> LlavaProcessor:
+    """Pictures to `pixels` squared, text to the tiny tokenizer's ids."""
     return LlavaProcessor(
         image_processor=LlavaImageProcessorPil(
-            size={"shortest_edge": IMAGE_PIXELS},
-            crop_size={"height": IMAGE_PIXELS, "width": IMAGE_PIXELS},
+            size={"shortest_edge": pixels},
+            crop_size={"height": pixels, "width": pixels},
             image_mean=list(PIXEL_MEAN),
             image_std=list(PIXEL_STD),
         ),
-        tokenizer=tiny_tokenizer(),
+        tokenizer=tiny_tokenizer(level),
         patch_size=PATCH_PIXELS,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,  # CLIP's class token, which the strategy above drops again
@@ -106,8 +112,8 @@ def tiny_processor() -> LlavaProcessor:
     )
 
 
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
-    """A byte-level BPE trained on a fixed set of Scenes sentences; the same on every machine."""
+def tiny_tokenizer(level: int = 2) -> PreTrainedTokenizerFast:
+    """A byte-level BPE trained on a fixed set of a level's sentences; the same on every machine."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -117,7 +123,7 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(tokenizer_sentences(), trainer)
+    tokenizer.train_from_iterator(tokenizer_sentences(level), trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token="<pad>",
@@ -127,8 +133,8 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def tokenizer_sentences() -> Iterator[str]:
+def tokenizer_sentences(level: int) -> Iterator[str]:
     generator = random.Random("tokenizer")
     yield PROMPT
-    for scene in make_scenes("train", level=2, count=500):
+    for scene in make_scenes("train", level, count=500):
         yield describe(scene, generator)

@@ -17,13 +17,14 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from experiments.scenes.denial import claimed_sentences
-from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, Thing
+from experiments.scenes.world import COLORS, NTH, SHAPES, SIZES, Scene, Thing, distance
 
 WORD = re.compile(
     r"[A-Za-z\u00ad\u200b]+(?:[._|][A-Za-z]+|(?:-[A-Za-z]+){2,})*|[.!?,\n]"
 )  # "red.circle.top" is one word
 ATTRIBUTES = dict.fromkeys(SIZES, "size") | dict.fromkeys(COLORS, "color")
 SIDES = {"top": "row", "bottom": "row", "left": "column", "right": "column"}
+FINE = ("row", "column")  # "second row"
 RELATIONS = {"above", "below", "left of", "right of"}
 
 
@@ -116,8 +117,7 @@ def is_fact(claim: Claim, thing: Thing) -> bool:
 
 
 def relation_holds(relation: str, first: Thing, second: Thing) -> bool:
-    rows = ROWS.index(first.row) - ROWS.index(second.row)
-    columns = COLUMNS.index(first.column) - COLUMNS.index(second.column)
+    rows, columns = distance(first, second)
     return {"above": rows < 0, "below": rows > 0, "left of": columns < 0, "right of": columns > 0}[relation]
 
 
@@ -179,7 +179,7 @@ def read_sentence(sentence: list[re.Match[str]], reading: Reading) -> None:
             if current is not None:
                 relations.append((current, Claim("relation", relation, start, sentence[at].end())))
             definite = False
-        elif word in SIDES or word in ("center", "middle"):
+        elif word in SIDES or word in ("center", "middle") or fine_at(words, at):
             place, at = place_at(sentence, words, at)
             if current is None or placed:
                 waiting += place
@@ -208,12 +208,19 @@ def relation_at(words: list[str], at: int) -> str:
 def place_at(sentence: list[re.Match[str]], words: list[str], at: int) -> tuple[list[Claim], int]:
     """The place phrase that starts at this word, as claims on row and column, and the number of its last word.
 
-    "top left corner" names both; "left edge" and "top edge" name one and mean the middle of the other.
+    "top left corner" names both; "left edge" and "top edge" name one and mean the middle of the other. "second row and
+    third column" names both, and "second row" alone one.
     """
+    claims: list[Claim] = []
+    if fine_at(words, at):
+        while fine_at(words, at):
+            place = f"{words[at]} {words[at + 1]}"
+            claims.append(Claim(words[at + 1], place, sentence[at].start(), sentence[at + 1].end()))
+            at += 2 + (fine_at(words, at + 3) and words[at + 2] in ("and", ","))
+        return claims, at - 1
     if words[at] in ("center", "middle"):
         start, end = sentence[at].span()
         return [Claim("row", "middle", start, end), Claim("column", "center", start, end)], at
-    claims: list[Claim] = []
     while at < len(words) and words[at] in SIDES:
         claims.append(Claim(SIDES[words[at]], words[at], *sentence[at].span()))
         at += 1
@@ -222,6 +229,11 @@ def place_at(sentence: list[re.Match[str]], words: list[str], at: int) -> tuple[
         claims.append(Claim(other.fact, other.value, *sentence[at].span()))
         return claims, at
     return claims, at if at < len(words) and words[at] in ("corner", "edge") else at - 1
+
+
+def fine_at(words: list[str], at: int) -> bool:
+    """Whether a row or a column of a fine grid is named at this word."""
+    return at + 1 < len(words) and words[at] in NTH and words[at + 1] in FINE
 
 
 def mention_of(claims: list[Claim], definite: bool, reading: Reading) -> DescribedObject:

@@ -9,6 +9,7 @@ the contents says which split they belong to.
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import cos, pi, sin
@@ -28,7 +29,11 @@ COLORS = {
 SIZES = ("small", "large")
 ROWS = ("top", "middle", "bottom")
 COLUMNS = ("left", "center", "right")
-LEVELS = {1: (1, 3), 2: (3, 5), 3: (6, 9)}  # least and most objects in a picture
+NTH = ("first", "second", "third", "fourth")
+FINE_ROWS = tuple(f"{nth} row" for nth in NTH)
+FINE_COLUMNS = tuple(f"{nth} column" for nth in NTH)
+LEVELS = {1: (1, 3), 2: (3, 5), 3: (6, 9), 4: (12, 16)}  # least and most objects in a picture
+GRIDS = {1: (ROWS, COLUMNS), 2: (ROWS, COLUMNS), 3: (ROWS, COLUMNS), 4: (FINE_ROWS, FINE_COLUMNS)}
 BACKGROUND = (236, 234, 228)
 
 Split = Literal["train", "validation", "test"]
@@ -47,7 +52,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The contents record: objects in reading order, at most one in each of the nine places. `seed` moves pixels."""
+    """The contents record: objects in reading order, at most one in each place of the grid. `seed` moves pixels."""
 
     objects: tuple[Thing, ...]
     seed: str
@@ -64,7 +69,7 @@ def make_scenes(split: Split, level: int, count: int, seed: int = 0) -> list[Sce
     for _ in range(100 * count):
         if len(scenes) == count:
             break
-        objects = random_objects(generator, *LEVELS[level])
+        objects = random_objects(generator, *LEVELS[level], *GRIDS[level])
         if split_of(objects) == split and objects not in scenes:
             scenes[objects] = Scene(objects, seed=f"{split} {level} {seed} {len(scenes)}")
     else:
@@ -73,19 +78,32 @@ def make_scenes(split: Split, level: int, count: int, seed: int = 0) -> list[Sce
     return list(scenes.values())
 
 
-def random_objects(generator: random.Random, least: int, most: int) -> tuple[Thing, ...]:
+def random_objects(
+    generator: random.Random, least: int, most: int, rows: Sequence[str] = ROWS, columns: Sequence[str] = COLUMNS
+) -> tuple[Thing, ...]:
     """Objects in distinct places, in reading order."""
-    places = sorted(generator.sample(range(len(ROWS) * len(COLUMNS)), generator.randint(least, most)))
+    places = sorted(generator.sample(range(len(rows) * len(columns)), generator.randint(least, most)))
     return tuple(
         Thing(
             shape=generator.choice(SHAPES),
             color=generator.choice(tuple(COLORS)),
             size=generator.choice(SIZES),
-            row=ROWS[place // len(COLUMNS)],
-            column=COLUMNS[place % len(COLUMNS)],
+            row=rows[place // len(columns)],
+            column=columns[place % len(columns)],
         )
         for place in places
     )
+
+
+def grid_of(things: Sequence[Thing]) -> tuple[Sequence[str], Sequence[str]]:
+    """The rows and columns that these things lie in."""
+    return GRIDS[4] if any(thing.row in FINE_ROWS for thing in things) else GRIDS[1]
+
+
+def distance(first: Thing, second: Thing) -> tuple[int, int]:
+    """How many rows and columns the first lies below and to the right of the second."""
+    rows, columns = grid_of([first])
+    return (rows.index(first.row) - rows.index(second.row), columns.index(first.column) - columns.index(second.column))
 
 
 def split_of(objects: tuple[Thing, ...]) -> Split:
@@ -95,17 +113,18 @@ def split_of(objects: tuple[Thing, ...]) -> Split:
 
 
 def draw(scene: Scene, pixels: int = 64) -> Image.Image:
-    """The picture, (pixels, pixels) RGB. Objects sit in a 3 x 3 grid, a little off its centres."""
+    """The picture, (pixels, pixels) RGB. Objects sit in a grid, a little off its centres."""
     generator = random.Random(f"pixels {scene.seed}")
     scale = 2  # drawn large and shrunk, so that edges are smooth
     image = Image.new("RGB", (pixels * scale, pixels * scale), BACKGROUND)
     canvas = ImageDraw.Draw(image)
-    cell = pixels * scale / 3
+    rows, columns = grid_of(scene.objects)
+    cell = pixels * scale / len(rows)
     for thing in scene.objects:
         radius = cell * (0.42 if thing.size == "large" else 0.22)
         slack = cell * 0.06
-        x = (COLUMNS.index(thing.column) + 0.5) * cell + generator.uniform(-slack, slack)
-        y = (ROWS.index(thing.row) + 0.5) * cell + generator.uniform(-slack, slack)
+        x = (columns.index(thing.column) + 0.5) * cell + generator.uniform(-slack, slack)
+        y = (rows.index(thing.row) + 0.5) * cell + generator.uniform(-slack, slack)
         draw_shape(canvas, thing.shape, x, y, radius, COLORS[thing.color])
     return image.resize((pixels, pixels), Image.Resampling.LANCZOS)
 

@@ -45,7 +45,7 @@ from spanreward.training.recipe import FilePart
 
 Array = NDArray[np.float64]
 Rule = Callable[[Tensor, Tensor, Tensor, float], Tensor]
-MAX_TOKENS = {1: 64, 2: 96, 3: 128}  # by level: the longest full reference has 48, 71 and 114
+MAX_TOKENS = {1: 64, 2: 96, 3: 128, 4: 240}  # by level: the longest full reference has 48, 71, 114 and 224
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ WINDOW = 3  # measurements or steps of a moving average
 LAST = 10  # steps whose mean is `sampled`
 RESAMPLES = 2000
 TITLE = 44  # characters of a panel's title in a line
-OBJECTS = {1: "1 to 3", 2: "3 to 5", 3: "6 to 9"}
+OBJECTS = {1: "1 to 3", 2: "3 to 5", 3: "6 to 9", 4: "12 to 16"}
 COLOURS = ("#1b7f4b", "#c77c11", "#a33b3b", "#3566a8", "#7d4aa0", "#2a9aa3")  # of the arms; the scalar is grey
 
 

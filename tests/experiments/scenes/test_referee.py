@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from experiments.scenes.language import WORDINGS, noun_phrase, place_phrase
 from experiments.scenes.referee import ATTRIBUTES, Truth, judge_description
-from experiments.scenes.world import COLORS, COLUMNS, LEVELS, ROWS, SHAPES, SIZES, Scene, Thing, make_scenes
+from experiments.scenes.world import COLORS, COLUMNS, GRIDS, LEVELS, NTH, ROWS, SHAPES, SIZES, Scene, Thing, make_scenes
 
 RED_STAR = Thing("star", "red", "small", "top", "left")
 BLUE_SQUARE = Thing("square", "blue", "large", "middle", "right")
@@ -314,6 +314,9 @@ VOCABULARY = [
         "edge",
         "above",
         "below",
+        *NTH,
+        "row",
+        "column",
         "dog",
         "🙂",
     ),
@@ -334,7 +337,9 @@ def test_any_text_has_a_lawful_verdict(words: int, level: Any) -> None:
     assert all(first[1] <= second[0] for first, second in pairwise(spans))  # none overlap
     said = [text[start:end].lower() for start, end in spans]
     assert all(
-        word in (*SHAPES, *ATTRIBUTES, *ROWS, *COLUMNS, "edge", "above", "below") or " of" in word for word in said
+        word in (*SHAPES, *ATTRIBUTES, *GRIDS[1][0], *GRIDS[1][1], *GRIDS[4][0], *GRIDS[4][1], "edge", "above", "below")
+        or " of" in word
+        for word in said
     )
     if "dog" not in words and not re.search(r"(?:^|[.\n])[ ,]*is[ ,]+(?:a|the|there)\b", text):  # nor does a question
         assert [word for word in words if word in SHAPES] == [word for word in said if word in SHAPES]

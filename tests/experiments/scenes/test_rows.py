@@ -116,7 +116,7 @@ def test_no_row_holds_the_contents() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 7}, r"levels \[1, 2, 3\], not 7"),
+        ({"level": 7}, r"levels \[1, 2, 3, 4\], not 7"),
         ({"split": "dev"}, "train, validation and test, not 'dev'"),
         ({"ask": "riddles"}, "descriptions, questions or both, not 'riddles'"),
         ({"keep_object": 1.5}, r"keep_object.*1\.5"),
