@@ -62,7 +62,7 @@ def spans(page: Path, work: Path) -> None:
     asked = [rows[int(row["id"]) - 1] for row in step["rows"]]
     args = GRPOConfig(str(work), num_generations=step["num_generations"], use_cpu=True, bf16=False, report_to="none")
     reward = Recorder(PoshReward("match"))
-    table = SpanTableCallback([reward], every=1, folder=work / "spans")
+    table = SpanTableCallback([reward], every=1)
     state = TrainerState(global_step=step["step"], is_world_process_zero=True)
     table.on_step_begin(args, state, TrainerControl())
     completions = [[{"role": "assistant", "content": row["completion"]}] for row in step["rows"]]

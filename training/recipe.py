@@ -141,8 +141,6 @@ class MixedPart(Part):
 
 
 DataPart = JsonlPart | HubPart | FilePart | MixedPart
-
-
 Asked = Annotated["JudgePart", BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)]
 
 

@@ -97,7 +97,7 @@ def train(
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
     if isinstance(trainer, SpanGRPOTrainer):
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)  # where judges fail the trainer stops itself
-        callbacks += [health, SpanTableCallback(trainer.recorders, recipe.spans_every, output / "spans")]
+        callbacks += [health, SpanTableCallback(trainer.recorders, recipe.spans_every)]
         stopping += [health, trainer.pulse]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))

@@ -114,7 +114,8 @@ def assistants_texts(completion: Any) -> Iterator[str]:
     if isinstance(completion, str):
         completion = [{"content": completion}]
     turns = completion if isinstance(completion, (list, tuple)) else []
-    own = [turn for turn in turns if len(turns) == 1 or _speaker(turn) in _ASSISTANT]
+    said_by = [turn.get("role", turn.get("from")) if isinstance(turn, Mapping) else None for turn in turns]
+    own = [turn for turn, role in zip(turns, said_by, strict=True) if len(turns) == 1 or role in _ASSISTANT]
     if not own:
         raise ValueError(
             f"a completion must be a text or messages with one of the assistant's, got {completion!r:.200}"
@@ -131,10 +132,6 @@ def tools_pictures(completion: Any) -> tuple[Any, ...]:
     turns = completion if isinstance(completion, (list, tuple)) else []
     contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), list)]
     return tuple(block["image"] for content in contents for block in content if block.get("type") == "image")
-
-
-def _speaker(turn: Any) -> Any:
-    return turn.get("role", turn.get("from")) if isinstance(turn, Mapping) else None
 
 
 def prompt_text(prompt: Any) -> str:
@@ -170,14 +167,11 @@ def message_text(message: Any) -> str | None:
     blocks = content if isinstance(content, (list, tuple)) else [content]
     if not all(isinstance(block, (Mapping, str)) for block in blocks):
         raise ValueError(f"a message's content must be a text or a list of blocks, got {content!r}")
-    said = [block if isinstance(block, str) else block.get("text") for block in blocks if _is_text(block)]
+    parts: list[Any] = [{"text": block} if isinstance(block, str) else block for block in blocks]
+    said = [part.get("text") for part in parts if part.get("type", "text") in ("text", "input_text", "output_text")]
     if not all(isinstance(text, str) for text in said):
         raise ValueError(f"a block of type 'text' must hold a text, got {content!r}")
     return "".join(said) if said or not blocks else None
-
-
-def _is_text(block: Mapping[str, Any] | str) -> bool:
-    return isinstance(block, str) or block.get("type", "text") in ("text", "input_text", "output_text")
 
 
 def _keys(message: Mapping[str, Any]) -> str:

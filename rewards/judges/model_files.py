@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from huggingface_hub import snapshot_download
@@ -12,7 +13,7 @@ from spanreward.rewards.judges.smollm2 import smollm2_folder
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
-def model_folder(model: str, download: bool = True) -> Path:
+def model_folder(model: str, download: bool = True, files: Sequence[str] = FILES) -> Path:
     """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not in the cache.
 
     Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is not a folder, and for a hub id outside
@@ -28,7 +29,7 @@ def model_folder(model: str, download: bool = True) -> Path:
     try:
         if download:
             offline_without_hub()
-        return Path(snapshot_download(model, allow_patterns=list(FILES), local_files_only=not download))
+        return Path(snapshot_download(model, allow_patterns=list(files), local_files_only=not download))
     except (OSError, ValueError) as error:  # ValueError: a path that no hub id may be
         raise FileNotFoundError(
             f"the judge's model {model!r} is not on this machine, and the hub did not give it "

@@ -69,6 +69,7 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
     denied: dict[Word, float] = {}  # from which place on
     left_open = alternatives(words)
     joints = {word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words}
+    after = {word: max([word.index, *(c.index for c in word.children if c.dep == "cc")]) for word in words}
     for word in words:
         path = [word]
         while path[-1] not in found and path[-1].head is not path[-1]:
@@ -84,8 +85,8 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 ends = sentence or stands_for_itself(inner, joints[inner.head])
                 if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
                     above = above - {group(inner.head, inner)} - ({OPEN} if left_open.get(inner.head) == 1 else set())
-                behind = inner.dep in ("prep", "relcl", "acl") and inner.index > inner.head.index
-                if ends or (behind and not joints[inner.head]):  # the table in "a cup or a glass on a table"
+                behind = inner.dep in ("prep", "relcl", "acl") and inner.index > after[inner.head]
+                if ends or behind:  # the table in "a cup or glass on a table"
                     above = above - {OPEN}
                 found[inner] = above | own
                 reach = inf if ends else denied[inner.head]
@@ -103,7 +104,7 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     found: dict[Word, int] = {}
     for word in reversed(words):  # what is joined stands behind
         joints = [child for child in word.children if child.dep == "cc"]
-        joined = [child for child in word.children if child.dep == "conj"]
+        joined = [child for child in word.children if child.dep in ("conj", "appos")]  # parsers take lists for either
         if any(is_or(joint, words) for joint in joints):
             bare = word.pos == "VERB" and joints[0].index == word.index + 1
             found |= dict.fromkeys((word, *joined), 2 if any(map(has_subject, joined)) else int(not bare))

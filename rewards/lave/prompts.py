@@ -69,10 +69,9 @@ class LavePrompts:
         head = [self.instructions["context_task" if shows_context else "task"]]
         head += [self.instructions["binary"]] if binary and self.instructions["binary"] else []
         head += [self.instructions["rationale" if rationale else "rating"]]
-        shown = [
-            f"{_asked(one.example, shows_context)}\n{_answered(one, rationale)}"
-            for one in (self.binary if binary else self.general)
-        ]
+        answer = "Output: {0.rationale} So rating={0.rating}" if rationale else "Rating: {0.rating}"
+        demonstrations = self.binary if binary else self.general
+        shown = [f"{_asked(one.example, shows_context)}\n{answer.format(one)}" for one in demonstrations]
         last = f"{_asked(example, shows_context)}\n{'Output:' if rationale else 'Rating:'}"
         return "\n\n".join(["\n".join(head), *shown, last])
 
@@ -101,10 +100,6 @@ def _asked(example: LaveExample, shows_context: bool) -> str:
     references = ", ".join(map(quote, example.references))
     lines = (f"Question: {quote(example.question)}", f"Reference answers: {references}")
     return "\n".join([*context, *lines, f"Candidate answer: {quote(example.candidate)}"])
-
-
-def _answered(one: Demonstration, rationale: bool) -> str:
-    return f"Output: {one.rationale} So rating={one.rating}" if rationale else f"Rating: {one.rating}"
 
 
 def load_prompts(

@@ -49,7 +49,7 @@ if __name__ == "__main__":
         reward_funcs=[reward],
         args=args,
         train_dataset=scenes(),
-        callbacks=[SpanTableCallback([reward], every=1, best=2, worst=2), health],
+        callbacks=[SpanTableCallback([reward], every=1), health],
     )
     metric.rank = trainer.accelerator.process_index
     trainer.train()

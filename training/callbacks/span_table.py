@@ -34,7 +34,8 @@ from spanreward.training.grpo.recorder import Paid, Received, Recorder
 
 log = logging.getLogger(__name__)
 
-FAILED = 2  # the most completions without a score that a page shows
+MOST = 4  # of the best completions on a page, of the worst, and of those that are padded
+FAILED = 2  # of those without a score
 KINDS = ("degenerate", "best", "worst", "not judged")
 Rewards = Sequence[float | None]  # of a batch's completions, None where a judge failed
 
@@ -71,35 +72,22 @@ class SpanTableCallback(Watching):
     """Writes pages of the best and worst completions with their words coloured.
 
     They are chosen from all ranks' last batch of training up to that step, of as many prompts as there are. First come
-    those padded with words that say nothing, at most `worst` of them. Rank 0 writes. A page that cannot be written,
+    those padded with words that say nothing. Rank 0 writes. A page that cannot be written,
     for example on a full disk, is one warning and does not end the training.
 
     Args:
         recorders: the rewards to show.
         every: number of steps between two pages. The last step has one too.
-        folder: folder of the pages; None is <output_dir>/spans.
-        best: number of completions, of different prompts where there are as many, with the highest reward.
-        worst: number of completions with the lowest.
 
     Raises:
         ValueError: for `every` below 1, and for rewards that are not Recorders.
     """
 
-    def __init__(
-        self,
-        recorders: Sequence[Recorder],
-        every: int = 50,
-        folder: str | Path | None = None,
-        best: int = 4,
-        worst: int = 4,
-    ) -> None:
+    def __init__(self, recorders: Sequence[Recorder], every: int = 50) -> None:
         super().__init__(recorders)
         if every < 1:
             raise ValueError(f"every must be 1 step or more, got {every}.")
         self.every = every
-        self.folder = None if folder is None else Path(folder)
-        self.best = best
-        self.worst = worst
         self._rows: list[ShownRow] = []
         self._failed = False
 
@@ -115,14 +103,14 @@ class SpanTableCallback(Watching):
         rewards, padded, paid = zip(*(of_row for share in shares for of_row in share), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
         group, found = group_size(args), []
-        for place, (kind, i) in enumerate(choose(rewards, padded, group, self.best, self.worst)):
+        for place, (kind, i) in enumerate(choose(rewards, padded, group, MOST)):
             if first <= i < first + len(self._rows):
                 row = replace(self._rows[i - first], kind=kind, lead=lead_of(i, rewards, group))
                 found.append((place, row))
         rows = [row for _, row in sorted(gather_object(found), key=itemgetter(0))]
         if not state.is_world_process_zero:
             return
-        path = (self.folder or Path(args.output_dir or ".") / "spans") / f"step-{state.global_step:06d}.html"
+        path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
         try:
             send(args, state.global_step, write_page(path, state.global_step, rows, rewards, paid))
         except Exception as error:  # only people read the page, and the other ranks would wait for this one
@@ -154,16 +142,16 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     return rows
 
 
-def choose(rewards: Rewards, padded: Sequence[bool], group: int, best: int, worst: int) -> list[tuple[str, int]]:
+def choose(rewards: Rewards, padded: Sequence[bool], group: int, most: int) -> list[tuple[str, int]]:
     """Returns (kind, number) of each completion on the page, in its order.
 
     The best are of different prompts, and so are the worst; where there are fewer prompts, a prompt's second follows.
     rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
     """
-    filled = [i for i, is_bad in enumerate(padded) if is_bad and rewards[i] is not None][:worst]
+    filled = [i for i, is_bad in enumerate(padded) if is_bad and rewards[i] is not None][:most]
     ordered = [i for _, i in sorted((-r, i) for i, r in enumerate(rewards) if r is not None and i not in filled)]
-    high = of_different_groups(ordered, group)[:best]
-    low = of_different_groups([i for i in reversed(ordered) if i not in high], group)[:worst]
+    high = of_different_groups(ordered, group)[:most]
+    low = of_different_groups([i for i in reversed(ordered) if i not in high], group)[:most]
     missing = [i for i, reward in enumerate(rewards) if reward is None][:FAILED]
     of_kinds = zip(KINDS, (filled, high, low, missing), strict=True)
     return [(kind, i) for kind, numbers in of_kinds for i in numbers]

@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fixed += "(default where all are files of answers)"
     add("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
     add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
-    add("--title", default="", help="of the page (default: which model describes, or answers, better)")
+    add("--title", default="Which model is better?", help="of the page (default: %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> "Comparison":
@@ -129,7 +129,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     """Returns what the options ask for. Raises ValueError, and OSError for files that cannot be read."""
     from spanreward.rewards.files.tables import is_table
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
-    from spanreward.training.evaluation.answers.setup import Setup, title_of
+    from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
     from spanreward.training.recipe_rewards import build_rewards, readers
@@ -164,7 +164,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         max_tokens=arguments.max_tokens or trainer.get("max_completion_length", MAX_TOKENS),
         learned=learned,
         readers=read_by,
-        title=arguments.title or title_of(prompts.rows),
+        title=arguments.title,
         facts=facts(seeds, read_by),
         reasoning_end=trainer.get("reasoning_end"),
         fixed=files if arguments.fixed is None else arguments.fixed,

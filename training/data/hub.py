@@ -17,7 +17,7 @@ from datasets import Dataset, Features, Image, IterableDataset, config, get_data
 from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
-from spanreward.rewards.files import hub
+from spanreward.rewards.files.hub import load_split
 from spanreward.rewards.files.pictures import PictureError, open_file
 from spanreward.training.data.jsonl import within
 from spanreward.training.data.rows import READERS, picture_key, read_rows
@@ -31,7 +31,7 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     ValueError for a dataset that cannot be loaded, a column that is missing or holds no pictures, and rows that cannot
     be used.
     """
-    split = load_split(data)
+    split = load_split(data.id, data.split, data.subset, data.revision, data.streaming)
     features = split.features or Features()  # a stream of JSON does not know its own
     key = picture_key(data.columns, features)
     check_columns(data, features)
@@ -51,11 +51,6 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
         return rows, None
     pictures = split.select_columns([key]).cast_column(key, Image())
     return rows, pictures if key == "image" else pictures.rename_column(key, "image")
-
-
-def load_split(data: HubPart) -> Dataset | IterableDataset:
-    """Returns the split. Raises ValueError, with the library's reason, for one that cannot be loaded."""
-    return hub.load_split(data.id, data.split, data.subset, data.revision, data.streaming)
 
 
 def split_names(data: HubPart) -> list[str]:

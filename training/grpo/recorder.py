@@ -11,11 +11,10 @@ SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and l
 
 import logging
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Event, Thread
+from threading import Timer
 from typing import Any
 
 from spanreward.rewards.base.values import tools_pictures
@@ -31,6 +30,7 @@ log = logging.getLogger(__name__)
 Received = Sequence[tuple[int, int, float]]  # per token of a completion: its characters [start, end), its advantage
 Paid = Mapping[str, tuple[float | None, float]]  # what each reward function gave a completion, and its weight
 LONG = 300.0  # seconds of waiting after which the log says so
+WAITING = "the reward %s has not answered for %g s, and the run waits for it."
 NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # keys of a row that TRL passes by themselves
 
 
@@ -86,9 +86,14 @@ class Recorder:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
             samples = [replace(sample, completion=part.text) for sample, part in pairs]
-        with log_while_waiting(f"the reward {self.__name__}"):
-            failed = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
+        failed = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
+        waiting = Timer(LONG, log.warning, (WAITING, self.__name__, LONG))  # a run that hangs does not say where
+        waiting.daemon = True
+        waiting.start()
+        try:
             verdicts = failed if asleep else self.reward.judge_samples(answers)
+        finally:
+            waiting.cancel()
         if parts is not None:
             verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
         self.keep(samples, verdicts, log_metric)
@@ -160,22 +165,6 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
     """Returns for each completion whether a judge failed on it, for any reward."""
     return [any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)]
-
-
-@contextmanager
-def log_while_waiting(what: str) -> Iterator[None]:
-    """Says in the log now and then how long the block has taken: a run that hangs does not say where."""
-    began, ended = time.monotonic(), Event()
-
-    def log_now_and_then() -> None:
-        while not ended.wait(LONG):
-            log.warning("%s has not answered for %.0f s, and the run waits for it.", what, time.monotonic() - began)
-
-    Thread(target=log_now_and_then, daemon=True).start()
-    try:
-        yield
-    finally:
-        ended.set()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import torch
 from transformers import AutoConfig, PretrainedConfig
 
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS
+from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS, bytes_per_token
 from spanreward.training.policy import model_class
 
 CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_name("known_models.yaml"))
@@ -43,14 +43,9 @@ class Size:
     parameters: int
     layers: int
     hidden: int
-    kv_numbers: int  # per token and layer: key-value heads times their width
+    kv_bytes: int  # of one token's keys and values in all layers, in bfloat16
     vocabulary: int
     linear: int  # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many parameters
-
-    @property
-    def kv_bytes(self) -> int:
-        """Bytes of one token's keys and values in all layers, in bfloat16."""
-        return 4 * self.layers * self.kv_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +167,13 @@ def size_of(config: PretrainedConfig) -> Size:
     with torch.device("meta"):
         model = model_class(config).from_config(config)
     text = config.get_text_config()
-    width = text.to_dict().get("head_dim") or text.hidden_size // text.num_attention_heads  # not every model names it
     head = model.get_output_embeddings()
     linear = [module for module in model.modules() if isinstance(module, torch.nn.Linear) and module is not head]
     return Size(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         layers=text.num_hidden_layers,
         hidden=text.hidden_size,
-        kv_numbers=text.num_key_value_heads * width,
+        kv_bytes=bytes_per_token(text, "bfloat16"),
         vocabulary=text.vocab_size,
         linear=sum(module.in_features + module.out_features for module in linear),
     )

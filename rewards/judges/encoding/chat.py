@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.prompt import Prompt
+from spanreward.rewards.judges.encoding.tokenizer_files import TokenizerFiles
 from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rating
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class ChatEncoder:
 
     thinking = False  # whether the template lets a model think first, if the model can
 
-    def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> None:
         if not tokenizer.is_fast:
             raise ValueError(f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be kept apart")
         if not tokenizer.chat_template:
@@ -274,7 +275,7 @@ def rating_from_logprobs(
     return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0), cut)
 
 
-def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase") -> Tokenizer:
+def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> Tokenizer:
     """A copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of white space still apply.
 
     No token is removed, because the ids after it would change. A Unigram vocabulary (T5) also has the control tokens as

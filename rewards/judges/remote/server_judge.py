@@ -16,16 +16,14 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
-
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
+from spanreward.rewards.judges.encoding.tokenizer_files import FILES, TokenizerFiles
 from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
 from spanreward.rewards.judges.remote.remote_judge import Encode, RemoteJudge
-from spanreward.rewards.judges.smollm2 import smollm2_folder
 
 TOKEN_ID = "token_id:"
 UNBOUNDED = sys.maxsize  # tokens
@@ -51,16 +49,13 @@ class ServerJudge(RemoteJudge):
     @cached_property
     def encoder(self) -> ChatEncoder:
         """The model's tokenizer and chat template. Raises ValueError if there is no tokenizer."""
-        where = self.tokenizer
-        path = smollm2_folder() if where == "smollm2" else Path(where).expanduser()
         try:
-            tokenizer = AutoTokenizer.from_pretrained(path if path.is_dir() else where)
-        except (OSError, ValueError) as error:
+            return ChatEncoder(TokenizerFiles(model_folder(self.tokenizer, files=FILES)))
+        except OSError as error:
             raise ValueError(
-                f"no tokenizer is found for {where!r}: give tokenizer=, a folder or hub id, or ask as a chat "
-                "(ChatJudge, chat:URL#MODEL)"
+                f"no tokenizer is found for {self.tokenizer!r}: give tokenizer=, a folder or hub id, or ask as a chat "
+                f"(ChatJudge, chat:URL#MODEL); {error}"
             ) from error
-        return ChatEncoder(tokenizer)
 
     @cached_property
     def asked_as(self) -> str:

@@ -14,6 +14,7 @@ from spanreward import PoshReward, Sample
 from spanreward.rewards.base.needs import EXTRAS, TRL, VLLM, lacking
 from spanreward.training.plan.here import SUPPORTED
 from tests.support.paths import ROOT
+from tests.support.tokenizer import ENCODER, tokenizer
 
 BLOCKED = """
 import sys
@@ -40,7 +41,8 @@ print(verdict.score)
 for name in ("lave", "pairwise", "criteria", "harmonic"):
     build_reward(name, load_judge("match"), {})
 load_judge("chat:http://127.0.0.1:9#m"), load_judge("chat:http://127.0.0.1:9#m", cache=True)
-for name in ("server:http://127.0.0.1:9#m", "transformers:m", "encoder:m"):
+print(load_judge("server:http://127.0.0.1:9#m", tokenizer=FOLDER).encoder.encode([{"role": "user", "content": "5"}]))
+for name in ("transformers:m", "encoder:m"):
     try:
         load_judge(name)
     except ImportError as error:
@@ -101,18 +103,17 @@ def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> 
     assert {"SpanGRPOTrainer", "SpanGRPOConfig", "Recorder", "RewardHealthCallback"} <= refused
 
 
-def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers() -> None:
-    done = python(BLOCKED.format(names=[*EXTRAS["train"], *EXTRAS["local"], "vllm"], code=LIGHT))
+def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers(tmp_path: Path) -> None:
+    tokenizer().save_pretrained(tmp_path)
+    code = f"FOLDER = {str(tmp_path)!r}{LIGHT}"
+    done = python(BLOCKED.format(names=[*EXTRAS["train"], *EXTRAS["local"], "vllm"], code=code))
     assert done.returncode == 0, done.stderr
-    score, *told = done.stdout.splitlines()
+    score, ids, *told = done.stdout.splitlines()
     verdict = PoshReward("match").assess([Sample("", "A blue circle.", references=("A red circle.",))])[0]
     assert float(score) == verdict.score
+    assert ids == str(ENCODER.encode([{"role": "user", "content": "5"}]))
     install = "which is not installed: pip install 'spanreward[local]'."
-    assert told == [
-        f"the judge server:http://127.0.0.1:9#m needs transformers, {install}",
-        f"the judge transformers:m needs torch, {install}",
-        f"the judge encoder:m needs torch, {install}",
-    ]
+    assert told == [f"the judge transformers:m needs torch, {install}", f"the judge encoder:m needs torch, {install}"]
 
 
 def test_the_import_and_the_help_are_quick() -> None:

@@ -73,6 +73,8 @@ def outside(expected: str) -> tuple[str, list[str]]:
         "[There is a red circle or there is a blue square] .",
         "A circle is [either in the top left corner or in the bottom right corner] .",
         "There is [a circle , a square or a star] .",
+        "There is [a dog , a cat or a bird] near a table .",
+        "[A dog or cat] near a table .",
         "The circle is [red or is blue] .",
         "There is [anything but a red circle in the top left corner] .",
         "There is [hardly a red circle in the corner] .",

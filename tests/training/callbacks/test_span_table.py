@@ -35,10 +35,8 @@ from tests.support.tiny_trainer import Scored, make_trainer, scenes
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def shown(
-    *scores: float | None, group: int = 1, best: int = 2, worst: int = 2, padded: tuple[bool, ...] = ()
-) -> list[tuple[str, int]]:
-    return choose(scores, padded, group, best, worst)
+def shown(*scores: float | None, group: int = 1, most: int = 2, padded: tuple[bool, ...] = ()) -> list[tuple[str, int]]:
+    return choose(scores, padded, group, most)
 
 
 def test_degenerate_completions_come_first_whatever_their_reward() -> None:
@@ -58,12 +56,12 @@ def test_the_best_and_the_worst_in_order() -> None:
     assert [kind for kind, _ in shown(None, None, None)] == ["not judged", "not judged"]
 
 
-@given(st.lists(st.sampled_from([None, 0.0, 0.2, 0.5, 1.0]), max_size=12), st.integers(0, 4), st.integers(0, 4))
-def test_no_completion_is_shown_twice(scores: list[float | None], best: int, worst: int) -> None:
-    whole = shown(*scores, best=best, worst=worst)
+@given(st.lists(st.sampled_from([None, 0.0, 0.2, 0.5, 1.0]), max_size=12), st.integers(0, 4))
+def test_no_completion_is_shown_twice(scores: list[float | None], most: int) -> None:
+    whole = shown(*scores, most=most)
     assert len({number for _, number in whole}) == len(whole)
     chosen = [scores[number] for kind, number in whole if kind == "best"]
-    assert chosen == sorted((s for s in scores if s is not None), reverse=True)[:best]
+    assert chosen == sorted((s for s in scores if s is not None), reverse=True)[:most]
 
 
 @pytest.mark.parametrize("cut", range(6))
@@ -75,6 +73,7 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
     pages: list[Any] = []
     monkeypatch.setattr(span_table, "write_page", lambda path, step, rows, rewards, paid: pages.append((rows, rewards)))
     monkeypatch.setattr(span_table, "send", lambda *_: None)
+    monkeypatch.setattr(span_table, "MOST", 2)
     found: list[Any] = []  # what the ranks choose; the last one has it all
     for rank, part in enumerate(parts):
         shares = [[(scores[i], False, {"scored": (scores[i], 1.0)}) for i in of_rank] for of_rank in parts]
@@ -89,7 +88,7 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
         monkeypatch.setattr(span_table, "PartialState", lambda rank=rank: SimpleNamespace(process_index=rank))
         texts = [f"Completion {i}." for i in part]
         recorder = Recorder(Scored(lambda sample: judged[int(sample.completion[11])]))
-        table = SpanTableCallback([recorder], every=1, best=2, worst=2)
+        table = SpanTableCallback([recorder], every=1)
         args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
         state, control = TrainerState(global_step=1, max_steps=5, is_world_process_zero=True), TrainerControl()
         table.on_step_begin(args, state, control)
@@ -110,8 +109,9 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
 def test_the_best_are_of_different_prompts_and_so_are_the_worst() -> None:
     """Three prompts with four completions each; where there are fewer prompts than rows, second ones follow."""
     scores = (0.9, 0.8, 0.7, 0.0, 0.6, 0.5, 0.1, 0.2, 0.3, 0.3, 0.3, 0.3)
-    rows = shown(*scores, group=4, best=4, worst=2)
-    assert rows == [("best", 0), ("best", 4), ("best", 8), ("best", 1), ("worst", 3), ("worst", 6)]
+    rows = shown(*scores, group=4, most=4)
+    best, worst = [("best", 0), ("best", 4), ("best", 8), ("best", 1)], [("worst", 3), ("worst", 6), ("worst", 11)]
+    assert rows == [*best, *worst, ("worst", 7)]
 
 
 def test_what_each_token_received_is_a_third_colouring(tmp_path: Path) -> None:
@@ -208,12 +208,11 @@ def callback_at(step: int, table: SpanTableCallback, recorder: Recorder, folder:
 
 def test_a_page_every_so_many_steps(tmp_path: Path) -> None:
     recorder = Recorder(Scored(lambda sample: 0.5))
-    table = SpanTableCallback([recorder], every=2, folder=tmp_path / "elsewhere")
+    table = SpanTableCallback([recorder], every=2)
     for step in range(1, 6):
         callback_at(step, table, recorder, tmp_path)
     names = [f"step-00000{step}.html" for step in (2, 4, 5)]  # 5 is the last
-    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == names
-    assert not (tmp_path / "spans").exists()
+    assert sorted(path.name for path in (tmp_path / "spans").iterdir()) == names
 
 
 def test_the_last_step_has_a_page(tmp_path: Path) -> None:

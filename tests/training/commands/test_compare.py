@@ -154,7 +154,7 @@ def test_the_same_command_writes_the_same_numbers(
     assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
     assert (tmp_path / "completions.jsonl").read_text() == (output / "completions.jsonl").read_text()
     one, two = (json.loads((folder / "results.json").read_text()) for folder in (output, tmp_path))
-    assert (one.pop("title"), two.pop("title")) == ("<i>Title</i>", "Which checkpoint describes better?")
+    assert (one.pop("title"), two.pop("title")) == ("<i>Title</i>", "Which model is better?")
     assert "--json" in one.pop("facts")["command"]
     assert "--json" not in two.pop("facts")["command"]
     assert one == two

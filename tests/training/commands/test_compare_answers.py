@@ -295,7 +295,7 @@ def test_several_metrics_with_their_own_options(tmp_path: Path, monkeypatch: pyt
     ]
     results = results_of(tmp_path / "out")
     assert {"posh_f1", "lave_rating"} <= results["referees"].keys() or {"posh_f1"} <= results["referees"].keys()
-    assert results["title"] == "Which checkpoint answers better?"
+    assert results["title"] == "Which model is better?"
     assert "What is number" in (tmp_path / "out" / "report.html").read_text().partition('class="three"')[2][:4000]
 
 
@@ -356,4 +356,4 @@ def test_match_is_said_to_be_no_published_metric(tmp_path: Path, monkeypatch: py
     told = "good is better than poor by PoSh F1 and overlap (PoSh F1 by match, no published metric)."
     assert results["headlines"]["good_minus_poor"] == told
     assert "(by match, no published metric)" in results["sentences"]["good_minus_poor"]
-    assert results["title"] == "Which checkpoint describes better?"
+    assert results["title"] == "Which model is better?"

@@ -7,8 +7,8 @@ from transformers import LlavaConfig, Qwen2Config
 
 from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Awake, Plan, Size, size_by_name, size_of
 
-POLICY = Size(parameters=1000, layers=2, hidden=10, kv_numbers=4, vocabulary=50, linear=30)
-SIZE = Size(parameters=4000, layers=3, hidden=16, kv_numbers=8, vocabulary=50, linear=40)
+POLICY = Size(parameters=1000, layers=2, hidden=10, kv_bytes=32, vocabulary=50, linear=30)
+SIZE = Size(parameters=4000, layers=3, hidden=16, kv_bytes=96, vocabulary=50, linear=40)
 JUDGE = Awake(SIZE, kv_tokens=5)
 
 
@@ -124,7 +124,7 @@ def test_sizes_are_exact() -> None:
     attention = 8 * 8 + 8 + 2 * (8 * 4 + 4) + 8 * 8  # queries, keys and values with their biases, output
     layer = attention + 3 * 8 * 12 + 2 * 8
     linear = (8 + 8) + 2 * (8 + 4) + (8 + 8) + 3 * (8 + 12)
-    assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 4, 20, 2 * linear)
+    assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 2 * 2 * 4 * 2, 20, 2 * linear)
 
 
 def test_a_picture_model_is_counted_with_its_tower() -> None:
@@ -135,7 +135,7 @@ def test_a_picture_model_is_counted_with_its_tower() -> None:
         vision_config={**tower, "model_type": "clip_vision_model", "image_size": 8, "patch_size": 4},
     )
     size = size_of(config)
-    assert (size.layers, size.hidden, size.kv_numbers, size.vocabulary) == (1, 8, 4, 30)
+    assert (size.layers, size.hidden, size.kv_bytes, size.vocabulary) == (1, 8, 16, 30)
     blind = size_of(Qwen2Config(**text, vocab_size=30, num_key_value_heads=1))
     assert size.parameters > blind.parameters
     assert size.linear > blind.linear

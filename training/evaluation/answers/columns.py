@@ -12,6 +12,7 @@ from typing import Any
 
 from numpy import quantile
 
+from spanreward.rewards.files.hub import load_split
 from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.custom import custom_records
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, RecipeError
@@ -75,9 +76,7 @@ def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
     if isinstance(part, HubPart):
         from datasets import Dataset  # of the extra train
 
-        from spanreward.training.data.hub import load_split
-
-        split = load_split(part)
+        split = load_split(part.id, part.split, part.subset, part.revision, part.streaming)
         return split if isinstance(split, Dataset) else list(split.take(part.count or 0))
     records = custom_records(part) if isinstance(part, FilePart) else read_table(part.path)
     return [record for _, record in islice(records, last)]  # a function may give rows without end

@@ -1,11 +1,9 @@
 """What a comparison is asked to do (training/commands/compare.py reads it from the command line)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.data.rows import DESCRIBE
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.recipe import RewardPart
 
@@ -46,10 +44,3 @@ class Setup:
     def drawn(self) -> list[int]:
         """The training seed that each run counts as in statistics: those of fixed systems are one."""
         return [0] * len(self.seeds) if self.fixed else self.seeds
-
-
-def title_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the page's title for these prompts, which all ask for a description, or some for an answer."""
-    pictured = [row.get("image") is not None or row["prompt"][0]["content"] == DESCRIBE for row in rows]
-    describes = all(pictured) and not any(row.get("question") for row in rows)
-    return f"Which checkpoint {'describes' if describes else 'answers'} better?"

@@ -3,13 +3,12 @@
 lopsided(evaluation.failed)         # judgments of one side failed more often
 alike(evaluation.answers)           # two sides with the same answers, a side with one answer
 leaks(setup)                        # runs that were trained on these rows
-unsound(setup, metrics)             # rewards that apply to nothing
 looks(setup, models)                # answers that are cut or padded
 caveats(setup, metrics)             # notes
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.judged.metrics import Metric, names_of
+from spanreward.training.evaluation.judged.metrics import Metric
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
 from spanreward.training.recipe import DataPart, JsonlPart
@@ -89,13 +88,6 @@ def leaks(setup: Setup) -> Iterator[str]:
 def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Returns what a row asks for and is judged by, which tells it from others wherever it stands."""
     return row.get("question"), *(tuple(map(str, row.get(name) or ())) for name in ("reference", "answers"))
-
-
-def unsound(setup: Setup, metrics: Collection[str]) -> Iterator[str]:
-    """Yields what comes before any number: rewards that apply to nothing."""
-    for reward in setup.rewards:
-        if names_of(reward)[0] not in metrics:
-            yield f"the reward {reward.__name__} applies to none of these answers, and is not in the tables"
 
 
 def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[list[str], list[str]]:

@@ -14,7 +14,7 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
-from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided, unsound
+from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided
 from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, in_clusters
 from spanreward.training.evaluation.statistics.outcomes import LEVEL
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
@@ -78,7 +78,9 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     cut, perhaps = looks(setup, summary.models)
     opposed = [contradictions(pair.later, pair.earlier, pair.metrics, metrics) for pair in pairs]
     warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.warnings, *leaks(setup)]
-    warnings += [*unsound(setup, metrics), *cut, *(text for texts, _ in opposed for text in texts)]
+    absent = [reward.__name__ for reward in setup.rewards if names_of(reward)[0] not in metrics]
+    warnings += [f"the reward {name} applies to none of these answers, and is not in the tables" for name in absent]
+    warnings += [*cut, *(text for texts, _ in opposed for text in texts)]
     notes = [*perhaps, *prompts.notes, *caveats(setup, metrics), *(text for _, texts in opposed for text in texts)]
     return Comparison(
         setup=setup,

@@ -1,0 +1,65 @@
+"""A model's tokenizer and chat template, read from its files without transformers.
+
+tokenizer = TokenizerFiles(folder)          # tokenizer.json, tokenizer_config.json, chat_template.jinja
+ChatEncoder(tokenizer).encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])
+"""
+
+import json
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import Tokenizer
+
+FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+
+
+class Generation(Extension):
+    """`{% generation %}`, by which templates mark what the assistant says, shows what is in it."""
+
+    tags = {"generation"}  # noqa: RUF012  # as jinja2 declares it
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+class TokenizerFiles:
+    """What ChatEncoder needs of a tokenizer. Raises FileNotFoundError for a folder without tokenizer.json."""
+
+    is_fast = True
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / FILES[0]).is_file():
+            raise FileNotFoundError(f"{folder} has no {FILES[0]}: save one with transformers' fast tokenizer.")
+        self.name_or_path = str(folder)
+        self.backend_tokenizer = Tokenizer.from_file(str(folder / FILES[0]))
+        self.added_tokens_decoder = self.backend_tokenizer.get_added_tokens_decoder()
+        self.get_vocab, self.decode = self.backend_tokenizer.get_vocab, self.backend_tokenizer.decode
+        config, template = folder / FILES[1], folder / FILES[2]
+        settings: dict[str, Any] = json.loads(config.read_text("utf-8")) if config.is_file() else {}
+        given = template.read_text("utf-8") if template.is_file() else settings.get("chat_template")
+        named = {one["name"]: one["template"] for one in given} if isinstance(given, list) else {"default": given}
+        self.chat_template: str | None = named.get("default")
+        tokens = {name: token.get("content") if isinstance(token, dict) else token for name, token in settings.items()}
+        self._tokens = {
+            name: text for name, text in tokens.items() if name.endswith("_token") and isinstance(text, str)
+        }
+
+    def apply_chat_template(self, chat: list[dict[str, Any]], tokenize: bool = False, **options: Any) -> str:
+        """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses."""
+        settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
+        room = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
+        room.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
+        room.globals |= {"raise_exception": refuse, "strftime_now": lambda form: datetime.now().strftime(form)}
+        template = room.from_string(self.chat_template or "")
+        return template.render(messages=chat, tools=None, documents=None, **self._tokens, **options)
+
+
+def refuse(message: str) -> None:
+    raise TemplateError(message)
