@@ -3,6 +3,7 @@
     python -m experiments credit panel --base BASE --level 2 --judges match    # how right the spans are
     python -m experiments credit run --base BASE --level 2 --coefficient 0.5 --seeds 0 1 2 3 4
     python -m experiments credit table --json outputs/credit/table.json     # of all runs
+    python -m experiments credit map outputs/map/n16 outputs/map/n128    # where spans pay: a folder for each batch
     python -m experiments credit curve --tables outputs/credit/table.json --panels outputs/credit/panel-level2-BASE.json
 
 A run writes one JSON file into --output when it ends, and is not made again when its file is there, so the command can
@@ -48,6 +49,10 @@ def main() -> None:
     curve.add_argument("--panels", nargs="+", type=Path, required=True, help="files of `panel`, for r")
     curve.add_argument("--plot", type=Path, default=Path("docs/evidence/credit-curve.svg"))
     curve.add_argument("--json", type=Path, default=Path("docs/evidence/credit-curve.json"), help="for the figures")
+    where = commands.add_parser("map", help="where spans pay, by objects of a picture and completions of a step")
+    where.add_argument("folders", nargs="+", type=Path, help="of runs, a folder for each number of completions")
+    where.add_argument("--plot", type=Path, default=Path("docs/evidence/credit-map.svg"))
+    where.add_argument("--json", type=Path, default=Path("docs/evidence/credit-map.json"), help="for the figures")
     panel = commands.add_parser("panel", help="measure spans and rules on sampled texts, without training")
     of_policy(panel)
     panel.add_argument("--judges", nargs="*", default=["match"], help="judges of PoSh whose spans are measured")
@@ -58,7 +63,8 @@ def main() -> None:
     panel.add_argument("--rollouts", type=int, default=8, help="continuations from before and after every token")
     panel.add_argument("--json", type=Path, help="write the figures here (default: into --output)")
     arguments = parser.parse_args()
-    {"run": train_missing, "table": show, "curve": show_curve, "panel": measure_panel}[arguments.command](arguments)
+    made = {"run": train_missing, "table": show, "curve": show_curve, "map": show_map, "panel": measure_panel}
+    made[arguments.command](arguments)
 
 
 def of_policy(parser: argparse.ArgumentParser) -> None:
@@ -167,6 +173,35 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
 
 def interval(figure: dict[str, float], form: str) -> str:
     return f"{figure['mean']:{form}} [{figure['low']:{form}}, {figure['high']:{form}}]"
+
+
+def show_map(arguments: argparse.Namespace) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from experiments.span_credit.map import cells_of, draw_map
+    from spanreward.rewards.comparison.figures import estimate
+
+    cells = cells_of(arguments.folders)
+    if not cells:
+        sys.exit(f"credit: no folder of {', '.join(map(str, arguments.folders))} has runs with spans and without.")
+    table = Table(
+        title="What spans add to the truth F1 of sampled texts, and the share of the scalar's steps they take"
+    )
+    for heading in ("reward", "arm", "level", "completions", "runs", "gain", "share of the steps", "gain of each run"):
+        table.add_column(heading)
+    for cell in cells:
+        own = " ".join(f"{gain:+.3f}" for gain in cell["gain_per_run"])
+        gain, share = cell["gain"], cell["share"]
+        figures = (
+            estimate(gain["mean"], gain["low"], gain["high"], sign="+"),
+            estimate(share["mean"], share["low"], share["high"], digits=2),
+        )
+        names = (cell["reward"], cell["arm"], str(cell["level"]), str(cell["completions"]), str(len(cell["runs"])))
+        table.add_row(*names, *figures, own)
+    Console(width=200).print(table)
+    draw_map(cells, arguments.plot)
+    arguments.json.write_text(json.dumps(cells, indent=2) + "\n")
 
 
 def show_curve(arguments: argparse.Namespace) -> None:
