@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from experiments.labels.column_map import load_map
 from experiments.labels.tables import TABLES
 from experiments.reproduce import figures
+from experiments.scenes.parts import WORDS
 
 POSH = (  # sections 3 and 5; the prompt files are A.1.4's, from the folder posh/scorers/prompts of its repository
     "mode=published",
@@ -101,8 +102,8 @@ class Reproduction:
 
 
 def here(table: str, file: str, metric: str = "posh", *options: str) -> Step:
-    """A set that lies beside this repository, with a metric in its default mode."""
-    return Step(table, file, "match", options, (), metric=metric)
+    """A set that lies beside this repository, with a metric in its default mode. `match` rates no criteria."""
+    return Step(table, file, WORDS if metric == "harmonic" else "match", options, (), metric=metric)
 
 
 def posh_step(table: str, file: str, texts: int, words: int, found: Mapping[str, float]) -> Step:

@@ -78,6 +78,26 @@ def test_harmonic_on_thumb(tmp_path: Path) -> None:
     ) in page("agreement.md")
 
 
+def test_words_and_spans(tmp_path: Path) -> None:
+    rows = {row["measure"]: row for row in numbers_of(tmp_path, "people", "--judge", "match")}
+
+    def cells(measure: str) -> str:
+        row = rows[measure]
+        return f"{row['ours']:.3f} [{row['interval']['low']:.3f}, {row['interval']['high']:.3f}] | {row['floor']:.3f} |"
+
+    captions, foil = rows["AUROC of captions, 1 - precision"], rows["pair accuracy, f1"]
+    tokens = rows["macro F1 of tokens, as PoSh's table 2"]
+    for said in (
+        f"the three spans with the lowest scores | {cells('hallucination in 3 worst spans')}",
+        f"finding the hallucinated content words, F1 | {cells('F1 of hallucinated content words')}",
+        f"accurate captions by precision, AUROC | {cells('AUROC of accurate captions, precision')}",
+        f"HAT, captions with a hallucination, AUROC | 194 | {within(captions, 'ours')} |",
+        f"DiscourseFOIL, pairs | 108 | {within(foil, 'ours')} |",
+        f"gets {within(tokens, 'ours')} on HAT",
+    ):
+        assert said in page("agreement.md")
+
+
 def test_scene_graphs(tmp_path: Path) -> None:
     rows = {(row["mode"], row["split"], row["match"]): row for row in numbers_of(tmp_path, "graphs")}
 

@@ -10,6 +10,7 @@ from experiments.labels.tables import PERSONS, TABLES
 from experiments.reproduce.command import COMMANDS
 from experiments.reproduce.figures import GPT_4V, JUDGE_2
 from experiments.reproduce.steps import POSH_JUDGE, REPRODUCTIONS, Step
+from spanreward import Sample, build_reward, load_judge
 from tests.support.command import experiments
 from tests.support.paths import DATA
 
@@ -178,6 +179,14 @@ def test_it_runs_what_is_there_and_says_what_is_not(data: Path) -> None:
     assert numbers["steps"][0]["rows"][0]["metrics"]["posh"]["value"] == 1.0
     assert "thumb: left out" in " ".join(done.out.split())
     assert len(numbers["left_out"]) == 6
+
+
+def test_the_judges_of_what_lies_here_can_rate_what_they_are_asked() -> None:
+    for step in REPRODUCTIONS["here"].steps:
+        options = dict(option.split("=") for option in step.options)
+        reward = build_reward(step.metric, load_judge(step.judge), options)
+        sample = Sample("", "A red circle.", references=("A red circle.",), context="A red circle.", task="ic")
+        assert reward.assess([sample])[0].score is not None, step
 
 
 def test_a_column_map_of_ones_own_is_passed_on(tmp_path: Path) -> None:
