@@ -4,10 +4,12 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
+from experiments.hacking import held_out
 from tests.support.command import experiments
 from tests.support.paths import DATA, ROOT
 
@@ -61,6 +63,16 @@ def test_the_lists_of_answers_get_what_the_page_says() -> None:
         assert said in page("filler.md")
 
 
+def test_frames_that_nobody_tuned_on(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["held_out"])
+    held_out.main()
+    said = re.search(r"(\d+) of (\d+) frames .*; the truth pays \+0(\.\d+)", capsys.readouterr().out)
+    assert said is not None
+    assert f"On terse texts **{said[1]} of {said[2]}** pay more than .02" in page("filler.md")
+    assert f"the truth pays {said[3]}. Those left" in page("filler.md")
+    assert f"- With `match` {said[1]} of {said[2]} frames that were never tuned on pay" in page("filler.md")
+
+
 def test_harmonic_on_thumb(tmp_path: Path) -> None:
     rows = numbers_of(tmp_path, "people", "--metric", "harmonic")
     of = {row["measure"]: row for row in rows if row["note"] == "all captions"}
@@ -96,6 +108,26 @@ def test_words_and_spans(tmp_path: Path) -> None:
         f"gets {within(tokens, 'ours')} on HAT",
     ):
         assert said in page("agreement.md")
+
+
+def test_answers(tmp_path: Path) -> None:
+    rows = numbers_of(tmp_path, "answers", "--judge", "match")
+    of = {(row["set"], row["group"], row["measure"]): row for row in rows}
+    systems = {group: row["metrics"] for (name, group, measure), row in of.items() if measure == "agreement"}
+    pooled = [fmean(one[metric]["value"] for one in systems.values()) for metric in ("lave", "exact_match", "contains")]
+    by_system = ", ".join(f"{group} {lave_of(one)}" for group, one in systems.items())
+    chosen, nlvr = of["aokvqa", "choices", "right above wrong"], of["nlvr", "all", "right above wrong"]
+    text = page("agreement.md")
+    for name, value in zip(("LAVE", "exact match", "containment"), pooled, strict=True):
+        assert f"{name} {short(value)} / " in text
+    assert f"LAVE's agreement by system: {by_system}." in text
+    assert f"above a wrong one in {lave_of(chosen['metrics'])}" in text
+    assert f"(VQA accuracy {short(chosen['metrics']['vqa_accuracy']['value'])})" in text
+    assert f"on NLVR in {short(nlvr['metrics']['lave']['value'])} of {nlvr['n']} questions" in text
+
+
+def lave_of(metrics: Mapping[str, Any]) -> str:
+    return within({**metrics["lave"]}, "value")
 
 
 def test_scene_graphs(tmp_path: Path) -> None:
