@@ -4,8 +4,9 @@
     cells[0]["share"]["mean"]          # the scalar's steps that the same reward takes with spans
 
 Truth F1 is that of what the policy samples, on pictures that it has not seen before. `gain` is that of the last ten
-steps less the scalar's of the same runs. `share`: after so many of the scalar's steps the mean of ten steps, over the
-runs, is as high as the scalar's last; 1 where it never is. Intervals are 95 % percentiles of a bootstrap over runs.
+steps less the scalar's of the same runs. `share`: the steps until the mean of ten, over the runs, is as high as the
+scalar's last ten, over the steps that the scalar took for that; one that never is counts as its last step. Intervals
+are 95 % percentiles of a bootstrap over runs.
 """
 
 import json
@@ -60,10 +61,13 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
 def measure(scalar: Array, other: Array) -> tuple[float, float]:
     """The gain and the share of the scalar's steps. Both: (runs, steps)."""
     target = float(scalar[:, -LAST:].mean())
-    smooth = np.convolve(other.mean(axis=0), np.full(LAST, 1 / LAST), mode="valid")
-    reached = np.flatnonzero(smooth >= target - 1e-12)
-    steps = LAST + (int(reached[0]) if len(reached) else len(smooth) - 1)
-    return float(other[:, -LAST:].mean()) - target, steps / other.shape[1]
+
+    def steps(sampled: Array) -> int:
+        smooth = np.convolve(sampled.mean(axis=0), np.full(LAST, 1 / LAST), mode="valid")
+        reached = np.flatnonzero(smooth >= target - 1e-12)
+        return LAST + (int(reached[0]) if len(reached) else len(smooth) - 1)
+
+    return float(other[:, -LAST:].mean()) - target, steps(other) / steps(scalar)
 
 
 def draw_map(cells: Sequence[Mapping[str, Any]], path: Path) -> None:

@@ -30,6 +30,8 @@ def test_the_gain_and_the_share_of_the_steps() -> None:
     assert share == 20 / 30  # the mean of ten steps is .4 at step 20
     assert measure(np.array([SLOW]), np.array([SLOW])) == (0.0, 1.0)
     assert measure(np.array([FAST]), np.array([SLOW])) == (pytest.approx(-0.1), 1.0)  # it never is
+    peak = [0.0] * 10 + [0.5] * 10 + [0.4] * 10  # the scalar is as high as at its end after 18 steps
+    assert measure(np.array([peak]), np.array([FAST]))[1] == 20 / 18
     assert len(SLOW) == 3 * LAST
 
 
