@@ -180,7 +180,6 @@ def show_map(arguments: argparse.Namespace) -> None:
     from rich.table import Table
 
     from experiments.span_credit.map import cells_of, draw_map
-    from spanreward.rewards.comparison.figures import estimate
 
     cells = cells_of(arguments.folders)
     if not cells:
@@ -192,11 +191,7 @@ def show_map(arguments: argparse.Namespace) -> None:
         table.add_column(heading)
     for cell in cells:
         own = " ".join(f"{gain:+.3f}" for gain in cell["gain_per_run"])
-        gain, share = cell["gain"], cell["share"]
-        figures = (
-            estimate(gain["mean"], gain["low"], gain["high"], sign="+"),
-            estimate(share["mean"], share["low"], share["high"], digits=2),
-        )
+        figures = (interval(cell["gain"], "+.3f"), interval(cell["share"], ".2f"))
         names = (cell["reward"], cell["arm"], str(cell["level"]), str(cell["completions"]), str(len(cell["runs"])))
         table.add_row(*names, *figures, own)
     Console(width=200).print(table)

@@ -212,11 +212,11 @@ def place_at(sentence: list[re.Match[str]], words: list[str], at: int) -> tuple[
     third column" names both, and "second row" alone one.
     """
     claims: list[Claim] = []
-    if fine_at(words, at):
-        while fine_at(words, at):
-            place = f"{words[at]} {words[at + 1]}"
-            claims.append(Claim(words[at + 1], place, sentence[at].start(), sentence[at + 1].end()))
-            at += 2 + (fine_at(words, at + 3) and words[at + 2] in ("and", ","))
+    while fine_at(words, at):
+        place = f"{words[at]} {words[at + 1]}"
+        claims.append(Claim(words[at + 1], place, sentence[at].start(), sentence[at + 1].end()))
+        at += 2 + (fine_at(words, at + 3) and words[at + 2] in ("and", ","))
+    if claims:
         return claims, at - 1
     if words[at] in ("center", "middle"):
         start, end = sentence[at].span()

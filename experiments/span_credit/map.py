@@ -32,13 +32,14 @@ def cells_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
     cells = []
     for folder in folders:
         curves = load_curves(folder)
+        paths = sorted(folder.glob("level*.json"))
+        completions = json.loads(paths[0].read_text("utf-8"))["completions"] if paths else 0  # those of all its runs
         for (reward, level, arm, rate), other in curves.items():
             scalar = curves.get((reward, level, "scalar", rate))
             runs = [] if scalar is None else [run for run in scalar.runs if run in other.runs]
             if scalar is not None and runs and arm != "scalar":
-                path = next(folder.glob(f"level{level}-*.json"))
-                names = {"completions": json.loads(path.read_text("utf-8"))["completions"]}
-                names |= {"level": level, "reward": reward, "arm": arm, "steps": scalar.sampled.shape[1]}
+                names = {"completions": completions, "level": level, "reward": reward, "arm": arm}
+                names["steps"] = scalar.sampled.shape[1]
                 cells.append(names | compare(of_runs(scalar, runs), of_runs(other, runs)))
     return sorted(cells, key=lambda cell: (cell["reward"] != "truth", cell["arm"], cell["level"], cell["completions"]))
 

@@ -72,8 +72,8 @@ class SpanTableCallback(Watching):
     """Writes pages of the best and worst completions with their words coloured.
 
     They are chosen from all ranks' last batch of training up to that step, of as many prompts as there are. First come
-    those padded with words that say nothing. Rank 0 writes. A page that cannot be written,
-    for example on a full disk, is one warning and does not end the training.
+    those padded with words that say nothing. Rank 0 writes. A page that cannot be written, for example on a full disk,
+    is one warning and does not end the training.
 
     Args:
         recorders: the rewards to show.

@@ -127,7 +127,7 @@ def test_answers(tmp_path: Path) -> None:
 
 
 def lave_of(metrics: Mapping[str, Any]) -> str:
-    return within({**metrics["lave"]}, "value")
+    return within(metrics["lave"], "value")
 
 
 def test_scene_graphs(tmp_path: Path) -> None:

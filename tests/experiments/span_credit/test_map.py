@@ -1,4 +1,4 @@
-"""The map of where span credit pays, on curves of which it can be read off, and from files."""
+"""The map of where span credit pays: simple curves, whose gain is known, and a folder of runs."""
 
 import json
 from pathlib import Path

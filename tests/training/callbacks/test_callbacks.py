@@ -109,7 +109,8 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
     assert page.count('<section class="example">') == 8
     assert "above its group" in page
     assert judge.events == ["start", *["wake", "sleep"] * 2]
-    assert not [record for record in caplog.records if record.name.startswith("spanreward.training")]
+    foreign = "spanreward.rewards.language.foreign"  # an untrained policy may write anything; it is told once a process
+    assert not [record for record in caplog.records if record.name != foreign]
     assert not health.stopped
 
 
