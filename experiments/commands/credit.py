@@ -52,7 +52,12 @@ def main() -> None:
     where = commands.add_parser("map", help="where spans pay, by objects of a picture and completions of a step")
     where.add_argument("folders", nargs="+", type=Path, help="of runs, a folder for each number of completions")
     where.add_argument("--plot", type=Path, default=Path("docs/evidence/credit-map.svg"))
-    where.add_argument("--json", type=Path, default=Path("docs/evidence/credit-map.json"), help="for the figures")
+    where.add_argument(
+        "--json",
+        type=Path,
+        default=Path("docs/evidence/credit-map.json"),
+        help="for the figures; its cells that no run of the folders measures anew stay",
+    )
     panel = commands.add_parser("panel", help="measure spans and rules on sampled texts, without training")
     of_policy(panel)
     panel.add_argument("--judges", nargs="*", default=["match"], help="judges of PoSh whose spans are measured")
@@ -179,11 +184,13 @@ def show_map(arguments: argparse.Namespace) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from experiments.span_credit.map import cells_of, draw_map
+    from experiments.span_credit.map import cells_of, draw_map, with_earlier
 
     cells = cells_of(arguments.folders)
     if not cells:
         sys.exit(f"credit: no folder of {', '.join(map(str, arguments.folders))} has runs with spans and without.")
+    if arguments.json.exists():
+        cells = with_earlier(cells, json.loads(arguments.json.read_text("utf-8")))
     table = Table(
         title="What spans add to the truth F1 of sampled texts, and the share of the scalar's steps they take"
     )

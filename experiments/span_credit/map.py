@@ -24,6 +24,7 @@ SOURCES = {  # what panels show: reward and arm, and what they are called
     ("truth", "add_centred-0.5-flipped-0.2"): "the truth's, a fifth flipped",
     ("posh:match", "add_centred-0.5"): "PoSh with match",
 }
+NAMES = ("arm", "level", "completions", "reward")  # which tell a cell from another
 PALEST = 0.1  # of a gain in truth F1, at which the colour is full
 
 
@@ -41,7 +42,13 @@ def cells_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
                 names = {"completions": completions, "level": level, "reward": reward, "arm": arm}
                 names["steps"] = scalar.sampled.shape[1]
                 cells.append(names | compare(of_runs(scalar, runs), of_runs(other, runs)))
-    return sorted(cells, key=lambda cell: (cell["reward"] != "truth", cell["arm"], cell["level"], cell["completions"]))
+    return cells
+
+
+def with_earlier(cells: Sequence[dict[str, Any]], earlier: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells, and those of earlier figures whose runs are not measured anew, in the order of the page."""
+    found = {(cell["reward"] != "truth", *(cell[name] for name in NAMES)): cell for cell in [*earlier, *cells]}
+    return [found[key] for key in sorted(found)]
 
 
 def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:

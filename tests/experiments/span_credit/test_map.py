@@ -60,3 +60,10 @@ def test_the_command_draws_and_writes_the_map(tmp_path: Path) -> None:
     assert "+0.100" in done.out
     assert (tmp_path / "map.svg").read_text().startswith("<?xml")
     assert json.loads((tmp_path / "map.json").read_text())[0]["share"]["mean"] == 20 / 30
+    write(tmp_path / "n32", "scalar", 0, SLOW, 32)
+    write(tmp_path / "n32", "add_centred-0.5", 0, SLOW, 32)
+    words[2] = tmp_path / "n32"  # the runs of the first folder are on another machine: its cell stays
+    assert experiments(*words).code == 0
+    few, more = json.loads((tmp_path / "map.json").read_text())
+    assert (few["completions"], few["gain"]["mean"]) == (16, pytest.approx(0.1))
+    assert (more["completions"], more["gain"]["mean"]) == (32, 0.0)
