@@ -76,7 +76,9 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
             if thing is None:
                 thing = _Thing(word.lemma, _is_plural(word))
                 same_name.append(thing)
-            thing.said |= _restrictions(word) | (_predicates(word) if word.head.is_copula and not rank(word) else set())
+            thing.said |= _restrictions(word)
+            if word.head.is_copula and not rank(word):  # "red" and "at left" of "the circle is red and at the left"
+                thing.said |= {child.lemma for child in word.head.children if child.dep == "acomp"} | _places(word.head)
         if thing is not None:
             thing.mentions.append(word)
             thing_of[word] = thing
@@ -117,11 +119,6 @@ def _restrictions(word: Word) -> set[str]:
     """Returns what tells a noun's thing from others of its name: adjectives, owners and places."""
     found = {child.lemma for child in word.children if child.dep in DESCRIPTIONS}
     return found | {f"of {child.lemma}" for child in word.children if child.dep == "poss"} | _places(word)
-
-
-def _predicates(subject: Word) -> set[str]:
-    """Returns what a copula says of its subject: "red" and "at left" for "the circle is red and at the left"."""
-    return {child.lemma for child in subject.head.children if child.dep == "acomp"} | _places(subject.head)
 
 
 def _places(word: Word) -> set[str]:

@@ -38,8 +38,9 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
     for start, end, stop in pieces(words):
         own = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
         content = frozenset(lemma(word.text.lower()) for word in own if has_content(word))
-        needs = heading.union(frozenset((lemma(word.text.lower()),)) for word in own if names_another_picture(word))
-        if needs:
+        pictures = [word for word in own if word.head.lemma in PICTURES]
+        others = [word for word in pictures if word.dep == "poss" or word.text.lower() in OTHER]  # "friend's picture"
+        if needs := heading.union(frozenset((lemma(word.text.lower()),)) for word in others):
             yield start, end, needs
         if stop == "?":
             opened = bisect(quotes, end)  # in 'A sign says "Who?"' only the quotation asks
@@ -61,11 +62,6 @@ def has_content(word: Word) -> bool:
     text = word.text.lower()
     fits = word.lemma in NEUTRAL or text in PLAIN | ADVERBS | BACK | FORWARD
     return text in DENYING | CONDITIONS or (word.pos in CONTENT and not fits)
-
-
-def names_another_picture(word: Word) -> bool:
-    """Whether the word tells a picture from the one that is described: "other" or "friend's" before it."""
-    return word.head.lemma in PICTURES and (word.dep == "poss" or word.text.lower() in OTHER)
 
 
 def speaks_of_text(words: Sequence[Word]) -> bool:

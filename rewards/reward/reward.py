@@ -159,7 +159,8 @@ class Reward:
 
     def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
         """Returns a Sample per completion. Raises ValueError for a missing column or an unusable value."""
-        lists = {name: list(values) for name, values in columns.items() if _is_list(values)}
+        each = {name: values for name, values in columns.items() if isinstance(values, Iterable)}  # a value for each
+        lists = {name: list(v) for name, v in each.items() if not isinstance(v, (str, bytes, Mapping))}
         lists |= {name: [columns[name]] * len(completions) for name in READ - lists.keys() if name in columns}
         missing = self.missing_column(columns)
         if missing:
@@ -203,13 +204,6 @@ def checked(samples: Any) -> Sequence[Sample]:
         cure = "write assess([Sample(prompt, completion, ...)]), or spanreward.score(reward, rows) for rows of a file"
         raise TypeError(f"assess takes a list of Samples, got {type(wrong[0]).__name__}: {cure}.")
     return samples  # type: ignore[no-any-return]
-
-
-def _is_list(values: Any) -> bool:
-    """Whether a column has a value for each completion, such as a list, an array or a column of `datasets` or pandas.
-    Anything else, such as one reference for all, holds for every completion.
-    """
-    return isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping))
 
 
 def _checked(verdicts: Any, count: int) -> list[Verdict]:

@@ -89,8 +89,9 @@ def find_filler(
     matches = list(WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
+    few = [last for last in range(WINDOW - 1, len(words)) if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW]
     found = {
-        "a phrase over and over": [*_repeated(words), *_monotonous(words)],
+        "a phrase over and over": [*_repeated(words), *few],
         "words in no order": _disordered(text, places, words, misplaced),
         "words that state nothing": [
             *_beyond((word in FUNCTION_WORDS for word in words), RUN),
@@ -152,11 +153,6 @@ def _repeated(words: Sequence[str]) -> list[int]:
         if run >= enough:
             found.append(number)
     return found
-
-
-def _monotonous(words: Sequence[str]) -> list[int]:
-    """Returns the last word of each WINDOW words in a row with at most FEW different ones."""
-    return [last for last in range(WINDOW - 1, len(words)) if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW]
 
 
 def _small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:

@@ -138,8 +138,6 @@ class RewardHealthCallback(Watching):
         failed = next((row.failed for row in rows if row.failed), "")
         unscored = next((row.unscored for row in rows if row.unscored), "")
         self._found |= problems(self._history, self.limits, {"failed": failed, "unscored": unscored})
-        if "degenerate" in self._found:
-            self._found["degenerate"] += paid(rows, [recorder.__name__ for recorder in self.recorders])
         if sentence := fall(self._audits, self.limits.window, self.limits.agreement):
             self._found["audit"] = sentence
 
@@ -195,22 +193,6 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     if group > 1:
         numbers["zero_variance_groups"] = mean([flat(rows[at : at + group]) for at in range(0, len(rows), group)])
     return numbers
-
-
-def paid(rows: Sequence[CompletionRow], names: Sequence[str]) -> str:
-    """Returns a sentence on the reward that pays degenerate completions best, beside the others; "" for one reward, or
-    where they earn less than others by every reward.
-    """
-    leads = {}
-    for number, name in enumerate(names):
-        padded = [s for row in rows if row.degenerate and (s := row.scores[number]) is not None]
-        others = [s for row in rows if not row.degenerate and (s := row.scores[number]) is not None]
-        if padded and others:
-            leads[name] = fmean(padded) - fmean(others)
-    best = max(leads, key=leads.__getitem__, default="")
-    if not best or leads[best] <= 0:
-        return ""
-    return f" The reward {best} pays them {leads[best]:.2f} more than the others: change that one."
 
 
 def flat(group: Sequence[CompletionRow]) -> bool:

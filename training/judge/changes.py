@@ -3,19 +3,21 @@
     changes = Changes({"1": ["A dog on grass.", "The dog sits."], ...}, Random(0))
     changes.example("replaced", "1")     # Example("A cat on grass.", "The dog sits.", ((0, 15, 1.0), (2, 5, 0.0)), "1")
 
-The target is one to four other captions of the same picture. Kinds:
+The target is one to four other captions of the same picture. Where it is one or two, nothing is learnt about a word
+that it does not have: it may be a synonym, or a thing that nobody said. Kinds:
 
     right      the caption as it is: all of it is right
     replaced   one to three words of the caption, by others of the same tag, mostly of pictures that share a word
     swapped    two nouns, or two adjectives, of the caption change places
     added      an adjective before a noun
     other      a caption of another picture: wrong are its words that no caption of this picture has
+    unsaid     the caption, often with one of another picture, beside a part of it: wrong is what the part leaves out
     unclaimed  a sentence more that claims nothing, and is wrong unless it denies what no caption has (unclaimed.yaml)
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -28,11 +30,13 @@ from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.words import NOUNS, word_set
 
 CHANGED = ("NOUN", "PROPN", "ADJ", "VERB", "ADP", "NUM")  # equally likely
+OPENING = ("ADP", "CCONJ", "SCONJ", "PUNCT", "PRON")  # with these a part of a caption begins
 COLOURS = word_set("red green blue yellow white black brown orange purple pink gray grey tan golden silver")
 JOINING = word_set("and or , a an the")
 ARTICLE = re.compile(r"\b([Aa])n?( +)$")
 NEAR = 0.7  # the share of other pictures that share a word with this one
 MOST = 4  # captions in a target
+MANY = 3  # from so many on, a target has most of what a caption of the picture says
 GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
 Places = list[tuple[int, int]]
 
@@ -50,13 +54,13 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text beside a target. marks: characters [start, end), and how right they are, in [0, 1]; the last mark on a
-    token counts, and a token without one is not trained on. picture: what is held out together.
+    """A text beside a target. marks: characters [start, end), and how right they are, in [0, 1], or None where nobody
+    knows; the last mark on a token counts. Without one it is not trained on. picture: what is held out together.
     """
 
     text: str
     target: str
-    marks: tuple[tuple[int, int, float], ...]
+    marks: tuple[tuple[int, int, float | None], ...]
     picture: str
 
 
@@ -84,12 +88,17 @@ class Changes:
         rest = rest[: 1 + self.random.randrange(MOST)]
         if kind == "other":
             caption = self.random.choice(self.captions[self.other(name)])
-            marks = [(w.start, w.end, float(w.lemma in self.known[name])) for w in self.words[caption] if w.pool]
-            return Example(caption, " ".join(rest), tuple(marks), name)
+            return Example(caption, " ".join(rest), marked(self.words[caption], self.known[name]), name)
+        if kind == "unsaid":
+            return self._unsaid(name, caption)
         text, places = self.changed(kind, name, caption)
         if not places and kind not in ("right", "unclaimed"):
             return None
-        marks = [(0, len(text), 1.0), *((start, end, 0.0) for start, end in places)]
+        said = {word.lemma for other in rest for word in self.words[other]}
+        unsure = [w.text for w in self.words[caption] if w.pool and w.lemma not in said and len(rest) < MANY]
+        unknown = re.finditer(rf"\b({'|'.join(map(re.escape, unsure))})\b", text) if unsure else ()
+        marks = [(0, len(text), 1.0), *((m.start(), m.end(), None) for m in unknown)]
+        marks += [(start, end, 0.0) for start, end in places]
         return Example(text, " ".join(rest), tuple(marks), name)
 
     def changed(self, kind: str, name: str, text: str) -> tuple[str, Places]:
@@ -98,6 +107,22 @@ class Changes:
             return self._unclaimed(name, text)
         make = {"swapped": self._swapped, "added": self._added, "right": lambda *_: {}}.get(kind, self._replaced)
         return rewrite(text, make(name, self.words[text]))
+
+    def _unsaid(self, name: str, caption: str) -> Example:
+        texts = [caption, *self.random.sample(self.captions[self.other(name)], self.random.randrange(2))]
+        self.random.shuffle(texts)
+        text, target, words, said, keep = "", "", [], set(), True
+        for one in texts:
+            following = [*self.words[one][1:], Word(len(one), len(one))]
+            for place, (word, after) in enumerate(zip(self.words[one], following, strict=True)):
+                if not place or word.kind in OPENING:
+                    keep = self.random.random() < 0.5
+                if keep and (word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75):
+                    said.add(word.lemma)
+                    target += one[word.start : after.start]
+                words.append(word._replace(start=len(text) + word.start, end=len(text) + word.end))
+            text, target = f"{text}{one} ", f"{target} "
+        return Example(text.rstrip(), " ".join(target.split()) or "A picture.", marked(words, said), name)
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         changes = {}
@@ -152,6 +177,11 @@ class Changes:
         """Returns another picture, mostly one that shares a word."""
         lemmas = sorted(self.known[name]) if self.random.random() < NEAR else ()
         return self.random.choice(self.having[self.random.choice(lemmas)] if lemmas else self.names)
+
+
+def marked(words: Sequence[Word], known: Set[str]) -> tuple[tuple[int, int, float | None], ...]:
+    """Returns marks on the words that tell: right are those with a known base form."""
+    return tuple((word.start, word.end, float(word.lemma in known)) for word in words if word.pool)
 
 
 def read(token: Token) -> Word:

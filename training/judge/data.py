@@ -21,7 +21,7 @@ from spanreward.training.data.marks import MARKED, mistakes_in, read_each
 from spanreward.training.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
-Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed"]  # training/judge/changes.py
+Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]  # training/judge/changes.py
 
 
 class JudgeRecipe(RunPart):

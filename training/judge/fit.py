@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.stats import mannwhitneyu
 from transformers import (
     AutoConfig,
     AutoModelForTokenClassification,
@@ -147,7 +148,8 @@ def encoded(tokenizer: Any, example: Example, longest: int, twice: bool = False)
     def label(place: tuple[int, int] | None) -> int:
         start, end = place or (0, 0)
         touching = (right for s, e, right in reversed(example.marks) if start < e and s < end)
-        return next((round(UNIT * right) for right in touching), IGNORED)
+        right = next(touching, None)
+        return IGNORED if right is None else round(UNIT * right)
 
     cut = windows(tokenizer, example.text, example.target, longest, twice)
     return [{**window.inputs, "labels": [label(place) for place in window.places]} for window in cut]
@@ -169,10 +171,9 @@ def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
 
 def area(logits: Any, labels: Any) -> float:
     """Returns the chance that a wrong token looks more wrong than a right one (AUC), 0.5 without both."""
-    right = labels[labels != IGNORED] >= UNIT / 2
-    ranks = np.argsort(np.argsort(logits[labels != IGNORED] @ [1, -1]))
+    right, margin = labels[labels != IGNORED] >= UNIT / 2, logits[labels != IGNORED] @ [1, -1]
     pairs = right.sum() * (~right).sum()
-    return float((ranks[right].sum() - right.sum() * (right.sum() - 1) / 2) / pairs) if pairs else 0.5
+    return float(mannwhitneyu(margin[right], margin[~right]).statistic / pairs) if pairs else 0.5
 
 
 def card(figures: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The health callback names the reward that pays for what it complains of, and takes one reward and one problem."""
+"""The health callback takes one reward and one problem, and saves the policy where it ends a training."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,22 +6,8 @@ from pathlib import Path
 import pytest
 
 from spanreward import RewardHealthCallback
-from spanreward.training.callbacks.reward_health import CompletionRow, paid
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
-
-ROW = CompletionRow(scores=(0.9, 0.2), failed=None, unscored=None, length=10, reference_length=0, degenerate=True)
-SOUND = replace(ROW, scores=(0.4, 0.6), degenerate=False)
-
-
-def test_the_reward_that_pays_for_padding_is_named() -> None:
-    assert (
-        paid([ROW, SOUND], ["length", "posh"])
-        == " The reward length pays them 0.50 more than the others: change that one."
-    )
-    assert paid([replace(ROW, scores=(0.1, 0.2)), SOUND], ["length", "posh"]) == ""
-    assert paid([replace(ROW, scores=(None, 0.2)), SOUND], ["length", "posh"]) == ""
-    assert paid([ROW], ["length", "posh"]) == ""  # nothing to compare with
 
 
 def test_one_reward_and_one_problem_are_lists_of_one(tmp_path: Path) -> None:
