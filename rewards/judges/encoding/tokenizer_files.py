@@ -30,7 +30,7 @@ class Generation(Extension):
 
 
 class TokenizerFiles:
-    """What ChatEncoder needs of a tokenizer. Raises FileNotFoundError for a folder without tokenizer.json."""
+    """What ChatEncoder needs of a tokenizer. Raises FileNotFoundError without tokenizer.json, ValueError if broken."""
 
     is_fast = True
 
@@ -38,7 +38,10 @@ class TokenizerFiles:
         if not (folder / FILES[0]).is_file():
             raise FileNotFoundError(f"{folder} has no {FILES[0]}: save one with transformers' fast tokenizer.")
         self.name_or_path = str(folder)
-        self.backend_tokenizer = Tokenizer.from_file(str(folder / FILES[0]))
+        try:
+            self.backend_tokenizer = Tokenizer.from_file(str(folder / FILES[0]))
+        except Exception as error:  # the library raises nothing narrower
+            raise ValueError(f"{folder / FILES[0]} cannot be read ({error}): copy or save it anew.") from None
         self.added_tokens_decoder = self.backend_tokenizer.get_added_tokens_decoder()
         self.get_vocab, self.decode = self.backend_tokenizer.get_vocab, self.backend_tokenizer.decode
         config, template = folder / FILES[1], folder / FILES[2]

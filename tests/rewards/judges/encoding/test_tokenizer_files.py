@@ -79,3 +79,10 @@ def test_a_template_cannot_reach_this_process(tmp_path: Path) -> None:
 def test_a_model_without_tokenizer_json_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"has no tokenizer\.json: save one with transformers' fast tokenizer"):
         TokenizerFiles(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"version": "1.0"}', '{"model": {"type": "Later"}}'])
+def test_a_broken_tokenizer_json_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tokenizer.json").write_text(text)
+    with pytest.raises(ValueError, match=r"tokenizer\.json cannot be read \(.+\): copy or save it anew"):
+        TokenizerFiles(tmp_path)
