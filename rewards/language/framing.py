@@ -38,8 +38,7 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
     for start, end, stop in pieces(words):
         own = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
         content = frozenset(lemma(word.text.lower()) for word in own if has_content(word))
-        pictures = [word for word in own if word.head.lemma in PICTURES]
-        others = [word for word in pictures if word.dep == "poss" or word.text.lower() in OTHER]  # "friend's picture"
+        others = [w for w in own if w.head.lemma in PICTURES and (w.dep == "poss" or w.text.lower() in OTHER)]
         if needs := heading.union(frozenset((lemma(word.text.lower()),)) for word in others):
             yield start, end, needs
         if stop == "?":

@@ -89,8 +89,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.scoring import read_rows
 
-    like = {"rows without a verdict": None}
-    metric_options.check_files(arguments, [arguments.output], [arguments.rows], **like)
+    metric_options.check_files(arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None})
     samples, pictures = dict[str, Sample](), dict[str, str]()
     for row in read_rows(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit):
         if isinstance(row.sample, str) or not row.sample.references:
@@ -125,9 +124,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 
 def main() -> None:
-    train_it = SimpleNamespace(HELP="train a judge as a recipe says", DESCRIPTION=TRAIN, add_arguments=add_train)
-    label_it = SimpleNamespace(
-        HELP="keep a judge's answers, to train from", DESCRIPTION=LABELS, add_arguments=add_label
-    )
-    train_it.measure, label_it.measure = train, label
-    run("spanreward judge", __doc__, {"train": train_it, "label": label_it})
+    training = {"HELP": "train a judge as a recipe says", "DESCRIPTION": TRAIN, "add_arguments": add_train}
+    keeping = {"HELP": "keep a judge's answers, to train from", "DESCRIPTION": LABELS, "add_arguments": add_label}
+    ways = {"train": SimpleNamespace(**training, measure=train), "label": SimpleNamespace(**keeping, measure=label)}
+    run("spanreward judge", __doc__, ways)

@@ -19,6 +19,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -111,18 +112,22 @@ class Changes:
     def _unsaid(self, name: str, caption: str) -> Example:
         texts = [caption, *self.random.sample(self.captions[self.other(name)], self.random.randrange(2))]
         self.random.shuffle(texts)
-        text, target, words, said, keep = "", "", [], set(), True
+        text, target, words, said, keep = "", "", list[Word](), set[str](), self.random.random() < 0.5
         for one in texts:
-            following = [*self.words[one][1:], Word(len(one), len(one))]
-            for place, (word, after) in enumerate(zip(self.words[one], following, strict=True)):
-                if not place or word.kind in OPENING:
-                    keep = self.random.random() < 0.5
-                if keep and (word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75):
-                    said.add(word.lemma)
-                    target += one[word.start : after.start]
-                words.append(word._replace(start=len(text) + word.start, end=len(text) + word.end))
-            text, target = f"{text}{one} ", f"{target} "
-        return Example(text.rstrip(), " ".join(target.split()) or "A picture.", marked(words, said), name)
+            words += [w._replace(start=w.start + len(text), end=w.end + len(text)) for w in self.words[one]]
+            text += f"{one} "
+        for word, after in pairwise([*words, Word(len(text), len(text))]):
+            keep = self.random.random() < 0.5 if word.kind in OPENING else keep
+            if keep and (word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75):
+                said.add(word.lemma)
+                target += text[word.start : after.start]
+        target = f"{' '.join(target.split()).strip(' ,.') or 'A picture'}."
+        things = [word for word in words if word.pool and word.kind == "NOUN" and word.lemma not in said]
+        if things and self.random.random() < 0.5:  # what a sentence names and does not claim is not said either
+            thing, texts = self.random.choice(things), [word.text.lower() for word in words if word.pool]
+            sentence, _ = unclaimed(thing.text.lower(), thing.pool == "NNS", texts, self.random)
+            target = " ".join(self.random.sample((target, sentence), 2))
+        return Example(text.rstrip(), target, marked(words, said), name)
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         changes = {}

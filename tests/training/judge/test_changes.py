@@ -56,10 +56,7 @@ def test_marks_lie_on_the_changed_words(changes: Changes, kind: str, seed: int, 
     elif kind == "other":
         assert any(example.text in texts for texts in CAPTIONS.values())
     elif kind == "unsaid":
-        said, text = (set(re.findall(r"\w+", one.lower())) for one in (example.target, example.text))
         assert any(caption in example.text for caption in CAPTIONS[name])
-        assert not said & wrong
-        assert said <= text or example.target == "A picture."
 
 
 def test_what_few_captions_do_not_say_is_not_known(changes: Changes) -> None:
@@ -82,11 +79,14 @@ def test_a_part_of_a_caption_leaves_things_unsaid(changes: Changes) -> None:
     changes.random = Random(0)
     made = [changes.example("unsaid", "3") for _ in range(400)]
     found = {(one.text, one.target): {one.text[s:e] for s, e, right in one.marks if not right} for one in made if one}
-    assert found["Three men ride horses on a beach.", "Three men ride horses"] == {"on", "beach"}
-    assert found["Three men ride horses on a beach.", "on a beach"] == {"Three", "men", "ride", "horses"}
+    assert found["Three men ride horses on a beach.", "Three men ride horses."] == {"on", "beach"}
+    assert found["Three men ride horses on a beach.", "on a beach."] == {"Three", "men", "ride", "horses"}
     assert found["A horse and a man.", "A picture."] == {"horse", "man"}
     assert found["A horse and a man.", "A horse and a man."] == set()
     assert any(text.startswith("A horse and a man. A") for text, _ in found)  # and a caption of another picture
+    named = [target for (_, target), wrong in found.items() if "beach" in wrong and "beach" in target.lower()]
+    assert len(named) > 10  # a sentence that claims no beach does not say it
+    assert not any("on a beach" in target for target in named)
 
 
 def test_articles_are_set_right() -> None:
