@@ -189,8 +189,7 @@ def show_map(arguments: argparse.Namespace) -> None:
     cells = cells_of(arguments.folders)
     if not cells:
         sys.exit(f"credit: no folder of {', '.join(map(str, arguments.folders))} has runs with spans and without.")
-    if arguments.json.exists():
-        cells = with_earlier(cells, json.loads(arguments.json.read_text("utf-8")))
+    cells = with_earlier(cells, json.loads(arguments.json.read_text("utf-8")) if arguments.json.exists() else [])
     table = Table(
         title="What spans add to the truth F1 of sampled texts, and the share of the scalar's steps they take"
     )

@@ -3,8 +3,8 @@
     changes = Changes({"1": ["A dog on grass.", "The dog sits."], ...}, Random(0))
     changes.example("replaced", "1")     # Example("A cat on grass.", "The dog sits.", ((0, 15, 1.0), (2, 5, 0.0)), "1")
 
-The target is one to four other captions of the same picture. Where it is one or two, nothing is learnt about a word
-that it does not have: it may be a synonym, or a thing that nobody said. Kinds:
+The target is one to four other captions of the same picture. One or two captions do not tell whether a word that they
+lack is right, so nothing is learnt about that word. Kinds:
 
     right      the caption as it is: all of it is right
     replaced   one to three words of the caption, by others of the same tag, mostly of pictures that share a word
@@ -55,8 +55,8 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text beside a target. marks: characters [start, end), and how right they are, in [0, 1], or None where nobody
-    knows; the last mark on a token counts. Without one it is not trained on. picture: what is held out together.
+    """A text beside a target. marks: characters [start, end), and how right they are, in [0, 1]; None is not known. A
+    token's last mark counts. A token without one is not trained on. picture: what is held out together.
     """
 
     text: str
@@ -96,8 +96,8 @@ class Changes:
         if not places and kind not in ("right", "unclaimed"):
             return None
         said = {word.lemma for other in rest for word in self.words[other]}
-        unsure = [w.text for w in self.words[caption] if w.pool and w.lemma not in said and len(rest) < MANY]
-        unknown = re.finditer(rf"\b({'|'.join(map(re.escape, unsure))})\b", text) if unsure else ()
+        unsure = [word.text for word in self.words[caption] if word.pool and word.lemma not in said]
+        unknown = re.finditer(rf"\b({'|'.join(map(re.escape, unsure))})\b", text) if unsure and len(rest) < MANY else ()
         marks = [(0, len(text), 1.0), *((m.start(), m.end(), None) for m in unknown)]
         marks += [(start, end, 0.0) for start, end in places]
         return Example(text, " ".join(rest), tuple(marks), name)
