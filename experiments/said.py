@@ -6,9 +6,17 @@
 The column `context` holds what people said (experiments/captions.py). A noun, adjective or verb of the answer is said
 if its lemma is in the context. The score, `all`, is 1 where all of them are said, else 0. `words` is the share of them
 that is said. A synonym counts as not said.
+
+    python -m experiments.said RUN/verdicts.jsonl ... --rows train.jsonl --steps 4 > labels.jsonl
+
+marks these words in the first completions of trainings, for `spanreward labels spans`.
 """
 
-from collections.abc import Sequence
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from spanreward import Reward, Sample, Span, Verdict
 from spanreward.rewards.language.pipeline import load_pipeline
@@ -42,3 +50,31 @@ def verdict(words: Sequence[Word], said: set[str]) -> Verdict:
     share = 1 - len(unsaid) / len(words) if words else 1.0
     score = float(not unsaid)
     return Verdict(score, parts={"all": score, "words": share}, spans=spans)
+
+
+def marked(lines: Sequence[Mapping[str, Any]], contexts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yields a labelled row for each line of verdicts. contexts: what people said, by prompt."""
+    samples = [Sample("", line["completion"], context=contexts[line["prompt"]]) for line in lines]
+    for line, found in zip(lines, Said().assess(samples), strict=True):
+        kept = {name: line[name] for name in ("id", "completion", "reference")}
+        yield kept | {"mistakes": [[span.start, span.end] for span in found.spans]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verdicts", nargs="+", type=Path)
+    parser.add_argument("--rows", type=Path, required=True, help="rows with prompt and context")
+    parser.add_argument("--steps", type=int, default=4, help="the first steps only (default 4)")
+    arguments = parser.parse_args()
+    contexts = {row["prompt"]: row["context"] for row in rows_of(arguments.rows)}
+    lines = [line for path in arguments.verdicts for line in rows_of(path) if line["step"] <= arguments.steps]
+    for row in marked(lines, contexts):
+        print(json.dumps(row))
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from experiments.commands.named import named
 from spanreward.rewards.files.tables import read_table
@@ -47,6 +48,7 @@ def draw(arms: Runs, keys: Sequence[str], path: Path) -> None:
             axis.plot(steps, values.mean(axis=0), color=colour, linewidth=2, label=name)
         axis.set_title(key, fontsize=10)
         axis.set_xlabel("step")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.grid(alpha=0.3)
     figure.legend(
         *axes[0][0].get_legend_handles_labels(), loc="upper center", ncols=len(arms), frameon=False, fontsize=9
