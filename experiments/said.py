@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward import Reward, Sample, Span, Verdict
+from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.language.pipeline import load_pipeline
 
 KINDS = {"NOUN", "PROPN", "ADJ", "VERB"}
@@ -66,14 +67,10 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, required=True, help="rows with prompt and context")
     parser.add_argument("--steps", type=int, default=4, help="the first steps only (default 4)")
     arguments = parser.parse_args()
-    contexts = {row["prompt"]: row["context"] for row in rows_of(arguments.rows)}
-    lines = [line for path in arguments.verdicts for line in rows_of(path) if line["step"] <= arguments.steps]
+    contexts = {row["prompt"]: row["context"] for _, row in read_table(arguments.rows)}
+    lines = [line for path in arguments.verdicts for _, line in read_table(path) if line["step"] <= arguments.steps]
     for row in marked(lines, contexts):
         print(json.dumps(row))
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 if __name__ == "__main__":
