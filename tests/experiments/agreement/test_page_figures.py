@@ -58,7 +58,7 @@ def test_the_lists_of_answers_get_what_the_page_says() -> None:
         f'"It is A on B with C by D." {of["It is A on B with C by D."]}), of two',
         f'of two {min(two.values())} to {max(two.values())} ("It is A or B." {of["It is A or B."]}, "It is A, B."',
         f'"It is A, B." {of["It is A, B."]}).',
-        f'The question said again with "A on B with C by D" gets {of[restated]},',
+        f'The question said again with "A on B with C by D" gets {of[restated]}.',
     ):
         assert said in page("filler.md")
 
