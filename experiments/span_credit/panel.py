@@ -32,9 +32,9 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.credit import (
     first_mentions,
+    on_tokens,
     phrases_of,
     residual_credit,
-    shared_credit,
     special_ids,
     token_offsets,
     tokens_of,
@@ -192,20 +192,18 @@ def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
         for of_row, one in zip(mentions, panel.written, strict=True)
         for phrase in phrases_of(of_row, one.text, one.picture)
     ]
-    residuals = iter(residual_credit(phrases))
-    width = max(len(one.ids) for one in panel.written)
-    credit = torch.zeros(len(panel.written), width, dtype=torch.float64)
-    covered = torch.zeros(credit.shape, dtype=torch.bool)
-    judged = []
-    for row, (of_row, found) in enumerate(zip(mentions, tokens, strict=True)):
-        own = [next(residuals) for _ in of_row]
-        values, marks = shared_credit(own, found, len(panel.written[row].ids))
-        credit[row, : len(values)] = torch.tensor(values, dtype=torch.float64)
-        covered[row, : len(marks)] = torch.tensor(marks)
-        judged += [
-            JudgedPhrase(row, span.kind, span.credit, residual, tuple(of_phrase))
-            for span, residual, of_phrase in zip(of_row, own, found, strict=True)
-        ]
+    residuals = residual_credit(phrases)
+    shape = len(panel.written), max(len(one.ids) for one in panel.written)
+    credit, covered = map(torch.from_numpy, on_tokens(residuals, dict(enumerate(tokens)), shape))
+    places = [
+        (row, span, tuple(of_phrase))
+        for row, (of_row, found) in enumerate(zip(mentions, tokens, strict=True))
+        for span, of_phrase in zip(of_row, found, strict=True)
+    ]
+    judged = [
+        JudgedPhrase(row, span.kind, span.credit, residual, of_phrase)
+        for (row, span, of_phrase), residual in zip(places, residuals, strict=True)
+    ]
     std = credit_std(credit_moments(credit, covered))
     scores = [np.nan if verdict.score is None else verdict.score for verdict in verdicts]
     return JudgedPanel(tuple(verdicts), tuple(judged), scale_credit(credit, covered, std), covered, np.array(scores))

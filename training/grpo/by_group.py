@@ -39,17 +39,13 @@ def group_advantages(
     phrases: list[spans.Phrase] = []
     for row, (verdict, text, sampled, ended) in enumerate(zip(verdicts, texts, ids, finished, strict=True)):
         offsets = spans.token_offsets(tokenizer, special, sampled, text) if ended else None
-        mentions = spans.first_mentions(verdict.spans)
-        found = spans.tokens_of(mentions, offsets or [])
-        if not verdict.status.failed and len(set().union(*found)) >= spans.MIN_COVERED_TOKENS:
-            tokens[row] = found
-            phrases += spans.phrases_of(mentions, text, group=0)
-    residuals = iter(spans.residual_credit(phrases))
+        found = spans.phrases_on_tokens(verdict, text, offsets or [], group=0)
+        if found and not verdict.status.failed:
+            tokens[row] = found[0]
+            phrases += found[1]
     mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids)))] for sampled in ids])
-    credit, covered = torch.zeros(mask.shape), torch.zeros_like(mask)
-    for row, found in tokens.items():
-        values, marks = spans.shared_credit([next(residuals) for _ in found], found, len(ids[row]))
-        credit[row, : len(values)], covered[row, : len(marks)] = torch.tensor(values), torch.tensor(marks)
+    values, marks = spans.on_tokens(spans.residual_credit(phrases), tokens, (len(mask), len(mask[0])))
+    credit, covered = torch.from_numpy(values).float(), torch.from_numpy(marks)
     scaled = scale_credit(credit, covered, credit_std(credit_moments(credit, covered)))
     advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)
     return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]

@@ -2,11 +2,9 @@
 
     special = special_ids(tokenizer)                          # once: some tokenizers have thousands of added tokens
     offsets = token_offsets(tokenizer, special, ids, text)    # characters that each sampled token wrote, or None
-    mentions = first_mentions(spans)                          # one span per component
-    tokens = tokens_of(mentions, offsets)                     # the tokens that wrote each mention
-    phrases = phrases_of(mentions, text, group)               # what each mention adds to the score
+    tokens, phrases = phrases_on_tokens(verdict, text, offsets, group)    # first mentions, and what each adds
     residuals = residual_credit(phrases_of_all_completions)   # credit less baseline
-    credit, covered = shared_credit(residuals, tokens, count)  # of one completion's tokens
+    credit, covered = on_tokens(residuals, {row: tokens}, (B, T))
 
     token_credit(verdict, ids, tokenizer)                     # for a trainer of one's own: the credit alone
 
@@ -20,13 +18,14 @@ Offsets come from decoding the sampled ids one by one. Tokenising the text again
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
 MIN_COVERED_TOKENS = 2  # a row with fewer has no two tokens to tell apart
 SHRINK = 4  # a mean of other phrases counts this many more with a residual of 0
+Offsets = list[tuple[int, int]]  # of each token, the characters [start, end) that it wrote
 SENTENCE_END = re.compile(r"[.!?\n]+")
 
 
@@ -60,9 +60,7 @@ def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
     return frozenset(id for id, token in tokenizer.get_added_tokens_decoder().items() if token.special)
 
 
-def token_offsets(
-    tokenizer: Tokenizer, special: Collection[int], ids: Sequence[int], text: str
-) -> list[tuple[int, int]] | None:
+def token_offsets(tokenizer: Tokenizer, special: Collection[int], ids: Sequence[int], text: str) -> Offsets | None:
     """Returns the characters [start, end) of `text` that each token wrote. None when the ids do not decode to `text`.
 
     special: the tokenizer's `special_ids`, which write nothing (start == end). Tokens that share one character (an
@@ -71,7 +69,7 @@ def token_offsets(
     if tokenizer.decode(ids, skip_special_tokens=True) != text:
         return None
     stream = DecodeStream(skip_special_tokens=True)
-    offsets: list[tuple[int, int]] = []
+    offsets: Offsets = []
     written = 0
     context: list[int] = []  # the tokens that wrote last: some decoders treat the first token of a text differently
     group: list[int] = []  # the tokens since then; more than one while bytes do not make a character yet
@@ -92,7 +90,7 @@ def token_offsets(
 
 def _group_offsets(
     tokenizer: Tokenizer, special: Collection[int], context: list[int], group: list[int], piece: str, begin: int
-) -> list[tuple[int, int]]:
+) -> Offsets:
     """Offsets of the tokens that together wrote `piece`, which begins at character `begin`, after `context`."""
     if len(group) == 1:
         return [(begin, begin + len(piece))]
@@ -125,6 +123,17 @@ def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
     """Returns one phrase for each of a completion's mentions."""
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
     return [Phrase(span.credit, span.kind, bisect_right(ends, span.start), group) for span in mentions]
+
+
+def phrases_on_tokens(
+    verdict: Verdict, text: str, offsets: Offsets, group: int
+) -> tuple[list[list[int]], list[Phrase]] | None:
+    """Returns the tokens of each mention of a completion, and its phrases; None where too few tokens are covered."""
+    mentions = first_mentions(verdict.spans)
+    tokens = tokens_of(mentions, offsets)
+    if len(set().union(*tokens)) < MIN_COVERED_TOKENS:
+        return None
+    return tokens, phrases_of(mentions, text, group)
 
 
 def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
@@ -165,19 +174,17 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
     return tokens
 
 
-def shared_credit(
-    values: Sequence[float], tokens: Sequence[Sequence[int]], count: int
-) -> tuple[list[float], list[bool]]:
-    """Returns the credit of each of `count` tokens, and whether a phrase covers it.
-
-    The tokens of a phrase share its value equally. A token of several phrases gets the sum (docs/credit.md).
+def on_tokens(
+    values: Iterable[float], tokens: Mapping[int, Sequence[Sequence[int]]], shape: tuple[int, int]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Returns each token's credit, (B, T), and whether a phrase covers it (docs/credit.md). tokens: of each row's
+    phrases, which share their value equally. values: of these in the same order. A token of several gets the sum.
     """
-    credit = [0.0] * count
-    covered = [False] * count
-    for value, of_phrase in zip(values, tokens, strict=True):
-        for i in of_phrase:
-            credit[i] += value / len(of_phrase)
-            covered[i] = True
+    credit, covered = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+    phrases = ((row, of_phrase) for row, of_row in tokens.items() for of_phrase in of_row)
+    for value, (row, of_phrase) in zip(values, phrases, strict=True):
+        credit[row, of_phrase] += value / max(len(of_phrase), 1)
+        covered[row, of_phrase] = True
     return credit, covered
 
 
@@ -209,4 +216,5 @@ def token_credit(verdict: Verdict, ids: Sequence[int], tokenizer: "PreTrainedTok
             f"{' that do not line up with them' if offsets is None else ''}: give the ids of the completion judged."
         )
     mentions = first_mentions(verdict.spans)
-    return shared_credit([span.credit for span in mentions], tokens_of(mentions, offsets), len(offsets))[0]
+    tokens = {0: tokens_of(mentions, offsets)}
+    return on_tokens([span.credit for span in mentions], tokens, (1, len(offsets)))[0][0].tolist()

@@ -81,7 +81,7 @@ class Batch:
     logprobs: list[list[float]] | None = None
     parts: list[Parts] | None = None
     failed: list[bool] = field(default_factory=list)
-    offsets: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    offsets: dict[int, spans.Offsets] = field(default_factory=dict)
     pictured: list[int] = field(default_factory=list)
     unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
     paid: torch.Tensor = field(default_factory=lambda: torch.zeros(0, 0))
@@ -338,22 +338,16 @@ class SpanGRPOTrainer(ResumingTrainer):
 
     def _add_span_credit(self, output: dict[str, Any]) -> None:
         """Replace `output["advantages"]`, (B,), by advantages of tokens, (B, T)."""
-        rows, width = output["completion_ids"].shape
-        total = torch.zeros((rows, width), device=output["advantages"].device)
-        any_covered = torch.zeros_like(total, dtype=torch.bool)
         mask = output["completion_mask"].bool()
         if "tool_mask" in output:  # what a tool returned was not sampled
             mask = mask & output["tool_mask"].bool()
+        total, any_covered = torch.zeros(mask.shape, device=mask.device), torch.zeros_like(mask)
         offsets = self._batch.offsets = self._offsets(output)
-        weights = self._weights()
-        metrics = self._mode_metrics()
+        weights, metrics = self._weights(), self._mode_metrics()
         for recorder in self.recorders:
-            credit, covered = torch.zeros_like(total), torch.zeros_like(any_covered)
-            for row, (residuals, tokens) in self._residuals(recorder, offsets).items():
-                values, marks = spans.shared_credit(residuals, tokens, len(offsets[row]))
-                credit[row, : len(values)] = torch.tensor(values, device=credit.device)
-                covered[row, : len(marks)] = torch.tensor(marks, device=credit.device)
-            covered &= mask
+            values, marks = spans.on_tokens(*self._residuals(recorder, offsets), (len(mask), len(mask[0])))
+            credit = torch.from_numpy(values).float().to(mask.device)
+            covered = torch.from_numpy(marks).to(mask.device) & mask
             moments = self.accelerator.reduce(credit_moments(credit, covered), reduction="sum")
             std = credit_std(moments)
             total += weights[recorder.__name__] * scale_credit(credit, covered, std)
@@ -364,28 +358,23 @@ class SpanGRPOTrainer(ResumingTrainer):
         output["advantages"] = add_centred(output["advantages"], total, mask, self.args.span_coef)
 
     def _residuals(
-        self, recorder: Recorder, offsets: Mapping[int, list[tuple[int, int]]]
-    ) -> dict[int, tuple[list[float], list[list[int]]]]:
-        """Returns for each row of this rank that gets credit its phrases' residual credit and their tokens."""
+        self, recorder: Recorder, offsets: Mapping[int, spans.Offsets]
+    ) -> tuple[list[float], dict[int, list[list[int]]]]:
+        """Returns the residual credit of this rank's phrases, and by row their tokens."""
         size = self.num_generations if self.model.training else self.num_generations_eval
         rank = self.accelerator.process_index
-        tokens: dict[int, list[list[int]]] = {}
-        phrases = []
-        for row, of_row in offsets.items():
-            mentions = spans.first_mentions(recorder.verdicts[row].spans)
-            found = spans.tokens_of(mentions, of_row)
-            if self._batch.failed[row] or len(set().union(*found)) < spans.MIN_COVERED_TOKENS:
-                continue
-            tokens[row] = found
+        tokens, phrases = {}, []
+        for row in [row for row in offsets if not self._batch.failed[row]]:
             group = (rank * len(recorder.verdicts) + row) // size
             text = recorder.samples[row].completion
-            phrases += [(rank, phrase) for phrase in spans.phrases_of(mentions, text, group)]
+            if found := spans.phrases_on_tokens(recorder.verdicts[row], text, offsets[row], group):
+                tokens[row] = found[0]
+                phrases += [(rank, phrase) for phrase in found[1]]
         everyone = gather_object(phrases)
-        of_everyone = spans.residual_credit([phrase for _, phrase in everyone])
-        residuals = (residual for (owner, _), residual in zip(everyone, of_everyone, strict=True) if owner == rank)
-        return {row: (list(islice(residuals, len(found))), found) for row, found in tokens.items()}
+        residuals = spans.residual_credit([phrase for _, phrase in everyone])
+        return [one for one, (owner, _) in zip(residuals, everyone, strict=True) if owner == rank], tokens
 
-    def _offsets(self, output: dict[str, Any]) -> dict[int, list[tuple[int, int]]]:
+    def _offsets(self, output: dict[str, Any]) -> dict[int, spans.Offsets]:
         """Returns the character offsets of the sampled tokens of each row that ended by itself and lines up."""
         tokenizer = self._tokenizer.backend_tokenizer
         special = spans.special_ids(tokenizer)

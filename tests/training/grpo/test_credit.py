@@ -15,8 +15,8 @@ from spanreward.training.grpo.credit import (
     Phrase,
     baseline_credit,
     first_mentions,
+    on_tokens,
     phrases_of,
-    shared_credit,
     special_ids,
     tokens_of,
 )
@@ -228,7 +228,9 @@ def span(start: int, end: int, credit: float, component: int) -> Span:
 
 def credited(spans: list[Span], offsets: list[tuple[int, int]]) -> tuple[list[float], list[bool]]:
     mentions = first_mentions(spans)
-    return shared_credit([mention.credit for mention in mentions], tokens_of(mentions, offsets), len(offsets))
+    tokens = {0: tokens_of(mentions, offsets)}
+    credit, covered = on_tokens([mention.credit for mention in mentions], tokens, (1, len(offsets)))
+    return credit[0].tolist(), covered[0].tolist()
 
 
 FOUR = [(0, 1), (1, 5), (5, 10), (10, 11)]  # A| red| star|.
