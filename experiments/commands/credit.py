@@ -37,6 +37,7 @@ def main() -> None:
     run.add_argument("--steps", type=int, default=30)
     run.add_argument("--completions", type=int, default=128, help="of a step (default 128)")
     run.add_argument("--group", type=int, default=8, help="completions of a prompt (default 8)")
+    run.add_argument("--overlong", type=int, default=0, help="tokens above the level's most, and punished (default 0)")
     run.add_argument("--learning-rate", type=float, default=2e-4)
     run.add_argument("--evaluate-every", type=int, default=5, help="steps between two measurements")
     run.add_argument("--prompts", type=int, default=256, help="held-out prompts of a measurement")
@@ -110,6 +111,7 @@ def train_missing(arguments: argparse.Namespace) -> None:
             float(arguments.perturbation),
             arguments.completions,
             arguments.group,
+            arguments.overlong,
         )
         write_whole(path, json.dumps(result) + "\n")
         last = result["evaluations"][-1]
@@ -127,6 +129,7 @@ def refuse_other_settings(path: Path, arguments: argparse.Namespace) -> None:
         ("--prompts", len(run["evaluations"][0]["f1"]), arguments.prompts),
         ("--completions", run.get("completions", 128), arguments.completions),  # older files do not say
         ("--group", run.get("group", 8), arguments.group),
+        ("--overlong", run.get("overlong", 0), arguments.overlong),
     )
     for option, made, asked in settings:
         if made != asked:

@@ -43,6 +43,7 @@ OF_STEP = {  # what is kept of a step's log line
     "truth_precision": "truth/precision",
     "truth_recall": "truth/recall",
     "completions/mean_length": "completions/mean_length",
+    "completions/clipped_ratio": "completions/clipped_ratio",
     "entropy": "entropy",
     "grad_norm": "grad_norm",
 }
@@ -140,11 +141,13 @@ def train_arm(
     perturbation: float = 0.0,
     completions: int = 128,
     group: int = 8,
+    overlong: int = 0,
 ) -> dict[str, Any]:
     """Train and measure one run; the result is plain data, as it goes into a file.
 
     reward: see experiment_reward. perturbation: of the base's weights, another numerical environment (`perturb`).
-    completions: of a step, `group` for each prompt.
+    completions: of a step, `group` for each prompt. overlong: so many tokens more than MAX_TOKENS a completion may have
+    and is punished for (`soft_overlong_cache`), since a completion that is cut gets no span credit.
     """
     data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset = load_data(data)
@@ -167,7 +170,8 @@ def train_arm(
             warmup_steps=5,
             per_device_train_batch_size=completions,
             num_generations=group,
-            max_completion_length=MAX_TOKENS[level],
+            max_completion_length=MAX_TOKENS[level] + overlong,
+            soft_overlong_cache=overlong or None,
             temperature=1.0,
             loss_type="dapo",
             epsilon_high=0.28,
@@ -198,6 +202,7 @@ def train_arm(
         "learning_rate": learning_rate,
         "completions": completions,
         "group": group,
+        "overlong": overlong,
         "evaluations": measure.evaluations,
         "steps": measure.steps,
     }

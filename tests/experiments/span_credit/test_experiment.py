@@ -78,7 +78,17 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) ->
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
     run = train_arm(
-        arm, reward, str(tmp_path), 1, 3, steps=1, learning_rate=1e-4, evaluate_every=1, prompts=4, perturbation=1e-6
+        arm,
+        reward,
+        str(tmp_path),
+        1,
+        3,
+        steps=1,
+        learning_rate=1e-4,
+        evaluate_every=1,
+        prompts=4,
+        perturbation=1e-6,
+        overlong=0 if reward == "truth" else 8,
     )
     assert (run["arm"]["name"], run["reward"], run["perturbation"]) == (name, reward, 1e-6)
     assert json.loads(json.dumps(run)) == run
@@ -108,9 +118,11 @@ def test_a_run_that_is_there_is_not_taken_for_one_of_other_settings(tmp_path: Pa
     run = {"base": "no", "steps": [{}] * 2, "evaluations": [{"step": step, "f1": [0.5] * 4} for step in (0, 1, 2)]}
     (tmp_path / name).write_text(json.dumps(run))
     alike = ["--level", "1", "--seeds", "0", "--base", "no", "--steps", "2", "--evaluate-every", "1", "--prompts", "4"]
+    alike += ["--overlong", "0"]
     done = experiments("credit", "--output", tmp_path, "run", *alike)
     assert (done.code, done.out.strip()) == (0, f"{tmp_path / name} is there")
-    for option, value in (("--base", "other"), ("--steps", "100"), ("--evaluate-every", "2"), ("--prompts", "8")):
+    others = [("--base", "other"), ("--steps", "100"), ("--evaluate-every", "2"), ("--prompts", "8")]
+    for option, value in [*others, ("--overlong", "8")]:
         done = experiments("credit", "--output", tmp_path, "run", *alike, option, value)
         assert done.code == 1
         made = dict(zip(alike[::2], alike[1::2], strict=True))[option]
