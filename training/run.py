@@ -5,6 +5,7 @@
 writes the trained policy, its processor and the files that training/run_folder.py lists to the recipe's output folder.
 """
 
+import gc
 import logging
 import os
 import sys
@@ -114,7 +115,12 @@ def train(
     if trainer.is_world_process_zero():
         begin(recipe, PROCESSES, checkpoint, readers(rewards))
     trainer.accelerator.wait_for_everyone()
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    gc.collect()
+    gc.freeze()  # else each full collection walks all that was loaded, a sixth of judging by match
+    try:
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    finally:
+        gc.unfreeze()
     return next((one.stopped for one in stopping if one.stopped), "")
 
 
