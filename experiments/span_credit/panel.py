@@ -195,14 +195,11 @@ def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
     residuals = residual_credit(phrases)
     shape = len(panel.written), max(len(one.ids) for one in panel.written)
     credit, covered = map(torch.from_numpy, on_tokens(residuals, dict(enumerate(tokens)), shape))
-    places = [
-        (row, span, tuple(of_phrase))
+    left = iter(residuals)
+    judged = [
+        JudgedPhrase(row, span.kind, span.credit, next(left), tuple(of_phrase))
         for row, (of_row, found) in enumerate(zip(mentions, tokens, strict=True))
         for span, of_phrase in zip(of_row, found, strict=True)
-    ]
-    judged = [
-        JudgedPhrase(row, span.kind, span.credit, residual, of_phrase)
-        for (row, span, of_phrase), residual in zip(places, residuals, strict=True)
     ]
     std = credit_std(credit_moments(credit, covered))
     scores = [np.nan if verdict.score is None else verdict.score for verdict in verdicts]
