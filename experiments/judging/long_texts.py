@@ -12,7 +12,7 @@ its own facts, and wrong are the words that none of them has: what is not said. 
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -21,7 +21,7 @@ from typing import Any
 from experiments.agreement.caption_sets import load_discosg_foil, load_discosg_graphs, read_set
 from experiments.agreement.known_sets import flagged_words
 from spanreward.rewards.language.words import PLACING
-from spanreward.training.judge.changes import Changes, Places
+from spanreward.training.judge.changes import Changes, Places, Word, marked
 
 CHANGED = 0.3  # of the facts of a text
 KINDS = {"replaced": 4, "swapped": 1, "added": 1, "other": 1, "unclaimed": 1}
@@ -91,7 +91,7 @@ def written(one: Described, changes: Changes, pictures: dict[str, Described]) ->
     text, mistakes = "", []
     for fact in facts:
         if half:
-            new, wrong = fact, [(w.start, w.end) for w in changes.words[fact] if w.pool and w.lemma not in lemmas]
+            new, wrong = fact, unknown(changes.words[fact], lemmas)
         else:
             new, wrong = changed(one.picture, fact, changes, pictures)
         start = len(text) + bool(text)
@@ -108,8 +108,11 @@ def changed(name: str, fact: str, changes: Changes, pictures: dict[str, Describe
     if kind != "other":
         return changes.changed(kind, name, fact)
     fact = random.choice(pictures[changes.other(name)].facts)
-    known = changes.known[name]
-    return fact, [(w.start, w.end) for w in changes.words[fact] if w.pool and w.lemma not in known]
+    return fact, unknown(changes.words[fact], changes.known[name])
+
+
+def unknown(words: Sequence[Word], known: Set[str]) -> Places:
+    return [(start, end) for start, end, right in marked(words, known) if not right]
 
 
 def judged_by_people(data: Path) -> Iterator[dict[str, Any]]:

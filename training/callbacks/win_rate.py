@@ -35,7 +35,7 @@ from spanreward.training.evaluation.answers.columns import numbered, picture_of
 from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
 from spanreward.training.evaluation.answers.sides import read_answers
 from spanreward.training.evaluation.judged.compute import CURVE
-from spanreward.training.evaluation.statistics.estimates import MARGIN, in_clusters
+from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)
@@ -181,7 +181,7 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     """Returns the numbers that are logged. gaps: by prompt, the policy's score less the anchor's, NaN where one is
     missing. clusters: a number for each prompt; those of one number are drawn together.
     """
-    wins = 0.5 + 0.5 * np.sign(np.where(np.abs(gaps) > MARGIN, gaps, 0.0 * gaps))
+    wins = 0.5 * (1 + signs(gaps))
     logged = {f"{KEY}_prompts": float((~np.isnan(gaps)).sum())}
     for name, values, interval in ((KEY, wins, share_interval), (f"{KEY}_difference", gaps, ratio_interval)):
         sums, counts = in_clusters(values[None], clusters)

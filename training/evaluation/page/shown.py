@@ -7,12 +7,13 @@ shown[0].outcome, shown[0].margin       # "lost", -0.8: what the last model lost
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from PIL import Image
 
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.statistics.estimates import MARGIN
+from spanreward.training.evaluation.statistics.estimates import signs
 
 SHOWN = 500  # prompts on a page
 
@@ -79,4 +80,4 @@ def gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float | None
 
 def sign(value: float | None) -> int:
     """Returns 1 or -1, 0 for a tie and for no value."""
-    return 0 if value is None or abs(value) <= MARGIN else 1 if value > 0 else -1
+    return 0 if value is None else int(signs(np.array(value)))

@@ -11,13 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from spanreward.rewards.comparison.crossed import crossed
 from spanreward.rewards.comparison.resampling import DRAWS, Array, ratio_interval
 
-Flags = NDArray[np.bool_]
 MIN_SEEDS = 3
 MARGIN = 1e-9  # absorbs rounding: scores that are nearer to each other are a tie
 
@@ -99,14 +98,12 @@ def paired_difference(
 ) -> Difference:
     """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
     gaps = differences(a, b)
-    win, tie, loss = (int(chosen.sum()) for chosen in (gaps > MARGIN, np.abs(gaps) <= MARGIN, gaps < -MARGIN))
+    win, tie, loss = (int((signs(gaps) == sign).sum()) for sign in (1, 0, -1))
     return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=win, tie=tie, loss=loss)
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
-    """Returns the sum of the prompts' means in each cluster, and its number of prompts. Without clusters each prompt is
-    one.
-    """
+    """Returns the sum of the prompts' means in each cluster, and its number of prompts. By default each is a prompt."""
     means = nan_means(values.T)
     known = ~np.isnan(means)
     if clusters is None:
@@ -150,6 +147,11 @@ def differences(a: ArrayLike, b: ArrayLike) -> Array:
 def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     """Returns the mean over the rows of each training seed, in order of appearance."""
     return np.stack([nan_means(values[np.equal(seeds, seed)].T) for seed in dict.fromkeys(seeds)])
+
+
+def signs(gaps: Array) -> Array:
+    """Returns 1 for a win, 0 for a tie (within MARGIN), -1 for a loss, and NaN for NaN."""
+    return np.sign(np.where(np.abs(gaps) <= MARGIN, 0.0, gaps))
 
 
 def nan_means(rows: Array) -> Array:

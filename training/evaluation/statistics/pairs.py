@@ -15,7 +15,7 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
-from spanreward.training.evaluation.statistics.estimates import MARGIN, Array, Difference, differences, independent
+from spanreward.training.evaluation.statistics.estimates import Array, Difference, differences, independent, signs
 from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, judge_pair
 from spanreward.training.evaluation.statistics.sentences import headline, sentence
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
@@ -36,9 +36,7 @@ class Pair:
 
 
 def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Returns the pairs that a reader sees first, the last one first: all of up to FEW_PAIRS, else those of the last
-    model.
-    """
+    """Returns the pairs that a reader sees first, the last one first: up to FEW_PAIRS, else the last model's."""
     return [pair for pair in reversed(pairs) if pair.later == pairs[-1].later or len(pairs) <= FEW_PAIRS]
 
 
@@ -88,7 +86,7 @@ def win_rate(
     known = ~np.isnan(difference)
     if not known.any():
         return None
-    outcomes = 0.5 * (1 + np.sign(np.where(np.abs(difference) > MARGIN, difference, 0.0)))
+    outcomes = 0.5 * (1 + signs(difference))
     prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
     return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist())

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spanreward.rewards.comparison.resampling import DRAWS
 from spanreward.training.evaluation.answers.setup import Setup
@@ -21,7 +21,6 @@ from spanreward.training.evaluation.statistics.estimates import (
     Array,
     Difference,
     Estimate,
-    Flags,
     as_scores,
     estimate_of,
     in_clusters,
@@ -30,6 +29,7 @@ from spanreward.training.evaluation.statistics.estimates import (
 )
 
 Tables = Mapping[str, Mapping[str, ArrayLike]]  # {model: {metric: (seeds, prompts)}}, models in training order
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
