@@ -25,6 +25,7 @@ from spanreward.rewards.language.words import ARTICLES, DIGITS
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 NUMBERS = DIGITS | {"none": "0"}
 _THOUSANDS = re.compile(r"\d,\d")
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PERIOD = re.compile(r"\.(?!\d)")
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
@@ -62,5 +63,6 @@ def normalise(answer: str) -> str:
 def answer_words(answer: str) -> list[str]:
     """Returns the words in order: lower case, no accents, no articles, no punctuation, number words as digits."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", answer) if not unicodedata.combining(c))
+    plain = _GROUPED.sub("", plain)
     words = (word.replace("\u2019", "'").removesuffix("'s") for word in _WORD.findall(plain.lower()))
     return [NUMBERS.get(word, word) for word in words if word not in ARTICLES]

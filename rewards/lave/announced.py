@@ -8,15 +8,19 @@ The last one counts, by the surest signs that the text has.
 import re
 
 _ANSWER = r"(?:\w{1,20}[ _-])?answer"
+_OPEN, _SHUT = r"[<\[]\s{0,2}", r"(?: [^<>\[\]\n]{0,80})?[>\]]"
 _OTHER = "prediction|response|output|result|solution|choice|option|label"
 # The name of the group says where what is announced ends.
 _SIGNS = tuple(
     re.compile(sign, re.IGNORECASE | re.MULTILINE)
     for sign in (
-        rf"(?P<tag><(?:{_ANSWER})>|<\|begin_of_box\|>|\bfinal<\|message\|>)|(?P<brace>\\(?:boxed|fbox)\s*\{{)"
-        rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:)|(?P<line>(?<![^\W_])answer[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
+        rf"(?P<tag>{_OPEN}(?:{_ANSWER}|conclusion){_SHUT}|<\|begin_of_box\|>|\bfinal<\|message\|>)"
+        r"|(?P<brace>\\(?:boxed|fbox)\s*\{)"
+        rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:|final_answer\()"
+        r"|(?P<line>(?<![^\W_])ans(?:wer)?[*_`\"')]{0,4}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
+        r"|^[^\w\n]*q(?:uestion)?[ \d]{0,4}:[^\n]*\n\s*a[ \d]{0,4}:"
         r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$)",
-        rf"(?P<tag><(?:{_OTHER})>)|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
+        rf"(?P<tag>{_OPEN}(?:{_OTHER}){_SHUT})|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
         r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",  # an object's only key
         r"\b(?P<line>(?:answer|(?:right|correct|best) (?:option|choice))(?: to [^.?!\n:]{1,80}?)?[*_]{0,2}"
         r" (?:is|was|would be)(?! not\b))(?=[^\n\w]*\w)",
@@ -24,7 +28,9 @@ _SIGNS = tuple(
 )
 _DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
 _BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")  # to the closing brace, with two levels within
-_CLOSED = re.compile(rf"</(?:{_ANSWER}|{_OTHER})>|<\|end_of_box\|>", re.IGNORECASE)
+_CLOSED = re.compile(
+    rf"[<\[]\s{{0,2}}/\s{{0,2}}(?:{_ANSWER}|conclusion|{_OTHER}){_SHUT}|<\|end_of_box\|>", re.IGNORECASE
+)
 _LINE = re.compile(r"[\s*_`#>]*[^\n\r]*")
 _VALUE = re.compile(
     r"\s*(?:\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\\n]|\\.|'(?!\s*[,}\]\n]))*+'?|\[[^\]]*\]?|[^,}\n]*)", re.DOTALL

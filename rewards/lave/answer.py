@@ -15,23 +15,25 @@ from spanreward.rewards.judges.match.rate_answer import DENYING, EVASIVE, NO, YE
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.language.words import DIGITS, HEDGES, word_set
 from spanreward.rewards.lave.announced import announced
+from spanreward.rewards.text.plain_text import plain_text
+from spanreward.rewards.text.shown import blanked
 
 SHORT = 160  # characters
 NESTED = 6  # marks around an answer, one inside the other
 LISTED = 3  # words; fewer behind a sentence are an item of a list
-_REASONING = re.compile(
-    r"<(think|thinking|thought|reasoning|analysis)>.*?(?:</\1>|\Z)|\u25c1think\u25b7.*?(?:\u25c1/think\u25b7|\Z)"
-    r"|\A(?:(?!<think).)*</think(?:ing)?>|<!--.*?(?:-->|\Z)|~~(?=\S).*?~~",  # a chat template may have written <think>
-    re.IGNORECASE | re.DOTALL,
+_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
+_NEXT = re.compile(r"(?<=\w)[^\w\n]*\n\s*(?:question|q|human|user)\b[ \d]{0,4}[:\uff1a]", re.IGNORECASE)
+_SIGNS = (  # marks and pictures beside ASCII's
+    "\u00a1\u00ab\u00bb\u00bf\u2010-\u205e\u2190-\u2bff\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\ufe0f\U0001f000-\U0001faff"
 )
 _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
 _LEAD = re.compile(
-    r"(?:\s+|```\w*\n|[*_`~:|]+|(?i:assistant|model|bot):|[#>\u2022\u2013-]+\s|\\[(\[]|<[^<>\s]{1,40}>)*"
+    rf"(?:\s+|```\w*\n|[*_`~:|{_SIGNS}]+|(?i:assistant|model|bot):|[#>\u2022\u2013-]+\s|\\[(\[]|<[^<>\s]{{1,40}}>)*"
 )
-_TAIL = re.compile(r"(?:\s+|[*_`~.,;:!|]+|[)\]]\\|>[^<>\s]{1,40}<)*")  # of the text backwards
+_TAIL = re.compile(rf"(?:\s+|[*_`~.,;:!|{_SIGNS}]+|[)\]]\\|>[^<>\s]{{1,40}}<)*")  # of the text backwards
 _WRAPPED = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
-    r"|\u201c([^\u201d]*)\u201d|\u2018([^\u2019]*)\u2019|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
+    r"|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
     re.DOTALL,
 )
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
@@ -64,7 +66,8 @@ def find_answer(text: str, answers: Sequence[str] = ()) -> tuple[int, int]:
 
     answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is linear in the length.
     """
-    read = _REASONING.sub(lambda found: " " * len(found[0]), text)
+    read = _HIDDEN.sub(lambda found: " " * len(found[0]), blanked(text))
+    read = _NEXT.split(read, maxsplit=1)[0]
     place = announced(read)
     start, end = trimmed(read, *(place or (0, len(read))))
     if place is None and end - start > SHORT and (sentence := _END.search(read, start, end)):
@@ -85,7 +88,8 @@ def answer_in(text: str, answers: Sequence[str]) -> str:
 def comparable(answer: str) -> str:
     """Returns an answer without markup as VQA's evaluation compares it, or in lower case if that is empty ("A")."""
     start, end = trimmed(answer, 0, len(answer))
-    return normalise(answer[start:end]) or answer[start:end].lower()
+    plain, _ = plain_text(answer[start:end])
+    return normalise(plain) or plain.lower()
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

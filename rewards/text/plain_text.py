@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from spanreward.rewards.text.written import read_text
 
-_LOOK_ALIKE = str.maketrans(  # from Unicode's confusables.txt
+_LOOK_ALIKE = str.maketrans("\u2010\u2011\u2019", "--'") | str.maketrans(  # from Unicode's confusables.txt
     "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТУХІЈЅҮαοινρυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡ", "aeopcyxijsdhlqwABEKMHOPCTYXIJSYaoivpukABEZHIKMNOPTYXiag"
 )
 _FILLERS = "\u115f\u1160\u3164\uffa0"  # letters without a glyph

@@ -16,6 +16,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from spanreward.rewards.text.shown import shown
+
 Piece = tuple[int, int] | tuple[str, int]  # characters [start, end) to keep, or a text and its place
 
 _WORD = re.compile(r"[^\W_]+")
@@ -25,23 +27,19 @@ _PARTS = frozenset(  # words of labels and titles that only say which part of a 
     person object subject foreground background setting location place environment surroundings time day weather
     lighting color colour palette mood atmosphere tone style composition layout perspective detail element feature
     action activity animal vehicle building nature clothing appearance position pose overall general note observation
-    content item part sure certainly here is s and of the a an this my in for""")
+    content item part sure certainly here is s and of the a an this my in for step frame figure region sentence fact
+    segment clip shot panel view second word from to at""")
 )
 _DENIED = re.compile(r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
 _PLACE = r"(?=\w*(?:box|quad|point|poly|loc|coord|det|click|rect|region))(?!\w*end\b)\w++"  # a name of numbers
 _NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
 _NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
-_THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)"
+_COUNTED = re.compile(r"[a-z]?\d+s?")  # "2", "S2", "0s"
 _BLANK = r"[^\S\n]*+"
+_SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"  # a bullet or a picture, no quotation mark
 BLOCK = (
     "p|div|br|hr|li|[uod]l|d[dt]|h[1-6]|table|t[rdh]|section|article|header|footer|main|blockquote|pre|figure|figcaption"
     "|details|summary|body|html|answer|final_answer|output|response|result|caption|description|conclusion"
-)
-
-THOUGHTS = re.compile(
-    rf"(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>)"
-    rf"|</{_THINK}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>",
-    re.IGNORECASE,
 )
 _JSON = re.compile(
     r"""\{\s*(["'])(?:(?!\1)[^\\\n]|\\.)*+\1\s*: | \[\s*(?:\{\s*["'] | (["'])(?:(?!\2)[^\\\n]|\\.)*+\2\s*[,\]])""", re.X
@@ -56,10 +54,11 @@ _NUMBERS = re.compile(r"[\d\s.,;()\[\]-]*")
 _LINE = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
     (?:(?:[-*_=]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+ | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
-    | (?:>|[-*+•◦▪●·\u2013][^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])|\[[ x]\](?=\s)|\|){_BLANK}
+    | (?:>|(?:[-*+]|{_SIGN})[^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])|\[[ x]\](?=\s)|\|){_BLANK}
     | (?:\#{{1,6}}(?=\s){_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
       [*_]{{0,3}}(?P<title>[^\n*_\#<]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n|</h)
-    | [*_]{{0,3}}(?P<label>\w[\w /&'\u2019!,-]{{0,60}}?)[*_]{{0,3}}{_BLANK}(?:[:\uff1a][*_]{{0,3}}(?!/)|\|(?=[^\S\n]))
+    | [*_]{{0,3}}(?P<label>\w[\w /&'\u2019!,.()-]{{0,60}}?)[*_]{{0,3}}{_BLANK}
+      (?:[:\uff1a][*_]{{0,3}}(?!/)|\|(?=[^\S\n]))
     | \#{{1,6}}(?=\s){_BLANK})""",
     re.X | re.IGNORECASE,
 )
@@ -98,9 +97,11 @@ _SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if i
     "block": lambda said: "\n",
     "bar": lambda said: ",",
 }
+_QUOTED = re.compile(r"""\s*["“„«「]([^"“”„«»「」]*)["”“»」]([.!]?)\s*""")
 _FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
 _MARKED = re.compile(
-    r"[<*_`\[{}(【|~\\&◁]|^[^\S\n]*(?:[-+>=#•◦▪●·\u2013]|\(?\d{1,2}[.)]|\w[\w /&'\u2019!,-]{0,60}[:\uff1a]|[=-]{3})",
+    r"[<*_`\[{}(【|~\\&◁]|^[^\S\n]*(?:[-+>=#\"“„«「]|\(?\d{1,2}[.)]|\w[\w /&'\u2019!,.()-]{0,60}[:\uff1a]|[=-]{3}"
+    rf"|{_SIGN}[^\S\n]|(?:user|system|assistant)$)",
     re.MULTILINE,
 )
 _LEFT = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
@@ -131,7 +132,7 @@ def read_text(text: str) -> Reading:
 def _read(reading: Reading) -> Reading:
     """Returns the reading of a plain text, without white space before what is dropped at its end."""
     last = reading.origin[-1:]
-    for pieces in (_without_thoughts, _without_json, _without_markup):
+    for pieces in (shown, _without_json, _without_markup, _without_quotes):
         text, origin = reading.plain, reading.origin
         kept: list[str] = []
         places: list[int] = []
@@ -141,18 +142,6 @@ def _read(reading: Reading) -> Reading:
         reading = Reading("".join(kept), places)
     end = len(reading.plain if reading.origin[-1:] == [*last] else reading.plain.rstrip())
     return Reading(reading.plain[:end], reading.origin[:end])
-
-
-def _without_thoughts(text: str) -> Iterator[Piece]:
-    """Yields what is shown: not what stands between tags of reasoning, nor before a first end tag without a start."""
-    shown, thinking, ended = 0, False, False
-    for tag in THOUGHTS.finditer(text):
-        if tag["open"]:
-            yield from [] if thinking else [(shown, tag.start())]
-            thinking = True
-        elif thinking or not ended:
-            shown, thinking, ended = tag.end(), False, True
-    yield from [] if thinking else [(shown, len(text))]
 
 
 def _without_json(text: str) -> Iterator[Piece]:
@@ -216,9 +205,15 @@ def _without_markup(text: str) -> Iterator[Piece]:
                 last = said[-1]
 
 
+def _without_quotes(text: str) -> Iterator[Piece]:
+    """Yields the text without the quotation marks around all of it."""
+    whole = _QUOTED.fullmatch(text)
+    yield from (whole.span(1), whole.span(2)) if whole else ((0, len(text)),)
+
+
 def _is_idle(line: re.Match[str], group: str) -> bool:
     """Whether a label or title only says which part follows, or what the line after it says anyway."""
     after, name = _FOLLOWING.match(line.string, line.end()), line[group].lower()
     said = {word.rstrip("s") for word in _WORD.findall(after[1].lower())} if after else {*()}
-    known = all(w.isdigit() or not {w, w.rstrip("s")}.isdisjoint(_PARTS | said) for w in _WORD.findall(name))
+    known = all(_COUNTED.fullmatch(w) or not {w, w.rstrip("s")}.isdisjoint(_PARTS | said) for w in _WORD.findall(name))
     return after is not None and known and not _DENIED.search(name)

@@ -24,7 +24,8 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
-from spanreward.rewards.text.written import BLOCK, THOUGHTS
+from spanreward.rewards.text.shown import MARKS
+from spanreward.rewards.text.written import BLOCK
 
 MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
 GAP = "\n\n"  # between turns that are judged as one text
@@ -98,7 +99,7 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
     """
     judged = [(row, part.answer.lstrip()) for row, part in zip(ids, parts, strict=True) if not part.places[0][0]]
     pairs = [(tokenizer.decode(row[:16], skip_special_tokens=False), said) for row, said in judged if said]
-    found = Counter(mark[1] for text, said in pairs if (mark := MARK.match(text)) and not THOUGHTS.match(said))
+    found = Counter(mark[1] for text, said in pairs if (mark := MARK.match(text)) and not MARKS.match(said))
     return next((mark for mark, count in found.items() if 2 * count > len(ids) and not SHOWN.fullmatch(mark)), "")
 
 

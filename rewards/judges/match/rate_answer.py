@@ -44,7 +44,7 @@ TAKING_BACK = DENYING | word_set("way really is that this it can be clearly so w
 FREE = FUNCTION_WORDS | HEDGES | ARTICLES | DENYING | word_set("definitely certainly looks like appears be")
 OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b")
 PIECES = re.compile(
-    r"[,;:/|()\[\]\n]+|\.(?!\w)|\s[-\u2013\u2014]\s|\bbut\b|(?=\b(?:rather|instead|unlike|except|because)\b)"
+    r",(?!\d{3}\b)|[;:/|()\[\]\n]+|\.(?!\w)|\s[-\u2013\u2014]\s|\bbut\b|(?=\b(?:rather|instead|unlike|except|because)\b)"
 )
 LINKS = re.compile(r"\b(?:and|or|nor|plus)\b|[&+]")
 PROSE = 8  # an answer of more words that count, or with one of the question's, is prose
@@ -53,16 +53,16 @@ SHORT = 4  # words of a piece of prose that is another answer
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     """Returns the rating, 1 to 3, and the reason, a clause about the answer."""
-    candidate, _ = plain_text(asked.candidate)
+    candidate, *people = (plain_text(text)[0] for text in (asked.candidate, *asked.references))
     words = _words_of(candidate)
-    references = [_words_of(reference) for reference in asked.references]
+    references = list(map(_words_of, people))
     if not words or not references:
         return 1.0, "there is nothing to compare"
     if candidate.rstrip().endswith("?"):
         return 1.0, "it asks"
     question = set(answer_words(asked.question))
     pieces = list(pieces_of(candidate, question | {word for said in references for word in said} - NO))
-    counts = Counter(map(normalise, asked.references))
+    counts = Counter(map(normalise, people))
     if counts.most_common(1)[0][0] in ("yes", "no"):
         return _binary([(answer_words(piece), denied) for piece, denied in pieces], counts)
     given = Counter(tuple(map(lemma, reference)) for reference in references)

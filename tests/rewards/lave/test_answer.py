@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from experiments.field.answers import answer_cases
 from spanreward.rewards import LaveReward, MatchJudge, Sample
-from spanreward.rewards.lave.answer import find_answer, trimmed
+from spanreward.rewards.lave.answer import answer_in, find_answer, trimmed
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 from tests.support.paths import DATA
 
@@ -181,3 +181,36 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     for answers in ((), LETTERS, NUMBERS):
         find_answer(text, answers)
     assert time.process_time() - start < 6  # 1.5 at most on a free core; quadratic time would be minutes
+
+
+@pytest.mark.parametrize(
+    ("written", "people"),
+    [
+        ("dog\nQuestion: What color is the dog?\nAnswer: brown", "dog"),
+        ("Q: What animal is shown?\nA: dog", "dog"),
+        ("dog\n\nQ: What color?\nA: brown", "dog"),
+        ("[ANSWER]dog[/ANSWER]", "dog"),
+        ("< answer > dog < / answer >", "dog"),
+        ('<answer type="short">dog</answer>', "dog"),
+        ("<REASONING>It barks, no cat.</REASONING><CONCLUSION>dog</CONCLUSION>", "dog"),
+        ('final_answer("dog")', "dog"),
+        ("Ans: dog", "dog"),
+        ("🐶 «dog»。", "dog"),
+        ("\uff12", "2"),
+        ("mac &amp; cheese", "mac & cheese"),
+        ("men\u2019s room", "men's room"),
+        ("t\u2011shirt", "t-shirt"),
+        ("1,000", "1000"),
+        ("1000", "1,000"),
+        ("собака", "собака"),
+        ("สุนัข", "สุนัข"),
+        ("कुत्ता", "कुत्ता"),
+    ],
+)
+def test_a_spelling_changes_no_rating(written: str, people: str) -> None:
+    (verdict,) = LaveReward("match").assess([Sample("", written, question="What is it?", answers=(people,) * 10)])
+    assert verdict.score == vqa_accuracy(written, [people] * 10) == 1.0
+
+
+def test_an_option_that_is_listed_is_no_announcement() -> None:
+    assert answer_in("A: dog\nB: cat\nThe answer is B", ["B"] * 10) == "b"

@@ -15,6 +15,7 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
+from spanreward.rewards.text.written import read_text
 from tests.support.fakes import FakeJudge, certain
 
 REFERENCE = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
@@ -359,7 +360,7 @@ def test_hostile_completions_stay_data(completion: Any) -> None:
     for prompts in judge.rated:
         for prompt in prompts:
             text, question = prompt.split("TEXT:\n", 1)[1].rsplit("\n\n", 1)
-            assert text in (completion, reference, asserted)
+            assert text in (completion, reference, asserted, read_text(completion).plain)
             assert question.startswith("Does the TEXT ")
             assert question.endswith("?")
     for span in verdict.spans:

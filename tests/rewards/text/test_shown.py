@@ -1,0 +1,75 @@
+"""Only the writer's own turn is read, without its reasoning, however a model's chat template writes them."""
+
+import pytest
+
+from spanreward.rewards import PoshReward
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.text.shown import blanked, shown
+from spanreward.rewards.text.written import read_text
+
+TEXT = "A red kite flies."
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"{TEXT}</s>A dog sleeps.",
+        f"<s>{TEXT}</s>",
+        f"{TEXT}<|im_end|>\n<|im_start|>user\nAnd then?<|im_end|>\n<|im_start|>assistant\nA dog.<|im_end|>",
+        f"<|im_start|>user\nA green kite.<|im_end|>\n<|im_start|>assistant\n{TEXT}<|im_end|>",
+        f"USER: <image>\nWhat is it? ASSISTANT: {TEXT}",
+        f"system\nYou help.\nuser\nWhat is it?\nassistant\n{TEXT}",
+        f"assistant\n\n{TEXT}",
+        f"[INST] What is it? [/INST] {TEXT}</s>",
+        f"<start_of_turn>model\n{TEXT}<end_of_turn>\n<start_of_turn>user\nA dog?",
+        f"<|channel|>analysis<|message|>A cat?<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        f"<|channel>thought\nA cat?<channel|>{TEXT}<turn|>",
+        f"<|START_THINKING|>A cat?<|END_THINKING|>{TEXT}",
+        f"<rationale>A cat?</rationale>{TEXT}",
+        f"A cat?</think>{TEXT}",
+        f"Here is my thought process: a cat? Here is my response: {TEXT}",
+    ],
+)
+def test_the_answer_alone_is_shown(written: str) -> None:
+    reading = read_text(written)
+    assert reading.plain.strip() == TEXT
+    red = reading.plain.index("red")
+    assert written[slice(*reading.written(red, red + 3))] == "red"
+    assert blanked(written).strip("</s> \n") == TEXT
+
+
+@pytest.mark.parametrize("text", ["<think>A cat? <think>A dog?", "<|im_start|>user\nA red kite.<|im_end|>", "</s>", ""])
+def test_what_is_never_shown_is_no_answer(text: str) -> None:
+    assert not read_text(text).plain.strip()
+
+
+def test_no_mark_hides_what_a_reader_sees() -> None:
+    assert read_text("A <s>blue</s> red kite.").plain == "A blue red kite."  # struck out in HTML, and no end
+    assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."  # no turn of its own follows
+    assert shown("A sign reads ASSISTANT: ring twice.") == [(0, 35)]
+    assert shown("The user stands.") == [(0, 16)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *(
+            "Step 1: {}",
+            "Frame 12: {}",
+            "S1: {}",
+            "Frame at 0.0s: {}",
+            "From 0 to 5 seconds: {}",
+            "Caption (50 words): {}",
+        ),
+        *("→ {}", "✅ {}", "🐶 **Scene:** {}", '"{}"', "Caption: “{}”"),
+    ],
+)
+def test_labels_bullets_and_quotation_marks_around_a_whole_text_cost_nothing(frame: str) -> None:
+    (verdict,) = PoshReward("match").assess([Sample("", frame.format(TEXT), references=(TEXT,))])
+    assert verdict.score == 1.0
+
+
+def test_a_label_that_names_a_thing_and_a_quotation_within_a_text_still_count() -> None:
+    said = ("No step 1: a red kite flies.", 'A sign says "a red kite flies".')
+    scores = [v.score for v in PoshReward("match").assess([Sample("", text, references=(TEXT,)) for text in said])]
+    assert max(score or 0 for score in scores) < 0.5
