@@ -14,10 +14,11 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.values import messages_in, plain_value
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.files.outputs import REMEDY, by_fingerprint, check_apart, resumed_lines, write_whole
 from spanreward.rewards.files.tables import Rows, read_table, table_rows
@@ -162,7 +163,8 @@ def _text(lines: Iterable[Line]) -> str:
 
 def read_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
     """Returns the rows of all that `table_rows` reads. Raises what it does, and ValueError where there is no row."""
-    rows = [read_row(*row) for row in table_rows(source, columns, limit)]
+    folder = Path(source).parent if isinstance(source, str | Path) else Path()
+    rows = [read_row(*row, folder) for row in table_rows(source, columns, limit)]
     if not rows:
         raise ValueError(f"{source} holds no rows: write one JSON object a line.")
     return rows
@@ -174,18 +176,29 @@ def read_verdicts(output: Path) -> list[Verdict]:
     return [Verdict.from_dict({key: line[key] for key in names & line.keys()}) for _, line in read_table(output)]
 
 
-def read_row(number: int, where: str, row: dict[str, Any] | str) -> InputRow:
-    """Returns the row, with the reason in place of the sample when it cannot be judged."""
+def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
+    """Returns the row, with the reason in place of the sample when it cannot be judged. folder: where its pictures'
+    paths go from, if such a file is there, as they may go from the working folder.
+    """
     if isinstance(row, str):
         return InputRow(number, where, {}, row)
+    row = {str(key): plain_value(value) for key, value in row.items()}
     said = row.get("completion")
+    said = (messages_in(said) or said) if isinstance(said, str) else said
     sample: Sample | str = f"{where} needs the key 'completion' with a text, got {said!r}"
     if isinstance(said, str) or (isinstance(said, list) and all(isinstance(message, dict) for message in said)):
         try:
             sample = read_sample(row, said, "" if row.get("prompt") is None else row["prompt"])
+            sample = replace(sample, images=tuple(placed(picture, folder) for picture in sample.images))
         except ValueError as error:
             sample = f"{where}: {error}"
     return InputRow(number, str(number if row.get("id") is None else row["id"]), row, sample)
+
+
+def placed(picture: Any, folder: Path) -> Any:
+    """Returns the picture, as a path in the folder if it is one there."""
+    path = picture.get("path") if isinstance(picture, dict) and not picture.get("bytes") else picture
+    return str(folder / path) if isinstance(path, str) and "://" not in path and (folder / path).is_file() else picture
 
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:

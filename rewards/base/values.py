@@ -20,7 +20,10 @@ from typing import Any
 
 import numpy as np
 
-_LIST = re.compile(r"""\s*\[\s*\[?\s*\{?\s*['"](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""", re.DOTALL)  # maybe cut off
+_LIST = re.compile(
+    r"""\s*(?:array\()?\[\s*\[?\s*\{?\s*(?:np\.str_\()?['"\u201c](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""", re.DOTALL
+)  # maybe cut off
+_NUMPY = re.compile(r"\bnp\.str_\(((['\"])(?:(?!\2).)*\2)\)|\Aarray\((?=\[)|(?<=\])(?:, dtype=[\w<.']+)?\)\Z")
 _PLACEHOLDER = re.compile(  # of a picture in a prompt, as LLaVA, Phi, Qwen, Gemma and InternLM write them
     r"<(?:\|?image(?:[ _-]?(?:\d+|pad))?\|?|\|vision_(?:start|end)\||(?:start|end)_of_image|ImageHere)>"
     r"[ \t]*\n?",
@@ -36,7 +39,7 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
     """
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if isinstance(value, str) and value.lstrip().startswith(("[", "(")):
+    if isinstance(value, str) and value.lstrip().startswith(("[", "(", "array(")):
         listed = _list_in(value.strip())
         if isinstance(listed, (list, tuple)) and all(isinstance(entry, kinds) for entry in listed):
             return list(listed)
@@ -50,8 +53,33 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+def plain_value(value: Any) -> Any:
+    """Returns what JSON has for a value of pandas and numpy, inside lists and objects too: arrays as lists, NaN and NA
+    as None. Arrays of numbers stay.
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain_value(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {key: plain_value(entry) for key, entry in value.items()}
+    return (
+        None
+        if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+        else value
+    )
+
+
+def messages_in(text: str) -> list[Any] | None:
+    """Returns the messages that a table without lists holds as a text; None for any other text."""
+    found = _list_in(text.strip()) if text.lstrip().startswith("[") else None
+    messages = isinstance(found, list) and all(isinstance(one, dict) and one.keys() & {"role", "from"} for one in found)
+    return found if messages and found else None
+
+
 def _list_in(text: str) -> Any:
-    """Returns the value that is the whole text, in JSON or Python; None where there is none."""
+    """Returns the value that is the whole text, in JSON, Python or as numpy shows it; None where there is none."""
+    text = _NUMPY.sub(r"\1", text)
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -41,6 +41,8 @@ def resumed_lines(
     settings: what decides the lines, kept in `<output>.settings.json`. keys: of each line, with their types. overwrite:
     without the lines that are there. Raises ValueError for another writer, other settings, and other lines.
     """
+    if output.exists() and not output.is_file():
+        raise ValueError(f"{output} is no plain file, and what was written is read again: choose another output.")
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
         try:

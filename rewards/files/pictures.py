@@ -12,6 +12,7 @@ PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending
 import base64
 import io
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is 
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
+ENCODED = re.compile("data:image/[a-z.+-]+;base64,", re.IGNORECASE)
 
 
 class PictureError(NotApplicable):
@@ -36,23 +38,31 @@ class PictureError(NotApplicable):
 def opened(picture: Any) -> Image.Image:
     """Returns the picture decoded.
 
-    picture: a PIL image, a path, or a dict with "bytes" or "path" (as `datasets` stores them). Raises PictureError for
-    anything else, for a URL, and for a file that is missing or cannot be decoded.
+    picture: a PIL image, a path, a data URL, or a dict with "bytes" or "path" (as `datasets` stores them). Raises
+    PictureError for anything else, for another URL, and for a file that is missing or cannot be decoded.
     """
     source = picture
     if isinstance(picture, dict):
         content = picture.get("bytes")
-        source = io.BytesIO(content) if isinstance(content, bytes) else picture.get("path")
+        names = (picture[key] for key in ("path", "image", "url") if picture.get(key))
+        source = io.BytesIO(content) if isinstance(content, bytes | bytearray | memoryview) else next(names, None)
+    if isinstance(source, str) and (found := ENCODED.match(source)):
+        try:
+            source = io.BytesIO(base64.b64decode(source[found.end() :], validate=True))
+        except ValueError as error:
+            raise PictureError(f"the picture {source[:40]!r} is no base64 ({error})") from None
     if isinstance(source, str) and "://" in source:
-        raise PictureError(f"the picture {source!r} is a URL, and nothing is downloaded: give a file or a PIL image")
+        raise PictureError(
+            f"the picture {source[:200]!r} is a URL, and nothing is downloaded: give a file or a PIL image"
+        )
     if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
         raise PictureError(f"a picture is a PIL image or the path of a file, got {type(source).__name__}")
-    shown = repr(str(source)) if isinstance(source, (str, Path)) else "the picture of this row"
+    shown = repr(str(source)[:200]) if isinstance(source, (str, Path)) else "the picture of this row"
     try:
         return loaded(source if isinstance(source, Image.Image) else open_file(source))
     except FileNotFoundError:
         where = "paths go from the working folder, in a file of rows from its own"
-        raise PictureError(f"there is no picture {source}: {where}") from None
+        raise PictureError(f"there is no picture {str(source)[:200]}: {where}") from None
     except PictureError as error:
         raise PictureError(f"{shown} cannot be read as a picture ({error})") from None
 
@@ -101,7 +111,7 @@ def _one_reason() -> Iterator[None]:
     except UnidentifiedImageError:
         raise PictureError(f"it is no picture, or damaged, or none of {', '.join(FORMATS)}") from None
     except Exception as error:
-        raise PictureError(" ".join(str(error).split()) or type(error).__name__) from None
+        raise PictureError(" ".join(str(error).split())[:200] or type(error).__name__) from None
 
 
 def shown_picture(image: Image.Image) -> Image.Image:

@@ -69,7 +69,7 @@ def _rows(source: Rows) -> Iterator[Row]:
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))
-    if not Path(source).is_file():
+    if not Path(source).exists() or Path(source).is_dir():  # a pipe is read
         cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
         raise FileNotFoundError(f"there is no input file {source}{cure}.")
     content = Path(source).read_bytes()

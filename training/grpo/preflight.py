@@ -14,6 +14,7 @@ from typing import Any
 
 from datasets import Dataset, IterableDataset
 from transformers import PreTrainedTokenizerBase, ProcessorMixin
+from trl.trainer.utils import get_callable_name
 
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.base.values import message_text
@@ -45,8 +46,9 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
         )
     if args.reward_weights is not None and not any(args.reward_weights):
         raise ValueError("every reward has the weight 0, so nothing is learnt: give one of them another weight.")
-    if len(set(names)) < len(names):
-        raise ValueError(f"rewards need different names, got {names}: pass name=... to one of them.")
+    every = [get_callable_name(function) for function in functions if callable(function)]
+    if any(every.count(name) > 1 for name in names):
+        raise ValueError(f"rewards need different names, got {every}: pass name=... to one of them.")
     if args.span_coef and not rewards:
         raise ValueError(
             f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or set span_coef=0."
@@ -58,6 +60,8 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
             raise ValueError(f"dynamic_sampling completes prompts in one turn, and {name} makes several: leave one.")
     if rollout_func is not None and args.span_coef:
         raise ValueError(f"span_coef={args.span_coef} needs tokens that the trainer sampled: leave rollout_func out.")
+    if isinstance(given.get("eval_dataset"), Mapping) and (args.metric_for_best_model or "").endswith("eval_reward"):
+        raise ValueError("several eval_dataset log one eval_reward, and the last would choose: give one of them.")
     dataset = given.get("train_dataset")  # TRL itself refuses what is no dataset
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
@@ -109,6 +113,11 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, which reads no pictures: "
             f"give a vision-language model and its AutoProcessor, or remove {pictures!r}."
         )
+    tokenizer = processing_class.tokenizer if isinstance(processing_class, ProcessorMixin) else processing_class
+    if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
+        raise ValueError(
+            f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast tokenizer."
+        )
     messages = isinstance(dataset, Dataset) and isinstance(dataset.select_columns("prompt")[0]["prompt"], list)
     if messages and not processing_class.chat_template:
         raise ValueError(
@@ -144,6 +153,7 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     done = 0
     for batch in dataset.with_format(None).select_columns(names).iter(ROWS):
         prompts = batch.pop("prompt")
+        batch |= {name: [None] * len(prompts) for name in dataset.column_names if name in PICTURES}
         for number, prompt in enumerate(prompts, start=done + 1):
             if fault := fault_of(prompt, placeholder):
                 raise ValueError(f"{part} row {number}: {fault}")
@@ -167,6 +177,8 @@ def fault_of(prompt: Any, placeholder: str | None) -> str:
     """
     if isinstance(prompt, str):
         texts = [prompt]
+    elif not isinstance(prompt, list) or not all(isinstance(one, Mapping) and "role" in one for one in prompt):
+        return f"a prompt must be a text or a list of messages with a role and content, got {prompt!r:.80}."
     elif prompt and prompt[-1].get("role") == "assistant":
         return (
             "the prompt ends in an assistant's turn, which the chat template closes before it opens another: end the "

@@ -123,6 +123,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         args.claimed = True
         super().__init__(model, functions or None, args, **given)
         check_contract(self)
+        names = self.reward_func_names  # two functions of one name get two, as what they pay is kept by name
+        self.reward_func_names = [f"{n}_{i}" if names.index(n) < i else n for i, n in enumerate(names)]
         if not (given.get("rollout_func") or given.get("environment_factory")):  # which may write the prompts
             check_policy(self.processing_class, self.train_dataset)
             for part in ("train_dataset", "eval_dataset"):

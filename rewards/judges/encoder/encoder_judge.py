@@ -79,7 +79,14 @@ class EncoderJudge(Judge):
         """Loads the model. Raises FileNotFoundError without its files, ValueError if it has not two labels."""
         if self._loaded is None:
             folder = model_folder(self.model)
-            model = AutoModelForTokenClassification.from_pretrained(folder, use_safetensors=True, dtype=torch.float32)
+            model, loaded = AutoModelForTokenClassification.from_pretrained(
+                folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+            )
+            if loaded["missing_keys"]:  # transformers would draw these at random
+                raise ValueError(
+                    f"{self.model} is no trained token classifier (its files lack {min(loaded['missing_keys'])}): give "
+                    "the folder of `spanreward judge train`, or a model of LettuceDetect's layout."
+                )
             if model.config.num_labels != 2:
                 raise ValueError(
                     f"the token classifier {self.model} has {model.config.num_labels} labels, and the encoder judge "

@@ -48,13 +48,16 @@ class TopLogprob(BaseModel):
 
 class ServerAnswer(BaseModel):
     """What judges read of a completion's or a chat's answer. likely: the first position's tokens in completions.
-    listed: those in chats. inner_error: of a provider behind the server.
+    listed: those in chats. token, logprob: the one that was chosen, which some servers leave out of that list.
+    inner_error: of a provider behind the server.
     """
 
     choices: list[dict[str, Any]] = Field(min_length=1)
     said: Any = Field(None, validation_alias=AliasChoices(_first("message", "content"), _first("text")))
     likely: dict[str, float | None] | None = Field(None, validation_alias=_first("logprobs", "top_logprobs", 0))
     listed: list[TopLogprob] | None = Field(None, validation_alias=_first("logprobs", "content", 0, "top_logprobs"))
+    token: str | None = Field(None, validation_alias=_first("logprobs", "content", 0, "token"))
+    logprob: float | None = Field(None, validation_alias=_first("logprobs", "content", 0, "logprob"))
     prompt_tokens: Count = Field(0, validation_alias=AliasPath("usage", "prompt_tokens"))
     generated_tokens: Count = Field(0, validation_alias=AliasPath("usage", "completion_tokens"))
     cached_tokens: Count = Field(0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens"))
@@ -64,7 +67,10 @@ class ServerAnswer(BaseModel):
     @property
     def first(self) -> list[tuple[str, float]]:
         """The first position's tokens and natural log-probabilities. null is minus infinity."""
-        found = self.likely.items() if self.likely else ((one.token, one.logprob) for one in self.listed or [])
+        listed = [(one.token, one.logprob) for one in self.listed or []]
+        if listed and self.logprob is not None and self.token not in (token for token, _ in listed):
+            listed.append((self.token, self.logprob))
+        found = self.likely.items() if self.likely else listed
         return [(token or "", -math.inf if value is None else value) for token, value in found]
 
     @property

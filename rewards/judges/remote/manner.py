@@ -17,7 +17,7 @@ from typing import Any
 from spanreward.rewards.judges.remote.answer import Refused
 
 NEEDED = ("model", "prompt", "messages")
-LIMITED = ("top_logprobs", "logprobs", "max_tokens")
+LIMITED = ("top_logprobs", "logprobs", "top_n_tokens", "max_tokens")  # the third is TGI's own name
 RENAMED = "max_completion_tokens"
 UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|unexpected|allowed")
 
@@ -56,7 +56,7 @@ def better(
     named = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", refused.words)
     name = named[0] if named else ""
     changes: dict[str, str | int | None] = {}
-    if name in LIMITED[:2]:
+    if name in LIMITED[:3]:
         name = next((one for one in LIMITED[:2] if one in request), "")
         numbers = map(int, re.findall(r"\b[0-9]{1,3}\b", refused.words))
         fewer = [number for number in numbers if 0 < number < request.get(name, 0)]

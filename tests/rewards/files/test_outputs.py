@@ -96,8 +96,11 @@ def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
         resumed_lines(tmp_path / "mine.txt", {}, {}),
     ):
         pass
-    with pytest.raises(OSError, match="Is a directory"), resumed_lines(tmp_path, {}, {}):
-        pass
+    pipe = tmp_path.with_name(f"{tmp_path.name}.pipe")
+    os.mkfifo(pipe)
+    for place in (tmp_path, pipe):  # /dev/stdout is a pipe behind `| head`
+        with pytest.raises(ValueError, match="is no plain file"), resumed_lines(place, {}, {}):
+            pass
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     settle(tmp_path / "made.json", {"a": 1}, None)
     with pytest.raises(

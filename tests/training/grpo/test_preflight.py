@@ -2,6 +2,7 @@
 
 import logging
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from PIL import Image
 from trl import GRPOTrainer
 
 from experiments.scenes.parts import TINY
-from spanreward import LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
+from spanreward import HarmonicReward, LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.rewards.base.verdict import Sample
 from spanreward.training.grpo.picture_tokens import picture_tokens, take_out
-from spanreward.training.grpo.preflight import check_rows, pad_left
+from spanreward.training.grpo.preflight import check_parts, check_rows, pad_left
 from spanreward.training.policy import load_policy
 from tests.support.tiny_policies import SAVE
 from tests.support.tiny_trainer import COMMON, Scored, make_trainer, scenes
@@ -31,6 +32,7 @@ def rows(prompts: list[Any], **columns: list[Any]) -> Dataset:
     [
         ([USER, {"role": "assistant", "content": "The picture shows"}], "row 2: the prompt ends in an assistant"),
         ([{"role": "user", "content": " "}], "row 2: the prompt is empty"),
+        (None, "row 2: a prompt must be a text or a list of messages with a role and content, got None"),
         ([{"role": "user", "content": "<image>\nWhat is it?"}], "row 2: the prompt holds '<image>'"),
     ],
 )
@@ -47,6 +49,14 @@ def test_a_row_that_a_reward_cannot_read_is_named_by_its_number() -> None:
         check_rows([LaveReward("match")], load_policy(TINY)[1], "train_dataset", data)
     with pytest.raises(ValueError, match=r"eval_dataset\['hard'\] row 3"):
         check_rows([LaveReward("match")], load_policy(TINY)[1], "eval_dataset", {"hard": data})
+
+
+def test_rewards_that_read_pictures_take_a_dataset_with_them() -> None:
+    for column in ("image", "images"):
+        data = rows([[USER]] * 2, **{column: [None, None]})
+        check_rows([HarmonicReward("match")], load_policy(TINY)[1], "train_dataset", data)
+    with pytest.raises(ValueError, match="harmonic needs the dataset column 'image' or 'images' or 'context'"):
+        check_rows([HarmonicReward("match")], load_policy(TINY)[1], "train_dataset", rows([[USER]], other=["x"]))
 
 
 def test_pictures_are_not_decoded_and_ten_thousand_rows_take_little(tmp_path: Path) -> None:
@@ -134,6 +144,25 @@ def judge(sample: Sample) -> float:
 def test_settings_with_which_nothing_good_comes(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make_trainer(tmp_path, scenes(), [Scored(judge)], **settings)
+
+
+def test_what_each_function_pays_is_kept_apart_by_name(tmp_path: Path) -> None:
+    def keyword(completions: list[Any], word: str = "a", **_: Any) -> list[float]:
+        return [float(word in completion[0]["content"]) for completion in completions]
+
+    functions = [Scored(judge), keyword, partial(keyword, word="e")]
+    trainer = make_trainer(tmp_path, scenes(), functions)
+    assert len(set(trainer.reward_func_names)) == 3
+    keyword.__name__ = Scored(judge).__name__
+    with pytest.raises(ValueError, match="rewards need different names"):
+        make_trainer(tmp_path, scenes(), functions)
+
+
+def test_one_of_several_evaluation_sets_does_not_choose_alone(tmp_path: Path) -> None:
+    best = {"load_best_model_at_end": True, "eval_strategy": "steps", "save_strategy": "steps", "eval_steps": 1}
+    args = SpanGRPOConfig(str(tmp_path), **{**COMMON, **best, "save_steps": 1})
+    with pytest.raises(ValueError, match="several eval_dataset log one eval_reward"):
+        check_parts(args, [], [], {"eval_dataset": {"a": scenes(), "b": scenes()}})
 
 
 def test_the_best_checkpoint_is_chosen_by_the_reward(tmp_path: Path) -> None:

@@ -119,6 +119,8 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
             raise RecipeError(f"{where}: {error}.") from None
         if str(name) in asked and (key := differing(record, asked[str(name)], where)):
             raise RecipeError(f"{where} answers another row than the data's {name!r}: they differ in their {key}.")
+    if "0" in texts.keys() - asked.keys() and "1" in asked:
+        raise RecipeError(f"{path} counts the rows from 0, and their ids count from 1: write these as its ids.")
     missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
     if missing:
         raise RecipeError(

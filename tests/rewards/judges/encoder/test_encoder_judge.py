@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
-from transformers import AutoTokenizer, BertForTokenClassification
+from transformers import AutoModel, AutoTokenizer, BertForTokenClassification
 
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import Failure, Question, load_judge
@@ -142,6 +142,10 @@ def test_what_it_refuses(folder: str, tmp_path: Path) -> None:
     assert judge.write([Question([], probe=PhraseProbe("cat", "the cat"))], 5) == ["the cat"]
     with pytest.raises(ValueError, match="3 labels"):
         EncoderJudge(saved(tmp_path, labels=3)).start()
+    AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "base")  # has no head, which would be drawn at random
+    AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path / "base")
+    with pytest.raises(ValueError, match=r"is no trained token classifier \(its files lack classifier"):
+        EncoderJudge(str(tmp_path / "base")).start()
 
 
 def test_a_pickle_has_no_weights(folder: str) -> None:

@@ -416,3 +416,13 @@ def test_the_cases_from_the_field() -> None:
 def test_a_field_case_anywhere() -> None:
     case = {"status": 400, "body": {"error": "top_logprobs: less than or equal to 5"}}
     assert outcome(case) == "mean 4.11, mass 0.98 (2 requests)"
+
+
+def test_a_chosen_token_that_the_list_leaves_out_counts() -> None:
+    listed = [{"token": "4", "logprob": -2.8}, {"token": "3", "logprob": -3.5}]
+    chosen = {"token": "5", "logprob": -0.1}
+    for top in (listed, [chosen, *listed]):
+        body = {"choices": [{"logprobs": {"content": [{**chosen, "top_logprobs": top}]}}]}
+        answer = read(200, json.dumps(body).encode())
+        assert isinstance(answer, ServerAnswer)
+        assert sorted(answer.first) == [("3", -3.5), ("4", -2.8), ("5", -0.1)]

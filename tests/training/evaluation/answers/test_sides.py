@@ -1,10 +1,11 @@
 """What is compared: the mistakes are in tests/training/commands/test_compare.py."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
+from spanreward.training.evaluation.answers.sides import read_answers, read_seeds, read_sides
 
 
 @pytest.fixture
@@ -30,3 +31,11 @@ def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
 def test_an_adapter_is_a_policy(policies: Path) -> None:
     sides = read_sides([f"base={policies / 'b0'}", f"lora={policies / 'lora'}"])
     assert list(sides) == ["base", "lora"]
+
+
+def test_answers_whose_ids_count_from_0_are_refused(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": number, "completion": "A dog."}) for number in range(4)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match="counts the rows from 0, and their ids count from 1"):
+        read_answers(str(tmp_path / "a.jsonl"), [{"id": "1"}, {"id": "2"}])
+    assert read_answers(str(tmp_path / "a.jsonl"), [{"id": "0"}, {"id": "1"}]) == ["A dog."] * 2
