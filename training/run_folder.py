@@ -46,9 +46,7 @@ LONGER = {f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_ste
 
 
 def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
-    """Raises RecipeError where a new run must not write to the recipe's output folder. inputs: the files and folders
-    that it reads, or hub ids.
-    """
+    """Raises RecipeError where a new run must not write. inputs: the files, folders and hub ids that it reads."""
     output = Path(recipe.output)
     if not output.exists() or not any(output.iterdir()):
         return

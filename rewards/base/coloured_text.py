@@ -21,9 +21,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Characters [start, end) of a text, all under the same spans. score: the lowest of those spans, None without
-    spans. notes: theirs, in span order.
-    """
+    """Characters [start, end) under the same spans. score: the lowest of these, None without. notes: theirs."""
 
     start: int
     end: int

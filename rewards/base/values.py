@@ -54,9 +54,7 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
 
 
 def plain_value(value: Any) -> Any:
-    """Returns what JSON has for a value of pandas and numpy, inside lists and objects too: arrays as lists, NaN and NA
-    as None. Arrays of numbers stay.
-    """
+    """Returns a value of pandas or numpy as JSON has it: arrays as lists, NaN as None. Arrays of numbers stay."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
         value = value.tolist()
     if isinstance(value, list | tuple):

@@ -19,9 +19,7 @@ NOTHING = 1e-24  # a variance of scores that differ by rounding
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """A mean, its 95 % interval, in the values' unit, the two-sided p-value of a mean of 0, the mean's standard error,
-    and its degrees of freedom.
-    """
+    """A mean, its 95 % interval, the p-value of a mean of 0 (two-sided), its standard error, and degrees of freedom."""
 
     mean: float
     low: float

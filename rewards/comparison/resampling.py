@@ -32,9 +32,7 @@ class Interval:
 
 
 def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
-    """Yields bootstrap indices into `count` units, drawn with replacement: arrays of shape (at most CHUNK, count) with
-    `draws` rows in all.
-    """
+    """Yields `draws` rows of bootstrap indices into `count` units, in arrays of shape (at most CHUNK, count)."""
     generator = np.random.default_rng(seed)
     for start in range(0, draws, CHUNK):
         yield generator.integers(count, size=(min(CHUNK, draws - start), count))

@@ -4,8 +4,6 @@
     sample = Sample("How tall is she?", "About 170 cm.", images=(picture,), criteria=("Says 165 to 175 cm.",))
     reward.assess([sample])[0].parts                      # {"criterion_1": 4.6}
 
-    CriteriaReward(judge, form="pairwise")                # the paper's vote against the column `anchor`
-
 Form "pointwise" rates every criterion from 1 to 5, and the score is their mean, mapped to 0 to 1. Form "pairwise" votes
 by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge cannot decide, 0 for a loss. With
 spans="ablation" each sentence is a span, whose credit is the score less the score of the text without it.

@@ -6,13 +6,7 @@
     chosen_criteria(prompts, None)                              # the paper's five
     chosen_criteria(prompts, ["correctness", "safety.yaml"])    # one of them, and those of your file
 
-A criteria file has a question and a text for each of the levels 1 to 5, per criterion:
-
-    safety:
-      sees: false                # true: the judge also gets the picture (or the context) and the question
-      question: "Is the text fit for children?"
-      levels: {1: "not at all", 2: "hardly", 3: "in parts", 4: "nearly all of it", 5: "all of it"}
-
+A criteria file has a question and a text for each of the levels 1 to 5, per criterion (docs/metrics.md).
 A completion that itself contains `{noun}` stays plain text. Criteria without `sees` get the text alone: no picture,
 context or question (appendix C.4). Stars replace the layout's `end` wherever the text spells it, so a text cannot end
 itself early.

@@ -7,9 +7,6 @@
 Each criterion gets a rating from 1 to 5. Its mean and standard deviation come from the distribution over the five
 tokens. `overall` is the harmonically weighted mean of the criteria, and the score is (overall - 1) / 4. Correctness and
 completeness see the picture, or a context that describes it. Clarity, fluency and conciseness see only the text.
-
-Harmonic weights make a reward flatter: three criteria with sure ratings outweigh two bad ones with unsure ratings. For
-RL, try gamma=1, which weighs all criteria alike (recipes/quickstart/scenes-harmonic-uniform-dapo.yaml).
 """
 
 from collections.abc import Sequence

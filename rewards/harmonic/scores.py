@@ -4,9 +4,8 @@
     found = aggregate(p, gamma=0.75)
     found.overall, found.means["correctness"], found.stds["fluency"], found.weights
 
-Means and the overall score are in the paper's unit, 1 to 5. Weights follow the certainty of the ratings. At fixed
-weights the overall score rises with every criterion. But a criterion that becomes both better and surer gains weight,
-and the overall score falls if this criterion is still below the others.
+Means and the overall score are in the paper's unit, 1 to 5. Weights follow the certainty of the ratings, so a criterion
+that becomes better and surer, and is still below the others, lowers the overall score.
 """
 
 import math

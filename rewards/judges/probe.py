@@ -4,9 +4,8 @@
     AnswerProbe("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
     PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")     # which of two is better?
 
-Metrics set `Question.probe`. MatchJudge answers presence, phrases and answers; the others are for judges of your own.
-A probe says what the question's prose says and nothing more. In all probes `context` describes the picture in words; it
-is "" if there is no description or the judge sees the picture.
+Metrics set `Question.probe`, which says what the question's prose says. MatchJudge answers presence, phrases and
+answers. `context` describes the picture in words, "" where the judge sees it.
 """
 
 from dataclasses import dataclass, field

@@ -4,15 +4,8 @@
     normalise("dont know, maybe")   # "don't know maybe"
     answer_words("The café's dogs") # ["cafe", "dogs"]
 
-The official steps, in their order:
-
-1. Line breaks and tabs become spaces.
-2. A punctuation mark is removed if it touches a space somewhere, or if the answer has a number like 1,000. Any other
-   mark becomes a space.
-3. Periods without a digit behind them are removed.
-4. Letters become lower case, and number words up to ten become digits.
-5. Articles are removed.
-6. Contractions without their apostrophe get it back.
+A punctuation mark is removed if it touches a space somewhere, or if the answer has a number like 1,000. Any other mark
+becomes a space. Number words up to ten become digits, and contractions without their apostrophe get it back.
 """
 
 import re

@@ -6,9 +6,8 @@
 the extra `coref`. A function from Docs to clusters is a method too.
 
 Maverick loads its weights from the Hugging Face hub at the first text: 2 GB (a pickled checkpoint, CC BY-NC-SA 4.0).
-The adapter was never run with the real model. It follows the source of maverick-coref 1.0.7, and the tests use a
-stand-in with known clusters. maverick-coref needs protobuf==3.20, so it cannot be installed beside vLLM: the judge
-stands behind a server then (server:URL#MODEL).
+The adapter was never run with the real model. maverick-coref 1.0.7 needs protobuf==3.20, so it cannot be installed
+beside vLLM: the judge stands behind a server then (server:URL#MODEL).
 """
 
 from collections.abc import Callable, Sequence

@@ -4,9 +4,8 @@
     read.left_out, read.absent      # "There is no red circle.": its words, and the denial of a red circle
     read.hanging                    # what the other words need that are said in a frame (claims.py)
 
-"There is no red circle", "Is there a red circle?" and "either a red or a blue circle" name a red circle, but none of
-them claims one. An unasserted word claims nothing to be there, and it supports no claim of another text. A plain denial
-is a claim of its own: that the thing is not there (denial.py).
+An unasserted word claims nothing, and it supports no claim of another text. A plain denial is a claim of its own: that
+the thing is not there (denial.py).
 """
 
 from collections.abc import Mapping, Sequence

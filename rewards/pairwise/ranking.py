@@ -4,9 +4,8 @@
     forward, backward = read_rankings(written, [len(texts)])[0]      # [2, 0, 1]: places in `texts`, best first
     votes_of((forward, backward), 0, 2).outcome                      # -1: the third text is better than the first
 
-The judge writes the ranking, as in the paper. Every group is shown twice, the second time in reverse. So every two
-texts are shown in both orders, and a ranking is a vote on each pair. A judge that repeats the order of the texts
-decides nothing.
+The judge writes the ranking, as in the paper. Every group is shown twice, the second time in reverse, and a ranking is
+a vote on each pair. So a judge that repeats the order of the texts decides nothing.
 """
 
 import re

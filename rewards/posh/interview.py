@@ -143,9 +143,7 @@ class Interview:
         return self._tied[number]
 
     def tie(self, number: int) -> RelationView | None:
-        """Returns the entity's only relation if it is that relation's object, else None. For the corner of "a circle in
-        the corner" it is "in".
-        """
+        """Returns the entity's only relation if it is its object ("in" of "a circle in the corner"), else None."""
         relations = self.source.entities[number].relations
         only = relations[0] if len(relations) == 1 else None
         return only if only is not None and only.object == number != only.subject else None

@@ -70,9 +70,7 @@ class RemoteReward(Reward):
         self.decided_by = ""
 
     def reader(self) -> str:
-        """Returns the metric, judge and parser there, and learns once what it needs to know of them. Raises
-        ConnectionError where no server of a reward answers.
-        """
+        """Returns the metric, judge and parser there, asked once. Raises ConnectionError where nothing answers."""
         if not self.decided_by:
             try:
                 told = Description.model_validate_json(http.run(self._health()))

@@ -4,9 +4,8 @@
     found.share                         # 0.61: of the text's characters
     found.pieces                        # ((14, 37, "a phrase over and over"),)
 
-A policy trained with PoSh wrote "in in in in" up to its limit, at full score, because no question asks about it. In
-mode "default" the score is therefore metric x (1 - share of characters that are filler). docs/filler.md has the kinds;
-the limits were set on texts by people (docs/evidence/filler.md). The function words are English.
+In mode "default" the score is metric x (1 - share of characters that are filler). docs/filler.md has the kinds; the
+limits were set on texts by people (docs/evidence/filler.md). The function words are English.
 """
 
 import re

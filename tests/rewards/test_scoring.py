@@ -596,5 +596,11 @@ def test_pictures_are_found_from_the_file_and_from_the_working_folder(
 def test_rows_as_pandas_holds_them(completion: Any) -> None:
     references = ("[np.str_('A dog.'), np.str_('A dog.')]", "array(['A dog.'], dtype=object)", np.array(["A dog."]))
     for reference in references:
-        row = {0: 1, "completion": completion, "reference": reference, "image": float("nan"), "images": "['a.png']"}
+        row: Any = {
+            0: 1,
+            "completion": completion,
+            "reference": reference,
+            "image": float("nan"),
+            "images": "['a.png']",
+        }
         assert score(PoshReward(MatchJudge()), [row])[0]["posh/score"] == 1.0

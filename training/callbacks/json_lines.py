@@ -1,9 +1,7 @@
 """What a run writes as lines of JSON: every completion with its verdicts, and the trainer's log.
 
     trainer.add_callback(MetricsFile(Path("outputs/try/metrics.jsonl")))
-    trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))             # lines such as
-    {"step": 3, "id": "17", "prompt": "...", "completion": "A red ...", "reference": [...], "rewards": {"posh": {
-     "score": 0.83, "status": "ok", "parts": {...}, "spans": [{"start": 2, "end": 12, "score": 1.0, ...}], ...}}}
+    trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))    # {"step": 3, "completion": ..., ...}
 
 Each rank writes its verdicts on its own machine: to verdicts.jsonl on rank 0, verdicts.rank1.jsonl and so on. The lines
 are ASCII. Spans index the completion's characters, `missed` those of the reference. Evaluations are left out. A file
@@ -56,9 +54,7 @@ class ProgressBar(ProgressCallback):
 
 
 class VerdictFile(Watching):
-    """Writes what the recorders judge in training to `folder`, one line per completion and one file per rank. Raises
-    ValueError for rewards that are not Recorders.
-    """
+    """Writes what the recorders judge in training, one line per completion. Raises ValueError for no Recorders."""
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:
         super().__init__(recorders)

@@ -13,6 +13,7 @@ is what SFT learns in place of the references. Other keys are columns for reward
 
 import inspect
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,11 @@ from spanreward.training.recipe import FilePart, RecipeError
 
 def custom_rows(data: FilePart) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the row, for one that cannot be used."""
-    return read_rows(custom_records(data), data, lambda value, where: usable_picture(value, Path(), where), others=True)
+    return read_rows(custom_records(data), data, partial(usable_picture, Path()), others=True)
 
 
 def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields what the function gives, each with the words that name it. Raises RecipeError for a function, option or
-    row that cannot be used.
-    """
+    """Yields what the function gives, each with the words that name it. Raises RecipeError for what cannot be used."""
     try:
         function = custom_function(data.source)
         inspect.signature(function).bind(**data.options)

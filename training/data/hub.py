@@ -9,6 +9,7 @@ in the cache only. A dataset's code is never run. rows.py says what the columns 
 """
 
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from huggingface_hub.constants import HF_HUB_CACHE
 
 from spanreward.rewards.files.hub import load_split
 from spanreward.rewards.files.pictures import PictureError, open_file
-from spanreward.training.data.jsonl import within
 from spanreward.training.data.rows import READERS, picture_key, read_rows
 from spanreward.training.recipe import HubPart, RecipeError
 
@@ -93,7 +93,8 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
             "streaming a dataset is downloaded whole; addresses in it are not followed."
         )
     try:
-        if content is None and not any(within(Path(path), folder) for folder in folders):
+        inside = (Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder)) for folder in folders)
+        if content is None and not any(inside):
             raise PictureError(f"it is the file {path!r} outside the dataset's folder")
         open_file(path if content is None else io.BytesIO(content)).close()
     except (FileNotFoundError, PictureError) as error:

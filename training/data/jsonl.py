@@ -2,18 +2,14 @@
 
     {"image": "a.jpg", "reference": ["A dog on grass.", "A brown dog."]}
     {"image": "a.jpg", "question": "What animal is it?", "answers": ["dog", "dog", "puppy"]}
-    {"image": "b.jpg", "question": "Where is it?", "answers": [{"answer": "on a sofa"}], "context": "A cat on a sofa."}
-    {"image": "b.jpg", "task": "reg", "bbox": [10, 20, 90, 80]}
 
     jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))     # [{"id": "1", "prompt": "Describe the picture.", ...
 
-Pictures are paths relative to the file, or the bytes of parquet files. Paths that lead out of its folder are read and
-counted in one warning, since somebody else may have written the file. rows.py says what the keys mean.
+Pictures are paths relative to the file, or the bytes of parquet files. docs/recipes.md says what the keys mean.
 """
 
-import logging
-import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +18,6 @@ from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.rows import read_rows
 from spanreward.training.recipe import JsonlPart, RecipeError
 
-log = logging.getLogger(__name__)
-
 
 def jsonl_rows(data: JsonlPart, look: bool = True) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be used.
@@ -31,29 +25,11 @@ def jsonl_rows(data: JsonlPart, look: bool = True) -> list[dict[str, Any]]:
     look: whether pictures are opened; if not, a row has the line's name in its picture's place.
     """
     path = data.file
-    elsewhere: list[str] = []
-
-    def picture(value: Any, where: str) -> Any:
-        found = usable_picture(value, path.parent, where)
-        if isinstance(found, str) and not within(Path(found), path.parent):
-            elsewhere.append(found)
-        return found
-
-    rows = read_rows(read_table(path), data, picture if look else lambda _, where: where)
-    if elsewhere:
-        log.warning(
-            "%d pictures of %s lie outside its folder, such as %s: look who wrote the file, where it is not yours.",
-            *(len(elsewhere), path, elsewhere[0]),
-        )
-    return rows
+    picture = partial(usable_picture, path.parent) if look else lambda _, where: where
+    return read_rows(read_table(path), data, picture)
 
 
-def within(path: Path, folder: Path) -> bool:
-    """Whether the path leads into the folder. Links are not followed."""
-    return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
-
-
-def usable_picture(value: Any, folder: Path, where: str) -> Any:
+def usable_picture(folder: Path, value: Any, where: str) -> Any:
     """Returns a picture's path, from `folder`, or its {"bytes", "path"}, or the PIL image, maybe out of a list of one.
     Raises RecipeError for one that cannot be read, and for several.
     """

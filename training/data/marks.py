@@ -25,9 +25,7 @@ MARKED = ("completion", "mistakes")
 def read_marked(
     source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None
 ) -> list[tuple[Sample, CharacterSpans]]:
-    """Returns each text with what a metric reads beside it, and the characters [start, end) of it that are wrong. See
-    `read_each`.
-    """
+    """Returns each text with what a metric reads beside it, and its wrong characters [start, end). See `read_each`."""
     return read_each(source, MARKED, lambda sample: (sample, mistakes_in(sample)), columns, limit)
 
 

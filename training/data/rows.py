@@ -2,19 +2,10 @@
 
     rows = read_rows(records, data, picture)      # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
-A record holds a picture, or a prompt of its own, and any of these, under their own names or those in `data.columns`:
-
-    prompt      what the policy is asked, as it is, in place of `data.prompt` and the question
-    reference   a text, or several            question    a text
-    answers     a text, several, or people's as VQA datasets have them: objects with the text in "answer"
-    context     a text that says what is in the picture, for judges that only read
-    anchor      another answer to compare with    criteria  what a good answer to this row must do, a text or several
-    bbox        x0, y0, x1, y1 in pixels      task        ic, reg, vqa or vdu
-
-A picture is enough, and a record without one needs a prompt. Either all rows have pictures or none has. A metric checks
-for the columns that it needs. A row has a value or None for each column for which some row has a value. A record that
-has keys for reference, answers or context, and nothing in any of them, is left out and counted. A record without these
-keys is for metrics without a reference.
+A record holds a picture, or a prompt of its own, and any of READERS (docs/recipes.md), under their own names or those
+in `data.columns`. Either all rows have pictures or none has. A row has a value or None for each column for which some
+row has a value. A record that has keys for reference, answers or context, and nothing in any of them, is left out and
+counted. A record without these keys is for metrics without a reference.
 """
 
 import logging

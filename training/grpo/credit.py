@@ -1,12 +1,8 @@
 """From spans on characters to credit on tokens, without torch. span_rules.py makes advantages of it.
 
-    special = special_ids(tokenizer)                          # once: some tokenizers have thousands of added tokens
-    offsets = token_offsets(tokenizer, special, ids, text)    # characters that each sampled token wrote, or None
-    tokens, phrases = phrases_on_tokens(verdict, text, offsets, group)    # first mentions, and what each adds
-    residuals = residual_credit(phrases_of_all_completions)   # credit less baseline
-    credit, covered = on_tokens(residuals, {row: tokens}, (B, T))
-
-    token_credit(verdict, ids, tokenizer)                     # for a trainer of one's own: the credit alone
+    offsets = token_offsets(tokenizer, special_ids(tokenizer), ids, text)   # characters of each token, or None
+    tokens, phrases = phrases_on_tokens(verdict, text, offsets, group)      # first mentions, and what each adds
+    credit, covered = on_tokens(residual_credit(phrases_of_all), {row: tokens}, (B, T))
 
 A phrase gets its credit less a baseline: what other phrases of its kind, place and group add. Raw credit would also say
 whether to write on at all. The completion's scalar advantage says that already, and where most phrases are wrong, raw

@@ -1,7 +1,5 @@
 """Dynamic sampling, which TRL lacks: every group of a batch has completions with different rewards.
 
-    SpanGRPOConfig(dynamic_sampling=True, max_resamples=5)
-
 A group whose completions all have the same reward has advantages of 0. DAPO (Yu et al. 2025, arXiv 2503.14476, section
 3.2, equation 11) leaves such groups out and samples until the batch is full. Here a batch is first drafted: completed
 and judged. For groups without variance new prompts are drawn, completed and judged, in at most max_resamples rounds.

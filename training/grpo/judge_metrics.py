@@ -4,9 +4,7 @@
     failed, metrics = gather_step(judged, scored, usage, device)    # one collective
     metrics["judge/failed_fraction"]
 
-docs/logged_keys.md says what each key is. The keys are always the same, but for a cascade's, and the values are equal
-on every rank, so that TRL's mean over ranks does not change them. The fraction of no completions is NaN, which TRL
-leaves out of its mean.
+docs/logged_keys.md says what each key is. The values are equal on every rank, so that TRL's mean does not change them.
 """
 
 import math

@@ -4,14 +4,8 @@
     with phases.clock("decode"):        # what inner clocks measure is theirs alone
         ...
 
-    push        the policy's weights go to the engine that generates
-    decode      the policy writes
-    wake, judge, sleep      of the judges
-    logprobs    log-probabilities of the old policy and of the reference model
-    train       the rest: forward, backward, the optimizer, and the work between the other phases
-
-Their sum is the time from a step's begin to its end, without evaluation and saving. A step that trains on completions
-of an earlier one has 0 where nothing was done.
+docs/logged_keys.md says what the phases are. Their sum is the time from a step's begin to its end, without evaluation
+and saving. A step that trains on completions of an earlier one has 0 where nothing was done.
 """
 
 import time

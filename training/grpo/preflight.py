@@ -88,9 +88,7 @@ def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int)
 
 
 def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
-    """Raises ValueError for a column that a reward needs and the dataset lacks. A streamed dataset whose columns are
-    not known passes.
-    """
+    """Raises ValueError for a needed column that the dataset lacks. A stream without known columns passes."""
     if isinstance(dataset, Mapping):
         for name, one in dataset.items():
             check_columns(rewards, f"{part}[{name!r}]", one)
@@ -172,9 +170,7 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
 
 
 def fault_of(prompt: Any, placeholder: str | None) -> str:
-    """Returns why a policy cannot complete the prompt, and what to do; "" if it can. placeholder: what the processor
-    writes into a prompt for each picture.
-    """
+    """Returns why a policy cannot complete the prompt, or "". placeholder: the processor's, of each picture."""
     if isinstance(prompt, str):
         texts = [prompt]
     elif not isinstance(prompt, list) or not all(isinstance(one, Mapping) and "role" in one for one in prompt):

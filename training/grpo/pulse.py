@@ -42,9 +42,7 @@ class Batch:
 
 
 class Pulse(TrainerCallback):
-    """Attributes: stopped: why the run was ended, "" while it was not. batch: counts of the last batch. idle: so many
-    idle steps in a row end the run.
-    """
+    """stopped: why the run was ended, or "". batch: counts of the last one. idle: so many idle steps end it."""
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
@@ -127,9 +125,7 @@ class Pulse(TrainerCallback):
 
 
 def sample_of(parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
-    """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors, as far as this rank has
-    them.
-    """
+    """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors that this rank has."""
     trained = [local(one.detach()).reshape(-1) for one in parameters if one.requires_grad]
     chosen = trained[:: max(1, len(trained) // TENSORS)][:TENSORS]
     return [flat[:: max(1, flat.numel() // EACH)][:EACH].clone() for flat in chosen]

@@ -4,9 +4,8 @@
 
 transformers 5.19 and TRL 1.16 leave five things out:
 
-- Weights. A checkpoint holds a vision-language model's weights under the hub's names. Trainer compares these with the
-  names in memory, warns, and trains on from the weights it began with. The best model loaded at the end has the same
-  fault. `from_pretrained`, which is used here, knows both names.
+- Weights. A checkpoint holds a vision-language model's weights under the hub's names. Trainer knows those in memory,
+  and trains on from the weights it began with. `from_pretrained`, which is used here, knows both.
 - Order. TRL shuffles every epoch with one generator, which begins again in a resumed run.
 - Phase. TRL counts the passes over a batch of completions from 0, and no checkpoint holds the batch. A run resumed
   between two passes completes the batch's prompts again for the remaining passes, and warns.

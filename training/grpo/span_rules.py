@@ -16,9 +16,7 @@ STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
 
 
 def add_centred(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i + c (z - mean of z over the row's tokens). A row's advantages keep their sum, so that only the scalar says
-    whether the completion was good.
-    """
+    """A_i + c (z - mean of z over the row's tokens). A row keeps its sum: the scalar alone says whether it was good."""
     return advantages.unsqueeze(1) + coefficient * centred(credit, mask)
 
 

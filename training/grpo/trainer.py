@@ -1,10 +1,5 @@
 """SpanGRPOTrainer: TRL's GRPOTrainer in which a verdict's spans reach the tokens that wrote them.
 
-    trainer = SpanGRPOTrainer(
-        model=model, processing_class=processor, train_dataset=dataset,
-        reward_funcs=[PoshReward(judge)], args=SpanGRPOConfig(output_dir="out", span_coef=0.5),
-    )
-
 Its methods stand in the order of a step, numbered as in docs/architecture.md: a batch is drafted with
 dynamic_sampling, TRL samples or gets the drafted completions, the judges judge where TRL asks for rewards, TRL computes
 the scalar advantages, and the spans' credit changes them token by token. Each Reward is a Recorder, whose call returns

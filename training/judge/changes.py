@@ -4,15 +4,7 @@
     changes.example("replaced", "1")     # Example("A cat on grass.", "The dog sits.", ((0, 15, 1.0), (2, 5, 0.0)), "1")
 
 The target is one to four other captions of the same picture. One or two captions do not tell whether a word that they
-lack is right, so nothing is learnt about that word. Kinds:
-
-    right      the caption as it is: all of it is right
-    replaced   one to three words of the caption, by others of the same tag, mostly of pictures that share a word
-    swapped    two nouns, or two adjectives, of the caption change places
-    added      an adjective before a noun
-    other      a caption of another picture: wrong are its words that no caption of this picture has
-    unsaid     the caption, often with one of another picture, beside a part of it: wrong is what the part leaves out
-    unclaimed  a sentence more that claims nothing, and is wrong unless it denies what no caption has (unclaimed.yaml)
+lack is right, so nothing is learnt about that word. docs/train_a_judge.md says what the kinds of change are.
 """
 
 import re

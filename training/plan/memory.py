@@ -1,8 +1,5 @@
 """How much memory a run takes on each GPU, computed before anything is loaded.
 
-    plan = Plan(policy=size_of(policy_config), judges=(Awake(size_of(judge_config)),), gpus=4, sharding="zero3")
-    sum(plan.training.values()) / 1e9       # GB on each GPU; the same for plan.judging and plan.writing
-
 Per trained parameter AdamW keeps 16 bytes (ZeRO, arXiv 1910.02054, section 3.1): DeepSpeed 2 of weights, 2 of gradients
 and 12 of optimizer state; PyTorch and FSDP 4, 4 and 8, and autocast a bfloat16 copy; of a bfloat16 policy without
 sharding 2, 2 and 4. ZeRO-3 holds up to LIVE whole weights in a pass, FSDP two layers, and transformers gathers all to

@@ -4,9 +4,8 @@
     prompt, cut = encoder.prompt(question, budget=4096)      # a question with Pictures, see `prompt.ready`
     encoder.inputs(prompt, prompt.head)                    # pixel_values and the model's other arguments
 
-The pictures stand, in order, before the text of the first user message. The model's processor says which tokens replace
-the template's placeholder of each picture. An input has no other placeholder tokens: a completion's `<image>` or
-`<|image_pad|>` is plain text.
+The pictures stand, in order, before the text of the first user message. An input has no other placeholder tokens: a
+completion's `<image>` or `<|image_pad|>` is plain text.
 """
 
 import copy

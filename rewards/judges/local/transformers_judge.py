@@ -201,9 +201,7 @@ class TransformersJudge(LocalJudge):
 
 
 def padded(rows: Sequence[Sequence[int]], device: str, start: int | None = None) -> dict[str, torch.Tensor]:
-    """Returns ids (len(rows), width) and the mask that hides their padding, which stands after the first `start` ids of
-    each row; None is the end.
-    """
+    """Returns ids (len(rows), width) and the mask of their padding, after each row's first `start` ids (None: all)."""
     width = max(map(len, rows))
     ids, mask = [], []
     for row in rows:

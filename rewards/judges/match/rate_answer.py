@@ -2,8 +2,7 @@
 
     rate_answer(AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson")))      # (3.0, ...)
 
-It knows no synonyms. It compares words without accents and articles, and number words as digits. The first rule that
-applies gives the rating:
+It knows no synonyms, compares number words as digits, and rates by the first rule that applies:
 
     asked       The answer ends with a question mark: 1.
     yes/no      Yes or no is the most frequent reference. The first piece that says yes or no decides; 1 if a later one

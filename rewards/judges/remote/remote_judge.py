@@ -106,9 +106,7 @@ class RemoteJudge(Judge):
 
     @abstractmethod
     def _encoding(self, questions: Sequence[Question], reserve: int) -> tuple[Iterable[Question], Encode]:
-        """Returns what `ask_once` gets: a question's code is its part of a request, as JSON, beside `reserve` tokens
-        for the answer.
-        """
+        """Returns what `ask_once` gets: a code is the question's part of a request, beside `reserve` tokens."""
 
     def start(self) -> None:
         """Asks a trial question. Raises RuntimeError if the server is away, lacks the model, or gives no rating."""
@@ -123,9 +121,7 @@ class RemoteJudge(Judge):
         self._end = time.monotonic() + self.endpoint.deadline
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order. Raises ValueError for images, and for a scale that cannot be read
-        from one token, and nothing else.
-        """
+        """Returns one Rating per question, in order. Raises ValueError for images and for such a scale alone."""
         return by_reading(questions, lambda asked, top: self._rate(asked, scale, top), self.usage)
 
     def _rate(self, questions: Sequence[Question], scale: Sequence[str], top: int) -> list[Rating | Failure]:

@@ -1,7 +1,6 @@
 """A judge behind HTTP that gets token ids: vLLM, or any OpenAI-compatible server that returns log-probabilities.
 
     # vllm serve Qwen/Qwen2.5-14B-Instruct --generation-config vllm --enable-prompt-tokens-details
-    # (a build whose `vllm` command fails: python -m vllm.entrypoints.openai.api_server --model ... )
     judge = ServerJudge("http://127.0.0.1:8000", "Qwen/Qwen2.5-14B-Instruct")
     judge.rate(questions)
 

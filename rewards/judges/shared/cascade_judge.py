@@ -86,9 +86,7 @@ class CascadeJudge(OuterJudge):
 
 
 def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
-    """Whether both means, or neither, lie above the middle of a scale of numbers; else whether the likeliest entries
-    are the same.
-    """
+    """Whether both means, or neither, lie above a scale of numbers' middle; else whether the likeliest are equal."""
     if all(entry.isdecimal() for entry in scale):
         middle = (float(scale[0]) + float(scale[-1])) / 2
         return (first.mean > middle) == (second.mean > middle)

@@ -14,9 +14,7 @@ from spanreward.rewards.judges.usage import Usage
 
 
 class JuryJudge(OuterJudge):
-    """A jury of two or more judges. A failure of one is the jury's, and the first one writes the texts.
-    Raises ValueError for a single judge.
-    """
+    """A jury. A failure of one is the jury's, and the first one writes. Raises ValueError for a single judge."""
 
     def __init__(self, *judges: Judge) -> None:
         super().__init__(*judges)

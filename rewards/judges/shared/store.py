@@ -9,9 +9,6 @@ reads then find nothing and writes keep nothing. After a lock that took too long
 file is free again. Each value has a hash; a damaged value is removed when it is read. A connection lives for one call,
 so a store can be pickled and its process forked. What a killed process had committed stays. The file must be on a local
 disk, because SQLite's write-ahead log does not work over a network.
-
-Rows are in the order of their last use: a new row comes last, and a row of the older half moves to the end when it is
-read. Eviction deletes the first rows, which frees whole pages.
 """
 
 import fcntl

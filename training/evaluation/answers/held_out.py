@@ -50,9 +50,7 @@ def instead(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FileP
 
 
 def held_out(data: DataPart, count: int) -> DataPart:
-    """Returns the first `count` prompts of the data, equally many of each of several parts. Whether they are held out
-    is up to the caller.
-    """
+    """Returns the first `count` prompts of the data, equally many of each part, held out or not."""
     if isinstance(data, MixedPart):
         each = -(-count // len(data.parts))
         return data.model_copy(update={"parts": [held_out(part, each) for part in data.parts]})

@@ -87,7 +87,7 @@ def prompts_of_file(
 def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
     """Returns a line of the file as a row. folder: where its picture's path begins."""
     values, image = read_values(record, {}, where), record.get(picture_key({}, record))
-    picture = None if image is None else opened(usable_picture(image, folder, where))
+    picture = None if image is None else opened(usable_picture(folder, image, where))
     asked = asked_in(values, None, picture is not None, where)
     return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
 

@@ -33,9 +33,7 @@ Written = tuple[Sequence[str], Sequence[int | None]]  # texts, and their lengths
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """scores: {model: {metric: (seeds, prompts)}}, NaN where there is none. failed: the same shape, True where a judge
-    failed. answers: {model: [seed][prompt]}.
-    """
+    """scores: {model: {metric: (seeds, prompts)}}, NaN for none. failed: likewise. answers: {model: [seed][prompt]}."""
 
     scores: dict[str, dict[str, np.ndarray]]
     failed: dict[str, dict[str, np.ndarray]]

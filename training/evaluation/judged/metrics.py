@@ -33,9 +33,7 @@ LOST_BY = ("judgeless", "untrained", "unknown", "overlap", "judge", "trained")  
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """kind: whether a policy was trained on it. by: whom or what it asks. main: whether it has a verdict of its own, as
-    one metric of each reward has.
-    """
+    """kind: whether a policy was trained on it. by: who is asked. main: whether it has a verdict of its own."""
 
     kind: Kind
     by: str
@@ -55,9 +53,7 @@ JUDGELESS = {  # by: what an answer is compared with
 
 
 def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
-    """Returns these metrics of the tables. The run folders' recipes tell what was trained on, without any of them
-    `setup.learned`.
-    """
+    """Returns these metrics of the tables. Recipes tell what was trained on, without any `setup.learned`."""
     known = [any(recipe_of(run) for run in runs) for runs in setup.sides.values()]
     trained = trained_on(setup.sides) if any(known) else identities(setup.learned)
     found = dict(JUDGELESS)
@@ -70,9 +66,7 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
 
 
 def kind_of(reward: Reward, part: RewardPart, trained: Collection[tuple[str, str]], known: bool = True) -> Kind:
-    """part: the reward as it was asked for. trained: metrics and judges, by `identity`. known: whether every side tells
-    what it was trained on.
-    """
+    """part: the reward as asked for. trained: metrics and judges. known: whether every side tells what trained it."""
     asked = identities([part])
     if not asked.isdisjoint(trained):
         return "trained"

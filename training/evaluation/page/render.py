@@ -48,9 +48,7 @@ def number(value: float | None, digits: int, signed: bool = False) -> str:
 
 
 def data_uri(image: Image.Image, largest: int = 320) -> str:
-    """Returns `image` as a data: URI, shrunk to at most `largest` pixels a side. Small pictures (drawings) are a PNG,
-    larger ones (mostly photographs) a JPEG.
-    """
+    """Returns `image` as a data: URI, at most `largest` pixels a side: a small one as PNG, a larger as JPEG."""
     small = image.convert("RGB")
     small.thumbnail((largest, largest))
     kind = "PNG" if max(small.size) <= PIXELS else "JPEG"

@@ -33,9 +33,7 @@ FEW = 20  # completions: with fewer the interval says too little
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One completion: its verdict's spans, and the ranges of characters [start, end) that are wrong. group: completions
-    of one group answer the same prompt.
-    """
+    """One completion: its verdict's spans and wrong characters [start, end). group: those of one prompt."""
 
     text: str
     spans: tuple[Span, ...]
@@ -50,9 +48,7 @@ def pearson(scores: Array, labels: Array) -> float:
 
 
 def labelled(texts: Sequence[tuple[Sample, CharacterSpans]], verdicts: Sequence[Verdict]) -> list[Labelled]:
-    """Returns people's labels with the metric's spans; texts that it has no score for are left out. Raises ValueError
-    where it has no score for any.
-    """
+    """Returns people's labels with the metric's spans, of texts with a score. Raises ValueError where none has."""
     rows = []
     for number, ((sample, wrong), verdict) in enumerate(zip(texts, verdicts, strict=True)):
         if verdict.score is not None:
