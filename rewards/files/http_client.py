@@ -55,7 +55,7 @@ class Server:
         """
         api_key()
         if without_secret(url) != url:
-            raise ValueError(f"{whose} has a user, a password or a '?' in it: put a key into {KEY}")
+            raise ValueError(f"{whose} has a user, a password or a '?' in it: leave it out, and put a key into {KEY}")
         try:
             parsed = httpx.URL(url)
         except httpx.InvalidURL:

@@ -208,9 +208,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]) -> dict[str, str]:
-    """Returns {problem: a sentence} for the numbers so far. why: the reason of the last batch's first completion
-    that is "failed", and of the first that is "unscored".
-    """
+    """Returns {problem: a sentence}. why: the reason of the last batch's first "failed" and "unscored"."""
     window, found = limits.window, dict[str, str]()
     failed, batches = history["failed_fraction"][-1], len(history["failed_fraction"])
     if failed > limits.failed_fraction:

@@ -52,9 +52,7 @@ def main() -> None:
 
 
 def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
-    """Returns the names and options of the judges on the command line and in the recipe. Raises ValueError for options
-    without a judge or a recipe that they belong to.
-    """
+    """Returns the judges of the command line and the recipe, with options. Raises ValueError for options of none."""
     names = [name for given in dict.fromkeys(arguments.judge) for name in members(given)]
     if (arguments.judge_option and not names) or (arguments.options and not arguments.recipe):
         raise ValueError("--judge-option goes with --judge, and key=value with --recipe.")

@@ -62,6 +62,8 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
         raise ValueError(f"span_coef={args.span_coef} needs tokens that the trainer sampled: leave rollout_func out.")
     if isinstance(given.get("eval_dataset"), Mapping) and (args.metric_for_best_model or "").endswith("eval_reward"):
         raise ValueError("several eval_dataset log one eval_reward, and the last would choose: give one of them.")
+    if args.remove_unused_columns and any(reward.columns or reward.one_of for reward in rewards):
+        raise ValueError("remove_unused_columns=True drops the columns that the rewards read: leave it out.")
     dataset = given.get("train_dataset")  # TRL itself refuses what is no dataset
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
@@ -93,16 +95,22 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
         for name, one in dataset.items():
             check_columns(rewards, f"{part}[{name!r}]", one)
         return
-    present = [] if dataset is None else dataset.column_names or []
+    present = [] if dataset is None or is_lazy(dataset) else dataset.column_names or []
     for reward in rewards:
         missing = reward.missing_column(present)
         if present and missing:
             raise reward.lacks(missing, part, sorted(present))
 
 
+def is_lazy(dataset: Any) -> bool:
+    """Whether the columns are made as they are read (`set_transform`), and not known before."""
+    return isinstance(dataset, Dataset) and dataset.format["type"] == "custom"
+
+
 def check_policy(processing_class: Any, dataset: Any) -> None:
     """Raises ValueError for a training dataset without prompts, and for one that a policy's processor cannot read."""
-    columns = (dataset.column_names or []) if isinstance(dataset, (Dataset, IterableDataset)) else []
+    lazy = is_lazy(dataset)
+    columns = (dataset.column_names or []) if isinstance(dataset, (Dataset, IterableDataset)) and not lazy else []
     if columns and "prompt" not in columns:
         raise ValueError(f"train_dataset needs the column 'prompt', which the policy completes, and has {columns}.")
     pictures = next((name for name in PICTURES if name in columns), None)
@@ -116,7 +124,9 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
         raise ValueError(
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast tokenizer."
         )
-    messages = isinstance(dataset, Dataset) and isinstance(dataset.select_columns("prompt")[0]["prompt"], list)
+    messages = isinstance(dataset, Dataset) and isinstance(
+        (dataset if lazy else dataset.select_columns("prompt"))[0]["prompt"], list
+    )
     if messages and not processing_class.chat_template:
         raise ValueError(
             "the prompts are messages, and the policy's processing_class has no chat_template to write them with: "
@@ -138,12 +148,12 @@ def _check_saves(args: SpanGRPOConfig) -> None:
 def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: Any) -> None:
     """Raises ValueError for the first row whose prompt TRL cannot complete, or that a reward cannot read.
 
-    Pictures are not decoded. A streamed dataset is not read ahead: its rows are checked as they come.
+    Pictures are not decoded. A streamed or lazy dataset is not read ahead: its rows are checked as they come.
     """
     if isinstance(dataset, Mapping):
         for name, one in dataset.items():
             check_rows(rewards, processor, f"{part}[{name!r}]", one)
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     names = [name for name in dataset.column_names if name not in PICTURES]
     pictured = len(names) < len(dataset.column_names)

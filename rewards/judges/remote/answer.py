@@ -102,9 +102,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model in the server's list. root: where vLLM's weights are from. max_model_len: the most tokens of a prompt and
-    its answer, None if the server does not say.
-    """
+    """A model in a server's list. root: whose weights. max_model_len: tokens of a prompt and its answer, or None."""
 
     id: str
     root: str | None = None

@@ -19,6 +19,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar
 
@@ -94,9 +95,10 @@ class Endpoint:
                     if isinstance(busy := read(response.status_code, content), Busy) and not response.is_success:
                         return Failure(Status.ERROR, f"{models} does not answer: start the server ({busy.why})")
                     if listed := read_models(content) if response.is_success else {}:
-                        name = f"name it as the server does, such as {next(iter(listed))!r}"
+                        name = f"name it as the server does, such as {get_close_matches(model, listed, 1, 0)[0]!r}"
                         missing = f"{models} does not list the judge's model {model!r}: {http.legible(name)}"
-                        return listed.get(model, Failure(Status.ERROR, missing))
+                        found = listed.get(model) or listed.get(model.rpartition(":")[0])  # "model:provider" of routers
+                        return found or Failure(Status.ERROR, missing)
         except http.Untrusted as error:
             return Failure(Status.ERROR, f"{self.url}: {error}")
         except (TimeoutError, httpx.HTTPError, http.BadAnswer) as error:

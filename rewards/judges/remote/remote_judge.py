@@ -133,10 +133,11 @@ class RemoteJudge(Judge):
         ]
 
     def _rating(self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int) -> Rating | Failure:
-        """Reads a rating as `Question.top` says. Leading spaces of a token do not count."""
+        """Reads a rating as `Question.top` says. Leading spaces, also as tokenizers spell them, do not count."""
         first = answer.first
         if not first:
-            return Failure(Status.UNPARSED, "the server gave no log-probabilities: serve the model with them")
+            ended = f"the server gave no log-probabilities (finish_reason {answer.choices[0].get('finish_reason')!r})"
+            return Failure(Status.UNPARSED, f"{ended}: serve the model with them, and see that nothing filters it")
         if len(first) > 1 and sum(value > SPOILT for _, value in first) == 1:  # of vLLM, in a batch with exact ids
             return Failure(Status.UNPARSED, "all but one log-probability are those of no token: let nobody else ask it")
         words = [self._word(token) for token, _ in first]
@@ -151,7 +152,10 @@ class RemoteJudge(Judge):
         values = {place: value for place, (_, value) in enumerate(first)}
         if top:
             return rating_from_top(values, words, scale, cut)
-        places = {entry: [place for place, word in enumerate(words) if word.lstrip(" ") == entry] for entry in scale}
+        places = {
+            entry: [place for place, word in enumerate(words) if word.lstrip(" \u0120\u2581") == entry]
+            for entry in scale
+        }
         return rating_from_logprobs(values, places, self.min_mass, cut)
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:

@@ -59,6 +59,14 @@ def test_rewards_that_read_pictures_take_a_dataset_with_them() -> None:
         check_rows([HarmonicReward("match")], load_policy(TINY)[1], "train_dataset", rows([[USER]], other=["x"]))
 
 
+def test_columns_that_a_transform_makes_are_not_missed(tmp_path: Path) -> None:
+    data = Dataset.from_list([{"caption": "A red circle.", "n": n} for n in range(8)])
+    data.set_transform(lambda row: {"prompt": [[USER]] * len(row["n"]), "reference": row["caption"]})
+    trainer = make_trainer(tmp_path, data, [PoshReward("match")], max_steps=1)
+    trainer.train()
+    assert trainer.state.log_history[0]["reward"] > 0
+
+
 def test_pictures_are_not_decoded_and_ten_thousand_rows_take_little(tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(b"no picture")
     count = 10_000
@@ -144,6 +152,11 @@ def judge(sample: Sample) -> float:
 def test_settings_with_which_nothing_good_comes(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make_trainer(tmp_path, scenes(), [Scored(judge)], **settings)
+
+
+def test_columns_that_rewards_read_are_not_dropped(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="drops the columns that the rewards read"):
+        make_trainer(tmp_path, scenes(), [PoshReward("match")], remove_unused_columns=True)
 
 
 def test_what_each_function_pays_is_kept_apart_by_name(tmp_path: Path) -> None:

@@ -51,9 +51,7 @@ def numbered(values: Sequence[Any]) -> list[int]:
 
 
 def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
-    """Slices by what is asked, and into thirds by the length of the longest reference. Both are known before any model
-    answers, so no slice depends on what is compared.
-    """
+    """Slices by what is asked, and in thirds by the longest reference's length, both known before any answer."""
     kinds: list[Values] = [("question",) if row.get("question") else ("description",) for row in rows]
     lengths = [max((len(text.split()) for text in row.get("reference") or ()), default=None) for row in rows]
     known = [length for length in lengths if length is not None]

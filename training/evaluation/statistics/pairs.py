@@ -93,9 +93,7 @@ def win_rate(
 
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:
-    """Returns the name of a side that is one training run beside several of the other, "" for none. A run that the
-    others began from is fixed and no lone one.
-    """
+    """Returns the side that is one run beside several of the other, or "". A run that the others began from is none."""
     for name, other in ((later, earlier), (earlier, later)):
         runs, others = setup.sides[name], setup.sides[other]
         began = {Path(str((recipe_of(run).get("policy") or {}).get("model", ""))).resolve() for run in set(others)}

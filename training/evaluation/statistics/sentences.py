@@ -117,9 +117,7 @@ def p_value(p: float) -> str:
 
 
 def in_figures(found: Estimate, digits: int = 3, sign: str = "") -> str:
-    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that over prompts and
-    seeds together, where there are seeds.
-    """
+    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that over seeds too."""
     both = NONE if found.runs_low is None else interval(found.both_low, found.both_high, digits)
     braces = "" if both == NONE else f" {{{both[1:-1]}}}"
     return estimate(found.mean, found.low, found.high, digits, sign) + braces

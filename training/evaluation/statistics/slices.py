@@ -23,9 +23,7 @@ Scores = Mapping[str, estimates.Array]  # of one model, {metric: (seeds, prompts
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The difference by one metric on the prompts with a slice's value. Its `p` is of `sign_flips`, and `holm` the same
-    adjusted; both are None for fewer than two prompts.
-    """
+    """The difference by one metric on a slice. `p`: of `sign_flips`; `holm`: adjusted; None below two prompts."""
 
     slice: str
     value: str

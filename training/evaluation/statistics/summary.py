@@ -85,9 +85,7 @@ def summarise_models(
 
 
 def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
-    """Returns the parts that split a reward's main part by kind (`posh_precision_entity` and so on), from the shown
-    verdicts; an empty summary where there are none.
-    """
+    """Returns the parts that split a reward's main part by kind (`posh_precision_entity`), of the shown verdicts."""
     mains = {reward.__name__: tuple(f"{main}_" for main in reward.main_parts) for reward in setup.rewards}
     every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
     parts = dict.fromkeys((one.judge, part) for one in every for part in one.verdict.parts)
