@@ -24,6 +24,7 @@ from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_o
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
+RESULTS = {"schema", "models", "difference"}  # keys of what `spanreward compare` writes as results.json
 _SPACE = re.compile(r"\s*")
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
@@ -125,6 +126,8 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
     if not lines or isinstance(lines[0][2], dict):
         return iter(lines)
     entries = _entries(content)
+    if entries and len(entries) == 1 and entries[0].keys() >= RESULTS:
+        raise ValueError(f"{source} holds a comparison's numbers and no rows: its answers are in completions.jsonl.")
     if entries is not None:
         return ((number, where, _object(row, where)) for number, where, row in _numbered("entry", entries))
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))  # over lines, and some may be objects

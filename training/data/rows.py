@@ -93,9 +93,7 @@ def read_values(record: Mapping[str, Any], columns: Mapping[Any, str], where: st
 
 
 def is_empty(record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str) -> bool:
-    """Whether the record has keys in RIGHT and nothing in any of them. Raises RecipeError where `columns` names such
-    keys and the record has none of them.
-    """
+    """Whether the keys in RIGHT hold nothing. Raises RecipeError where `columns` names some and none is there."""
     named = [columns[column] for column in RIGHT if column in columns]
     there = any(columns.get(column, column) in record for column in RIGHT)
     if named and not there:

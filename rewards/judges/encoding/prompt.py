@@ -109,9 +109,7 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
 
 
 def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Cuts sorted prompts into ranges [start, stop): between two neighbours that share less than half as many tokens as
-    one of them shares with its other neighbour.
-    """
+    """Cuts sorted prompts into ranges [start, stop), where two share less than half as much as beside them."""
     shared = [0, *(shared_length(pair) for pair in pairwise(prompts)), 0]  # shared[i]: prompts i - 1 and i
     inner = range(1, len(prompts))
     cuts = [i for i in inner if 2 * shared[i] < max(shared[i - 1], shared[i + 1])]
