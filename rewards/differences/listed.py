@@ -63,9 +63,7 @@ def _plain(text: str) -> tuple[str, Sequence[int]]:
 
 
 def find_words(words: Sequence[str], plain: str, origin: Sequence[int], taken: Collection[Any] = ()) -> Place | None:
-    """Returns where the words first stand in a row, whatever signs are between them, outside the places that are
-    `taken`; None if nowhere. plain, origin: of `_plain`.
-    """
+    """Returns where the words first stand in a row outside the `taken` places, or None. plain, origin: of `_plain`."""
     edges = ("", "") if NOT_LATIN.search("".join(words)) else (r"(?<![^\W_])", r"(?![^\W_])")
     matches = re.finditer(r"[\W_]+".join(map(re.escape, words)).join(edges), plain) if words else ()
     places = ((origin[match.start()], origin[match.end() - 1] + 1) for match in matches)

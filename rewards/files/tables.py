@@ -39,9 +39,7 @@ def is_table(source: str | Path) -> bool:
 def read_table(
     source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each row with the words that name its place. Raises what `table_rows` does, and ValueError for a row that
-    cannot be read or has half a character.
-    """
+    """Yields each row with the name of its place. Raises as `table_rows`, and ValueError for an unreadable row."""
     for _, where, row in table_rows(source, columns, limit):
         if isinstance(row, str):
             raise ValueError(f"{source} {row}")

@@ -36,9 +36,7 @@ def read_yaml(text: str, where: str) -> Any:
 
 
 def size_of(node: yaml.Node, known: dict[int, int]) -> int:
-    """Returns how many values a node has with its aliases expanded. Raises ValueError for a node inside itself, and for
-    a key that stands twice, whose last value would count.
-    """
+    """Returns a node's values with aliases expanded. Raises ValueError for one in itself, and for a repeated key."""
     if id(node) not in known:
         keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
         names = [key.value for key in keys if isinstance(key, yaml.ScalarNode)]

@@ -22,7 +22,6 @@ SHORT = 160  # characters
 NESTED = 6  # marks around an answer, one inside the other
 LISTED = 3  # words; fewer behind a sentence are an item of a list
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
-_NEXT = re.compile(r"(?<=\w)[^\w\n]*\n\s*(?:question|q|human|user)\b[ \d]{0,4}[:\uff1a]", re.IGNORECASE)
 _SIGNS = (  # marks and pictures beside ASCII's
     "\u00a1\u00ab\u00bb\u00bf\u2010-\u205e\u2190-\u2bff\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\ufe0f\U0001f000-\U0001faff"
 )
@@ -67,7 +66,6 @@ def find_answer(text: str, answers: Sequence[str] = ()) -> tuple[int, int]:
     answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is linear in the length.
     """
     read = _HIDDEN.sub(lambda found: " " * len(found[0]), blanked(text))
-    read = _NEXT.split(read, maxsplit=1)[0]
     place = announced(read)
     start, end = trimmed(read, *(place or (0, len(read))))
     if place is None and end - start > SHORT and (sentence := _END.search(read, start, end)):

@@ -35,6 +35,7 @@ from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reward import Reward, checked
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length
+from spanreward.rewards.text.shown import shown
 from spanreward.rewards.text.written import read_text
 
 SCALE = tuple(map(str, RATINGS))
@@ -198,7 +199,8 @@ class LaveReward(Reward):
             verdict = _verdict_of(float(rating), answer.strip(), asked)
         if self.mode == "published":
             return verdict
-        found = find_filler(sample.completion, beside(sample), ends=False)
+        said = sample.completion[: max((end for _, end in shown(sample.completion)), default=0)]
+        found = find_filler(said, beside(sample), ends=False)
         return penalise_filler(verdict, sample.completion, found, {"score": 0.0})
 
 

@@ -28,13 +28,14 @@ _PARTS = frozenset(  # words of labels and titles that only say which part of a 
     lighting color colour palette mood atmosphere tone style composition layout perspective detail element feature
     action activity animal vehicle building nature clothing appearance position pose overall general note observation
     content item part sure certainly here is s and of the a an this my in for step frame figure region sentence fact
-    segment clip shot panel view second word from to at""")
+    segment clip shot panel view second word from to at
+    fig timestamp english""")
 )
 _DENIED = re.compile(r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
 _PLACE = r"(?=\w*(?:box|quad|point|poly|loc|coord|det|click|rect|region))(?!\w*end\b)\w++"  # a name of numbers
 _NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
 _NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
-_COUNTED = re.compile(r"[a-z]?\d+s?")  # "2", "S2", "0s"
+_COUNTED = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
 _BLANK = r"[^\S\n]*+"
 _SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"  # a bullet or a picture, no quotation mark
 BLOCK = (
@@ -53,12 +54,13 @@ _JSON_PLACE = re.compile(rf"_*{_PLACE}", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\s.,;()\[\]-]*")
 _LINE = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
-    (?:(?:[-*_=]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+ | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
-    | (?:>|(?:[-*+]|{_SIGN})[^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])|\[[ x]\](?=\s)|\|){_BLANK}
+    (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+
+    | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
+    | (?:>|(?:[-*+]|{_SIGN})[^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])|[\u2460-\u2473]|\[[ x]\](?=\s)|\|){_BLANK}
     | (?:\#{{1,6}}(?=\s){_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
       [*_]{{0,3}}(?P<title>[^\n*_\#<]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n|</h)
-    | [*_]{{0,3}}(?P<label>\w[\w /&'\u2019!,.()-]{{0,60}}?)[*_]{{0,3}}{_BLANK}
-      (?:[:\uff1a][*_]{{0,3}}(?!/)|\|(?=[^\S\n]))
+    | [*_]{{0,3}}(?P<label>\w(?:[\w /&'\u2019!,.()\#-]|:(?=\d\d)){{0,60}}?)[*_]{{0,3}}{_BLANK}
+      (?:[:\uff1a][*_]{{0,3}}(?![/\d])|[|\u2014\u2013-](?=[^\S\n]))
     | \#{{1,6}}(?=\s){_BLANK})""",
     re.X | re.IGNORECASE,
 )
@@ -97,11 +99,12 @@ _SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if i
     "block": lambda said: "\n",
     "bar": lambda said: ",",
 }
-_QUOTED = re.compile(r"""\s*["“„«「]([^"“”„«»「」]*)["”“»」]([.!]?)\s*""")
+_QUOTED = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
 _FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
 _MARKED = re.compile(
-    r"[<*_`\[{}(【|~\\&◁]|^[^\S\n]*(?:[-+>=#\"“„«「]|\(?\d{1,2}[.)]|\w[\w /&'\u2019!,.()-]{0,60}[:\uff1a]|[=-]{3}"
-    rf"|{_SIGN}[^\S\n]|(?:user|system|assistant)$)",
+    r"[<*_`\[{}(【|~\\&◁\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
+    r"|\w[\w /&'\u2019!,.()\#-]{0,60}(?:[:\uff1a]|[^\S\n][\u2014\u2013-][^\S\n])"
+    rf"|{_SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
     re.MULTILINE,
 )
 _LEFT = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")

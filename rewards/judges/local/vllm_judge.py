@@ -125,9 +125,7 @@ class VllmJudge(LocalJudge):
         return min(longest, tokens_that_fit(int(self.memory), token))
 
     def start(self) -> None:
-        """Starts the engine if it does not run, and lets it sleep until the next `with judge:`, so that what loads
-        meanwhile has the whole device. Raises as `_open` does.
-        """
+        """Starts the engine if it does not run, and lets it sleep until the next `with judge:`. Raises as `_open`."""
         self._open(then_sleep=self._depth == 0)
 
     def _open(self, then_sleep: bool = False) -> None:

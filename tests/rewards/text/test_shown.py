@@ -27,6 +27,12 @@ TEXT = "A red kite flies."
         f"<|START_THINKING|>A cat?<|END_THINKING|>{TEXT}",
         f"<rationale>A cat?</rationale>{TEXT}",
         f"A cat?</think>{TEXT}",
+        f"<s>[INST][IMG]What is it?[/INST]{TEXT}</s>",
+        f"User: What is it?<end_of_utterance>\nAssistant: {TEXT}<end_of_utterance>\nUser: And?\nAssistant: A dog.",
+        f"{TEXT}\n\n### Instruction:\nAnd then?\n\n### Response:\nA dog.",
+        f"{TEXT}\nQ: And then?\nA: A dog.",
+        f"{TEXT}<|endofchunk|>Output: A dog.",
+        f"analysisA cat?assistantfinal{TEXT}",
         f"Here is my thought process: a cat? Here is my response: {TEXT}",
     ],
 )
@@ -48,6 +54,8 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
     assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."  # no turn of its own follows
     assert shown("A sign reads ASSISTANT: ring twice.") == [(0, 35)]
     assert shown("The user stands.") == [(0, 16)]
+    assert shown("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]  # nobody answers
+    assert shown("A: a dog\nB: a cat") == [(0, 17)]  # options
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,8 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
             "From 0 to 5 seconds: {}",
             "Caption (50 words): {}",
         ),
-        *("→ {}", "✅ {}", "🐶 **Scene:** {}", '"{}"', "Caption: “{}”"),
+        *("Scene 2 - {}", "Part One — {}", "Panel B: {}", "Shot #4: {}", "Fig. 3(b): {}", "Timestamp 00:03 - {}"),
+        *("『{}』", "»{}«", "① {}", "─────\n{}\n─────", "→ {}", "✅ {}", "🐶 **Scene:** {}", '"{}"', "Caption: “{}”"),
     ],
 )
 def test_labels_bullets_and_quotation_marks_around_a_whole_text_cost_nothing(frame: str) -> None:

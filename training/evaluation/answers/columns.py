@@ -27,9 +27,7 @@ def parted(
     cluster: str,
     where: str,
 ) -> tuple[dict[str, list[Values]], list[int]]:
-    """Returns the slices and the clusters. records: what stands in the data's files of each row; columns, cluster: of
-    them. Raises RecipeError for a column that no row has.
-    """
+    """Returns the slices and clusters. records: each row's, with these columns. Raises RecipeError for others."""
     found = {name: [values_of(record.get(name)) for record in records] for name in (*columns, cluster) if name}
     for name, values in found.items():
         if not any(values):
