@@ -67,6 +67,7 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
     """Returns what each word needs by its parse tree. past: whether the past claims too."""
     found: dict[Word, Needs] = {}
     denied: dict[Word, float] = {}  # from which place on
+    joined: dict[Word, int] = {}  # the place of the last "or" of the alternatives that it is in
     left_open = alternatives(words)
     joints = {word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words}
     after = {word: max([word.index, *(c.index for c in word.children if c.dep == "cc")]) for word in words}
@@ -85,7 +86,9 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 ends = sentence or stands_for_itself(inner, joints[inner.head])
                 if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
                     above = above - {group(inner.head, inner)} - ({OPEN} if left_open.get(inner.head) == 1 else set())
-                behind = inner.dep in ("prep", "relcl", "acl") and inner.index > after[inner.head]
+                joined[inner] = max(after[inner] * (inner in left_open), 0 if sentence else joined[inner.head])
+                last = max(after[inner.head], joined[inner.head])
+                behind = inner.dep in ("prep", "relcl", "acl") and inner.index > last
                 if ends or behind:  # the table in "a cup or glass on a table"
                     above = above - {OPEN}
                 found[inner] = above | own

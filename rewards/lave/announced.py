@@ -8,6 +8,7 @@ The last one counts, by the surest signs that the text has.
 import re
 
 _ANSWER = r"(?:\w{1,20}[ _-])?answer"
+_ABROAD = "答案|回答|答え|정답|답변|ответ|απάντηση|الإجابة|उत्तर|respuesta|resposta|risposta|réponse|antwort"
 _OPEN, _SHUT = r"[<\[]\s{0,2}", r"(?: [^<>\[\]\n]{0,80})?[>\]]"
 _OTHER = "prediction|response|output|result|solution|choice|option|label"
 # The name of the group says where what is announced ends.
@@ -17,9 +18,9 @@ _SIGNS = tuple(
         rf"(?P<tag>{_OPEN}(?:{_ANSWER}|conclusion){_SHUT}|<\|begin_of_box\|>|\bfinal<\|message\|>)"
         r"|(?P<brace>\\(?:boxed|fbox)\s*\{)"
         rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:|final_answer\()"
-        r"|(?P<line>(?<![^\W_])ans(?:wer)?[*_`\"')]{0,4}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
+        rf"|(?P<line>(?<![^\W_])(?:ans(?:wer)?|{_ABROAD})[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
         r"|^[^\w\n]*q(?:uestion)?[ \d]{0,4}:[^\n]*\n\s*a[ \d]{0,4}:"
-        r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$)",
+        r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$|^####[ \t](?=[^\n]{1,20}\Z))",
         rf"(?P<tag>{_OPEN}(?:{_OTHER}){_SHUT})|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
         r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",  # an object's only key
         r"\b(?P<line>(?:answer|(?:right|correct|best) (?:option|choice))(?: to [^.?!\n:]{1,80}?)?[*_]{0,2}"

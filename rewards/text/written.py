@@ -71,7 +71,7 @@ _TOKEN = re.compile(
     | (?P<command>\\[a-z]+\*?\{{)
     | \\(?:[\[\]()]|(?P<escaped>[!-/:-@^_`{{|}}~]))? | &(?P<entity>\#?\w{{1,31}};)
     # what a reader is not shown
-    | <!--.*?(?:-->|\Z) | ~~(?=\S).*?~~ | <![a-z][^<>]*>
+    | <!--.*?(?:-->|\Z) | ~~(?=\S).*?~~ | <[!?][a-z][^<>]*>
     | <(?P<gone>head|script|style|template|del|strike)\b[^<>]*>.*?(?:</(?P=gone)\s*>|\Z)
     | <(?P<unseen>[a-z]\w*)\b[^<>]*(?:display:\s*none|visibility:\s*hidden|\shidden\b)[^<>]*>.*?(?:</(?P=unseen)\s*>|\Z)
     | !\[[^\[\]\n]*\]\([^()\n]*\)

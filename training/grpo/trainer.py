@@ -274,9 +274,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         return self._usable(rewards, failed)
 
     def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | bool = False) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), punished. A row that has one above LARGEST, or that failed, has
-        NaN in every column, and TRL leaves it out.
-        """
+        """Returns the rewards, (rows of all ranks, R), punished. A failed row, or one above LARGEST, has NaN alone."""
         if self.args.soft_overlong_cache and self.args.multi_objective_aggregation == "normalize_then_sum":
             rewards = punish_within(rewards, self._scoring)
         self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)

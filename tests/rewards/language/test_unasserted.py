@@ -412,3 +412,13 @@ def test_the_work_is_linear_in_the_length(piece: str) -> None:
         return calls
 
     assert work(800) <= 10 * work(100)
+
+
+def test_an_or_that_the_parser_hangs_on_the_verb_leaves_a_place_open() -> None:
+    terse = "There is a triangle."
+    every = (
+        f"{terse} There is a small or large star or triangle in the middle or top or bottom center or left or right."
+    )
+    assert posh(every, "There is a large triangle in the center.") <= posh(
+        terse, "There is a large triangle in the center."
+    )

@@ -11,9 +11,7 @@ HELD_OUT = ("validation", "val", "valid", "dev", "test")  # what splits are call
 
 
 def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[str]]:
-    """Returns the recipe's `validation`, else the validation or test split of its data. The sentences name every block
-    that has neither, and is trained on.
-    """
+    """Returns the recipe's `validation`, else its data's validation or test split, and what blocks have neither."""
     if recipe.validation_data is not None:
         return recipe.validation_data, []
     data = recipe.data
