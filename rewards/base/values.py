@@ -61,11 +61,8 @@ def plain_value(value: Any) -> Any:
         return [plain_value(entry) for entry in value]
     if isinstance(value, Mapping):
         return {key: plain_value(entry) for key, entry in value.items()}
-    return (
-        None
-        if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-        else value
-    )
+    missing = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    return None if missing else value
 
 
 def messages_in(text: str) -> list[Any] | None:
