@@ -51,18 +51,17 @@ def opened(picture: Any) -> Image.Image:
             source = io.BytesIO(base64.b64decode(source[found.end() :], validate=True))
         except ValueError as error:
             raise PictureError(f"the picture {source[:40]!r} is no base64 ({error})") from None
+    name = str(source)[:200]
     if isinstance(source, str) and "://" in source:
-        raise PictureError(
-            f"the picture {source[:200]!r} is a URL, and nothing is downloaded: give a file or a PIL image"
-        )
+        raise PictureError(f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image")
     if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
         raise PictureError(f"a picture is a PIL image or the path of a file, got {type(source).__name__}")
-    shown = repr(str(source)[:200]) if isinstance(source, (str, Path)) else "the picture of this row"
+    shown = repr(name) if isinstance(source, (str, Path)) else "the picture of this row"
     try:
         return loaded(source if isinstance(source, Image.Image) else open_file(source))
     except FileNotFoundError:
         where = "paths go from the working folder, in a file of rows from its own"
-        raise PictureError(f"there is no picture {str(source)[:200]}: {where}") from None
+        raise PictureError(f"there is no picture {name}: {where}") from None
     except PictureError as error:
         raise PictureError(f"{shown} cannot be read as a picture ({error})") from None
 

@@ -28,8 +28,7 @@ _PARTS = frozenset(  # words of labels and titles that only say which part of a 
     lighting color colour palette mood atmosphere tone style composition layout perspective detail element feature
     action activity animal vehicle building nature clothing appearance position pose overall general note observation
     content item part sure certainly here is s and of the a an this my in for step frame figure region sentence fact
-    segment clip shot panel view second word from to at
-    fig timestamp english""")
+    segment clip shot panel view second word from to at fig timestamp english""")
 )
 _DENIED = re.compile(r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
 _PLACE = r"(?=\w*(?:box|quad|point|poly|loc|coord|det|click|rect|region))(?!\w*end\b)\w++"  # a name of numbers

@@ -54,7 +54,7 @@ class ProgressBar(ProgressCallback):
 
 
 class VerdictFile(Watching):
-    """Writes what the recorders judge in training, one line per completion. Raises ValueError for no Recorders."""
+    """Writes what is judged in training, one line per completion. Raises ValueError where a reward is no Recorder."""
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:
         super().__init__(recorders)

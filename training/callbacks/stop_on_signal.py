@@ -10,7 +10,7 @@ The ranks agree at the end of a step, so that all save the same checkpoint, even
 is the next step from which a resumed run equals the uninterrupted one: the last of several passes over a batch of
 completions. A second signal, some seconds after the first, ends the process at once, without a checkpoint.
 
-`accelerate launch` gives several processes 30 s after SIGTERM, and one none (docs/recipes.md).
+`accelerate launch` gives several processes 30 s after SIGTERM, and does not pass it on to one (docs/recipes.md).
 """
 
 import math

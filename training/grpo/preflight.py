@@ -124,9 +124,8 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
         raise ValueError(
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast tokenizer."
         )
-    messages = isinstance(dataset, Dataset) and isinstance(
-        (dataset if lazy else dataset.select_columns("prompt"))[0]["prompt"], list
-    )
+    prompts = dataset.select_columns("prompt") if isinstance(dataset, Dataset) and not lazy else dataset
+    messages = isinstance(dataset, Dataset) and isinstance(prompts[0]["prompt"], list)
     if messages and not processing_class.chat_template:
         raise ValueError(
             "the prompts are messages, and the policy's processing_class has no chat_template to write them with: "

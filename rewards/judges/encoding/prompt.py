@@ -86,9 +86,7 @@ def picture(image: Image.Image) -> Picture:
 
 
 def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
-    """Cuts sorted prompts into runs with a common beginning. Prompts with equal heads (pictures and the text before
-    them) are one run that shares at least the head.
-    """
+    """Cuts sorted prompts into runs with a common beginning, which is at least the head of prompts with equal heads."""
     start = 0
     for _, block in groupby(prompts, key=lambda prompt: (prompt.pictures, prompt.ids[: prompt.head])):
         same_head = list(block)
@@ -109,7 +107,7 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
 
 
 def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Cuts sorted prompts into ranges [start, stop), where two share less than half as much as beside them."""
+    """Cuts sorted prompts into ranges [start, stop) where two share less than half of what one shares beside it."""
     shared = [0, *(shared_length(pair) for pair in pairwise(prompts)), 0]  # shared[i]: prompts i - 1 and i
     inner = range(1, len(prompts))
     cuts = [i for i in inner if 2 * shared[i] < max(shared[i - 1], shared[i + 1])]

@@ -121,7 +121,7 @@ class RemoteJudge(Judge):
         self._end = time.monotonic() + self.endpoint.deadline
 
     def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order. Raises ValueError for images and for such a scale alone."""
+        """Returns one Rating per question, in order. Raises ValueError for images and for entries of several tokens."""
         return by_reading(questions, lambda asked, top: self._rate(asked, scale, top), self.usage)
 
     def _rate(self, questions: Sequence[Question], scale: Sequence[str], top: int) -> list[Rating | Failure]:

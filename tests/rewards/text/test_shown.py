@@ -54,7 +54,7 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
     assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."  # no turn of its own follows
     assert shown("A sign reads ASSISTANT: ring twice.") == [(0, 35)]
     assert shown("The user stands.") == [(0, 16)]
-    assert shown("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]  # nobody answers
+    assert shown("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]  # "User:" hides nothing without an answer
     assert shown("A: a dog\nB: a cat") == [(0, 17)]  # options
 
 

@@ -98,7 +98,8 @@ def paired_difference(
 ) -> Difference:
     """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
     gaps = differences(a, b)
-    win, tie, loss = (int((signs(gaps) == sign).sum()) for sign in (1, 0, -1))
+    outcomes = signs(gaps)
+    win, tie, loss = (int((outcomes == outcome).sum()) for outcome in (1, 0, -1))
     return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=win, tie=tie, loss=loss)
 
 
