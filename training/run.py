@@ -79,8 +79,11 @@ def run(
         problem = train(trainer, recipe, checkpoint, stop_on, rewards)
         if stop is None or stop.stopped_at is None:
             trainer.save_model(str(output))
-        # A rank that leaves its process group to the interpreter's end may abort there, with everything written.
+        # A rank that leaves its process group to the interpreter's end may abort there, with everything written. vLLM
+        # in this process has groups of its own in it.
         trainer.accelerator.wait_for_everyone()
+        if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
+            trainer.vllm_generation.llm.llm_engine.engine_core.shutdown()
         trainer.accelerator.end_training()
     if problem:
         raise Unhealthy(problem)

@@ -36,6 +36,7 @@ def config_of(name: str, machine: Machine) -> Any:
             "rope_type": "default",
             "rope_theta": 1e6,
             "mrope_section": [pairs - 2 * (pairs // 3), *[pairs // 3] * 2],
+            **({"mrope_interleaved": True} if kind.startswith("qwen3") else {}),  # as in its published config.json
         }
         settings["text_config"] = {**width, "rope_parameters": rope}
         if not machine.real:
@@ -87,6 +88,14 @@ def save_judge(name: str, machine: Machine, folder: Path, words: Any = None) -> 
     config.eos_token_id, config.initializer_range = words.eos_token_id, 1.6 / config.hidden_size**0.5
     build(config, machine, torch.bfloat16).save_pretrained(folder)
     words.save_pretrained(folder)
+
+
+def save_policy(name: str, machine: Machine, folder: Path, words: Any) -> None:
+    """A model that reads pictures, with its processor."""
+    words.chat_template = QWEN_TEMPLATE
+    config = config_of(name, machine)
+    processor(config, folder, words)
+    build(config, machine, torch.bfloat16).save_pretrained(folder)
 
 
 def judge_of(name: str, machine: Machine, folder: Path, **options: Any) -> TransformersJudge:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tests.gpu.phases.common import SIZES, add_engine
 from tests.support.paths import ROOT
+from tests.support.torchvision_on_cpu import FOLDER
 
 MODULE = (sys.executable, "-m")
 PYTEST = (*MODULE, "pytest", "-q", "-s", "-p", "no:cacheprovider", "-m", "gpu", "tests/gpu")
@@ -78,6 +79,7 @@ def main() -> None:
 def environment(size: str, engine: str) -> dict[str, str]:
     """What the phases' processes see: the stacks every 45 s, this checkout, the packed packages, and vLLM's log."""
     paths = [ROOT / "tests" / "gpu" / "phases" / "stacks", ROOT, os.environ.get("PYTHONPATH", "")]
+    paths += [FOLDER] if size == "toy" else []
     on_cpu = {"SPANREWARD_GPU_TESTS_ON_CPU": "1", "VLLM_CPU_KVCACHE_SPACE": "1"} if size == "toy" else {}
     graphs = {"TORCH_COMPILE_DISABLE": "1"} if engine == "graphs" else {}  # read in vllm/config/vllm.py
     return {

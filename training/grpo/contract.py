@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_generate_and_score_completions"): ("inputs",),
     (GRPOTrainer, "_generate"): ("prompts",),
+    (GRPOTrainer, "_tokenize_prompts"): ("prompts",),
     (GRPOTrainer, "_generate_single_turn"): ("prompt_ids", "images", "multimodal_fields"),
     (GRPOTrainer, "_get_per_token_logps_and_entropies"): ("model", "input_ids", "attention_mask", "logits_to_keep"),
     (GRPOTrainer, "_compute_loss"): ("model", "inputs"),
@@ -29,6 +30,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_get_train_sampler"): ("dataset",),
     (GRPOTrainer, "_save_checkpoint"): ("model", "trial"),
     (GRPOTrainer, "_load_optimizer_and_scheduler"): ("checkpoint",),
+    (VLLMGeneration, "generate"): ("prompts", "images"),
     (VLLMGeneration, "_iter_named_params"): (),
     (VLLMGeneration, "_fix_param_name_to_vllm"): ("name", "extra_prefixes"),
     (Trainer, "_load_from_checkpoint"): ("resume_from_checkpoint", "model"),

@@ -46,6 +46,7 @@ from spanreward.training.grpo.reasoning import UNKNOWN, Parts, split_reasoning, 
 from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows, judge_step
 from spanreward.training.grpo.resuming import ResumingTrainer
 from spanreward.training.grpo.span_rules import add_centred, credit_moments, credit_std, punish_within, scale_credit
+from spanreward.training.grpo.vllm_prompts import VllmPrompts
 
 log = logging.getLogger(__name__)
 
@@ -129,6 +130,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._picture_tokens = picture_tokens(self.model.config)
         suppress(self, self._picture_tokens)
         keep_base(self)
+        self.colocated = self.use_vllm and self.vllm_mode == "colocate"
+        self._vllm_prompts = VllmPrompts(self, self._picture_tokens) if self.colocated else None
         self.pulse = Pulse(self)
         self.add_callback(self.pulse)
         self.phases = Phases(self)
@@ -198,6 +201,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         return [rollouts[i : i + self.num_generations] for i in range(0, len(rollouts), self.num_generations)]
 
     # 2. Sampling.
+
+    def _tokenize_prompts(self, prompts: list[Any]) -> tuple[Any, ...]:
+        ids, images, *others = super()._tokenize_prompts(prompts)
+        if images is not None and self._vllm_prompts is not None:
+            self._vllm_prompts.remember(prompts, ids)
+        return ids, images, *others
 
     def _generate_single_turn(self, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]] | None]:
         batch = self._batch

@@ -1,4 +1,4 @@
-"""What the scripts of phases/ share: their arguments, the machine, and engines without compilation."""
+"""What the scripts of phases/ share: their arguments, the machine, and the policy's engine."""
 
 import argparse
 from functools import partial
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.gpu.conftest import Machine
+from tests.support.trl_engine_on_cpu import on_cpu
 
 SIZES = {"real": Machine("cuda", real=True), "toy": Machine("cpu", real=False)}
 
@@ -29,8 +30,13 @@ def judge_options(size: str) -> dict[str, Any]:
     return {"memory": 4e9 if size == "real" else 1e8, "min_mass": 0.0, "max_model_len": 4096}
 
 
-def eager() -> None:
-    """Lets TRL start its engine without compilation, for which it has no setting. A vllm: judge does so anyway."""
+def prepare_engine(size: str, engine: str) -> None:
+    """Lets TRL start its engine on a CPU, or without compilation, for which it has no setting. A vllm: judge is eager
+    anyway.
+    """
     from trl.generation import vllm_generation
 
-    vllm_generation.LLM = partial(vllm_generation.LLM, enforce_eager=True)
+    if size == "toy":
+        on_cpu()
+    elif engine == "eager":
+        vllm_generation.LLM = partial(vllm_generation.LLM, enforce_eager=True)

@@ -6,14 +6,12 @@ On an H200 24 s and 10 s. A folder that is there was written whole: it gets its 
 SmolLM2's, so that a text has as many tokens as it should.
 """
 
-import torch
 from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.smollm2 import smollm2_folder
-from tests.gpu.models import build, config_of, processor, save_judge
+from tests.gpu.models import save_judge, save_policy
 from tests.gpu.phases.common import SIZES, arguments
 from tests.gpu.phases.timeline import Timeline
-from tests.support.tiny_models import QWEN_TEMPLATE
 
 
 def main() -> None:
@@ -31,10 +29,7 @@ def main() -> None:
             if name == "judge":
                 save_judge(model, machine, unfinished, words)
             else:
-                words.chat_template = QWEN_TEMPLATE
-                config = config_of(model, machine)
-                processor(config, unfinished, words)
-                build(config, machine, torch.bfloat16).save_pretrained(unfinished)
+                save_policy(model, machine, unfinished, words)
         unfinished.rename(folder)
 
 

@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from tests.gpu.phases.common import arguments, judge_options
 from tests.gpu.phases.described import pictures
 from tests.gpu.phases.timeline import Timeline
@@ -17,14 +16,8 @@ from tests.support.paths import ROOT
 
 BLOCK = re.compile(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", re.DOTALL)
 TOYS = (
-    (
-        "max_completion_length=256, bf16=True, gradient_checkpointing=True",
-        "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, bf16=False",
-    ),
-    (  # without torchvision there is no AutoProcessor of this model
-        'AutoProcessor.from_pretrained(model, padding_side="left", max_pixels=1003520)',
-        "processor_of(model)",
-    ),
+    "max_completion_length=256, bf16=True, gradient_checkpointing=True",
+    "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, bf16=False",
 )
 SHORT = 'max_steps=3, logging_steps=1, save_strategy="no", report_to="none"'
 
@@ -43,7 +36,7 @@ def main() -> None:
     timeline.watch(GRPOTrainer, "_calculate_rewards", "judging, with waking and sleeping")
     timeline.watch(GRPOTrainer, "training_step", "a pass, with what a batch's first one waits for")
     rows = pictures(given.models / "rows", 24)
-    names: dict[str, Any] = {"__name__": "__main__", "rows_of": rows_of, "processor_of": processor_of}
+    names: dict[str, Any] = {"__name__": "__main__", "rows_of": rows_of}
     exec(script(given.models, rows, given.size), names)
     timeline.figure("logged at the last step", names["trainer"].state.log_history[-2])  # the last one is a summary
     names["judge"].close()
@@ -57,17 +50,11 @@ def script(models: Path, rows: Path, size: str) -> str:
         ('load_dataset("amitha/docent", split="train")', f'rows_of("{rows}")'),
         ('"Qwen/Qwen2.5-VL-3B-Instruct"', f'"{models / "policy"}"'),
         ('"outputs/posh", ', f'"{models / "readme"}", {SHORT}, '),
-        *(TOYS if size == "toy" else ()),
+        *([TOYS] if size == "toy" else ()),
     ):
         assert real in code, f"README has no {real} any more"
         code = code.replace(real, here)
     return code
-
-
-def processor_of(model: str) -> Any:
-    processor: Any = load_processor(model)
-    processor.tokenizer.padding_side = "left"
-    return processor
 
 
 def rows_of(path: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from experiments.captions import ASKED
 from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
-from tests.gpu.phases.common import arguments, eager
+from tests.gpu.phases.common import arguments, prepare_engine
 from tests.gpu.phases.timeline import Timeline
 from tests.support.paths import ROOT
 
@@ -44,12 +44,11 @@ def main() -> None:
     with timeline("imports of the trainer"):
         from spanreward.training.recipe import load_recipe
         from spanreward.training.run import run
-    if given.engine == "eager" and given.size == "real":
-        eager()
+    prepare_engine(given.size, given.engine)
     rows = write_rows(given.models / "scenes.jsonl")
     for sampled_by, changes in {"transformers": (), "vllm": IN_VLLM}.items():
         output = given.models / f"smollm2-{sampled_by}"
-        here = changes if given.size == "real" else TOY  # TRL cannot push weights to its engine on a CPU
+        here = [*changes, *(TOY if given.size == "toy" else ())]
         recipe = load_recipe(
             ROOT / "recipes/smollm2/captions-dapo.yaml",
             [*SAME, *here, f"data.path={rows}", f"output={output}", "overwrite=true"],

@@ -3,8 +3,9 @@
     python -m tests.gpu.phases.step --models /dev/shm/spanreward --size real
 
 What is random is said so: both models' weights. So the policy's texts are noise, and descriptions of drawn scenes of
-about 150 words are judged in their place (described.py). Costs are real, ratings mean nothing. On a CPU (--size toy)
-transformers samples, since TRL cannot push weights to its engine there; the judge is in vLLM all the same.
+about 150 words are judged in their place (described.py). Costs are real, ratings mean nothing. A step's
+`sampling_logp_difference`, of vLLM's and the trainer's log-probabilities, tells whether both read the same weights and
+pictures. On a CPU (--size toy) TRL's engine is changed as tests/support/trl_engine_on_cpu.py says.
 """
 
 import json
@@ -12,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.gpu.phases.common import arguments, eager, judge_options
+from tests.gpu.phases.common import arguments, judge_options, prepare_engine
 from tests.gpu.phases.described import described, pictures
 from tests.gpu.phases.timeline import Timeline
 from tests.support.paths import ROOT
@@ -20,7 +21,7 @@ from tests.support.paths import ROOT
 GUIDE = ROOT / "docs" / "one_gpu.md"
 RECIPE = re.compile(r"```yaml\n(# one_gpu\.yaml\n.*?)```", re.DOTALL)
 TOY = (
-    "use_vllm=false", "use_cpu=true", "bf16=false", "gradient_checkpointing=false", "gradient_accumulation_steps=2",
+    "use_cpu=true", "bf16=false", "gradient_checkpointing=false", "gradient_accumulation_steps=2",
     "num_generations=4", "max_completion_length=16", "soft_overlong_cache=4",
 )  # fmt: skip
 
@@ -36,8 +37,7 @@ def main() -> None:
     recipe.write_text(RECIPE.search(GUIDE.read_text())[1])  # type: ignore[index]
     with timeline("import of vLLM"):
         import vllm  # noqa: F401
-    if given.engine == "eager":
-        eager()
+    prepare_engine(given.size, given.engine)
     watch(timeline)
     run(load_recipe(recipe, changes(given.models, rows, given.size)), build=lambda *parts: built(timeline, *parts))
 
@@ -89,14 +89,14 @@ def built(timeline: Timeline, *parts: Any) -> Any:
         def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
             timeline.figure(f"step {state.global_step}, seconds", seconds_of(trainer))
             timeline.figure(f"step {state.global_step}, judge", usage_of(trainer))
+            timeline.figure(f"step {state.global_step}, sampling_logp_difference", differences_of(trainer))
             timeline.figure(f"step {state.global_step}, push: [seconds, calls]", timeline.take_sums())
 
     with timeline("trainer, with the policy's load and its engine's start"):
         trainer = build_trainer(*parts)
-    if trainer.use_vllm:
-        engine = trainer.vllm_generation.llm
-        timeline.add(engine.llm_engine.model_executor.driver_worker.model_runner.model, "load_weights", "push: loading")
-        timeline.add(engine, "wake_up", "push and sampling: waking")
+    engine = trainer.vllm_generation.llm
+    timeline.add(engine.llm_engine.model_executor.driver_worker.model_runner.model, "load_weights", "push: loading")
+    timeline.add(engine, "wake_up", "push and sampling: waking")
     trainer.add_callback(Steps())
     return trainer
 
@@ -104,6 +104,12 @@ def built(timeline: Timeline, *parts: Any) -> Any:
 def seconds_of(trainer: Any) -> dict[str, float]:
     logged = {key: values[-1] for key, values in trainer._metrics["train"].items() if key.startswith("seconds/")}
     return {key.removeprefix("seconds/"): round(seconds, 2) for key, seconds in logged.items()}
+
+
+def differences_of(trainer: Any) -> list[float]:
+    """Mean and largest of the step."""
+    logged = trainer._metrics["train"]
+    return [round(logged[f"sampling/sampling_logp_difference/{what}"][-1], 6) for what in ("mean", "max")]
 
 
 def usage_of(trainer: Any) -> dict[str, Any]:

@@ -1,0 +1,123 @@
+"""TRL's engine in this process samples for the trainer: real pushes, prompts with pictures and sleeps, on a CPU.
+
+How it can be is in tests/support/trl_engine_on_cpu.py. That both read the same weights and the same pictures shows in
+the log-probabilities of what was sampled, the engine's against the trainer's: with the weights of the step before, or
+with TRL's prompts of twice expanded pictures, they differ by more than .01.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer
+
+from spanreward.rewards.judges.smollm2 import smollm2_folder
+from tests.gpu.models import save_policy
+from tests.gpu.phases.common import SIZES
+from tests.support.paths import ROOT
+from tests.support.tiny_models import save_qwen
+from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
+
+STEPS = 3
+SMALL = (
+    *("referees=[]", "data.count=16", "rewards.0.judge=match", f"trainer.max_steps={STEPS}", "trainer.span_coef=0.5"),
+    *("trainer.per_device_train_batch_size=16", "trainer.num_generations=4", "trainer.max_completion_length=16"),
+    *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
+    *("trainer.vllm_max_model_length=512", "trainer.soft_overlong_cache=4", "trainer.learning_rate=0.01"),
+)
+ADAPTER = "policy.lora={r: 8, alpha: 16, target_modules: '.*_proj'}"
+
+pytestmark = pytest.mark.vllm
+
+
+@pytest.fixture(autouse=True)
+def there() -> None:
+    if importlib.util.find_spec("vllm") is None or not FOLDER.is_dir():
+        pytest.skip("needs vllm and torchvision: make test-vllm")
+
+
+def train(policy: Path, output: Path, *changes: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.support.trl_engine_on_cpu", "train", "recipes/quickstart/scenes-dapo.yaml"]
+    return subprocess.run(
+        [*command, f"policy.model={policy}", f"output={output}", *SMALL, *changes],
+        cwd=ROOT,
+        env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1", "ACCELERATE_USE_CPU": "true"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def steps_of(output: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    return [line for line in lines if "loss" in line]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("Qwen/Qwen2.5-VL-3B-Instruct", [ADAPTER]),
+        ("Qwen/Qwen2.5-VL-3B-Instruct", []),
+        ("Qwen/Qwen3-VL-2B-Instruct", []),
+    ],
+    ids=["Qwen2.5-VL, an adapter", "Qwen2.5-VL", "Qwen3-VL"],
+)
+def test_it_samples_with_the_trainers_weights_and_pictures(name: str, changes: list[str], tmp_path: Path) -> None:
+    save_policy(name, SIZES["toy"], tmp_path / "policy", AutoTokenizer.from_pretrained(smollm2_folder()))
+    done = train(tmp_path / "policy", tmp_path / "out", *changes)
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert "Traceback" not in done.stderr  # as where the engine outlives its process group
+    steps = steps_of(tmp_path / "out")
+    assert len(steps) == STEPS
+    for step in steps:
+        assert step["grad_norm"] > 0
+        assert step["sampling/sampling_logp_difference/max"] < 1e-3
+        assert step["seconds/push"] > 0
+        assert step["judge/failed_fraction"] == 0
+
+
+def test_a_processor_unlike_the_folders_is_refused(tmp_path: Path) -> None:
+    """The trainer's scales pictures down to fewer tokens, and vLLM's is the one in the model's folder."""
+    save_qwen(tmp_path / "policy", heads=2)
+    done = subprocess.run(
+        [sys.executable, "-c", MINE, str(tmp_path / "policy"), str(tmp_path / "out")],
+        cwd=ROOT,
+        env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "vLLM read a prompt with pictures as" in done.stderr
+    assert "so save yours there and scale pictures down in the data" in done.stderr
+
+
+MINE = """
+import sys
+from datasets import Dataset
+from transformers import AutoModelForImageTextToText, AutoProcessor
+from spanreward import PoshReward, SpanGRPOConfig, SpanGRPOTrainer
+from tests.support.tiny_models import drawing
+from tests.support.trl_engine_on_cpu import on_cpu
+
+if __name__ == "__main__":
+    on_cpu()
+    folder, output = sys.argv[1:]
+    rows = [{"prompt": [{"role": "user", "content": "Describe it."}], "image": drawing(seed, (224, 168)),
+             "reference": "A red circle is left of a blue square."} for seed in range(4)]
+    args = SpanGRPOConfig(
+        output, use_cpu=True, bf16=False, use_vllm=True, vllm_mode="colocate", vllm_enable_sleep_mode=True,
+        vllm_max_model_length=512, per_device_train_batch_size=4, num_generations=2, max_completion_length=8,
+        max_steps=1, report_to="none",
+    )
+    processor = AutoProcessor.from_pretrained(folder, padding_side="left")
+    processor.image_processor.size = {"shortest_edge": 28 * 28, "longest_edge": 16 * 28 * 28}
+    model = AutoModelForImageTextToText.from_pretrained(folder, dtype="float32")
+    SpanGRPOTrainer(model, PoshReward("match"), args, Dataset.from_list(rows), processing_class=processor).train()
+"""

@@ -1,0 +1,98 @@
+"""What vLLM is given for a prompt with pictures, and that it must have read what the trainer reads."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spanreward.rewards.judges.encoding.picture_chat import load_processor
+from spanreward.training.grpo.vllm_prompts import VllmPrompts
+from tests.support.tiny_models import drawing, save_llava, save_qwen
+
+SIZES = [(60, 44), (112, 56)]
+
+
+class Engine:
+    """Expands each picture's token to as many as that picture has, as vLLM does, whatever stands beside it."""
+
+    def __init__(self, token: int, lengths: dict[tuple[int, int], int]) -> None:
+        self.token, self.lengths = token, lengths
+        self.given: list[list[int]] = []
+
+    def generate(self, prompts: list[list[int]], images: Any, num_generations: int = 1) -> tuple[Any, ...]:
+        self.given = prompts
+        return [self.read(*one) for one in zip(prompts, images or [None] * len(prompts), strict=True)], "sampled"
+
+    def read(self, ids: list[int], pictures: Any) -> list[int]:
+        left = [self.lengths[one.size] for one in pictures or ()]
+        return [copy for token in ids for copy in [token] * (left.pop(0) if token == self.token and left else 1)]
+
+
+def chat(*pictures: Any) -> list[dict[str, Any]]:
+    parts = [{"type": "image", "image": one} for one in pictures]
+    return [{"role": "user", "content": [*parts, {"type": "text", "text": "What is in the picture?"}]}]
+
+
+@pytest.fixture(params=[save_qwen, save_llava])
+def trainer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    save: Callable[[Path], None] = request.param
+    save(tmp_path)
+    processor = load_processor(str(tmp_path))
+    token = processor.tokenizer.convert_tokens_to_ids(processor.image_token)
+    shared = {"tools": None, "chat_template": None, "chat_template_kwargs": {}, "token": token}
+    trainer = SimpleNamespace(processing_class=processor, **shared)
+    lengths = {size: read(trainer, chat(drawing(1, size))).count(token) for size in SIZES}
+    assert min(lengths.values()) > 1
+    trainer.vllm_generation = trainer.engine = Engine(token, lengths)
+    return trainer
+
+
+def read(trainer: Any, prompt: Any) -> list[int]:
+    """As TRL does."""
+    options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
+    ids: list[int] = trainer.processing_class.apply_chat_template([prompt], **options)["input_ids"][0]
+    return ids
+
+
+def test_it_gets_a_token_for_each_picture(trainer: Any) -> None:
+    pictures = [drawing(seed, size) for seed, size in enumerate(SIZES)]
+    prompts = [chat(pictures[0]), chat(pictures[0]), chat(pictures[1], pictures[0]), chat()]
+    ids = [read(trainer, prompt) for prompt in prompts]
+    images = [[pictures[0]], [pictures[0]], pictures[::-1], None]
+    assert trainer.engine.generate(ids, images)[0] != ids  # TRL issue 6294
+    prompted = VllmPrompts(trainer, {trainer.token})
+    prompted.remember(prompts, ids)
+    again, sampled = trainer.vllm_generation.generate(prompts=ids, images=images, num_generations=2)
+    assert (again, sampled) == (ids, "sampled")
+    assert [one.count(trainer.token) for one in trainer.engine.given] == [1, 1, 2, 0]
+
+
+def test_without_pictures_prompts_are_as_they_were(trainer: Any) -> None:
+    ids = [read(trainer, chat())]
+    VllmPrompts(trainer, {trainer.token})
+    assert trainer.vllm_generation.generate(prompts=ids, images=None) == (ids, "sampled")
+
+
+def test_what_a_tool_returned_follows(trainer: Any) -> None:
+    """A later turn's ids begin with the prompt's; a tool may return a picture of its own."""
+    first, second = (drawing(seed, size) for seed, size in enumerate(SIZES))
+    ids = read(trainer, chat(first))
+    turn = [*ids, 7, 8, *read(trainer, chat(second)), 9]
+    prompted = VllmPrompts(trainer, {trainer.token})
+    prompted.remember([chat(first)], [ids])
+    assert trainer.vllm_generation.generate([turn], [[first, second]])[0] == [turn]
+    assert trainer.engine.given[0].count(trainer.token) == 2
+
+
+def test_another_reading_of_the_pictures_is_refused(trainer: Any) -> None:
+    """As with a processor that scales pictures otherwise than the one in the model's folder."""
+    picture = drawing(1)
+    ids = read(trainer, chat(picture))
+    prompted = VllmPrompts(trainer, {trainer.token})
+    prompted.remember([chat(picture)], [ids])
+    trainer.engine.lengths[picture.size] += 3
+    counts = f"{len(ids) + 3} tokens .{ids.count(trainer.token) + 3} of pictures., the trainer as {len(ids)} "
+    with pytest.raises(ValueError, match=counts):
+        trainer.vllm_generation.generate([ids], [[picture]])
