@@ -379,14 +379,13 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # `polcy:` before the missing policy
     path = [str(step) for step in first["loc"]]
     shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))  # which pydantic puts in
-    if first["type"] == "extra_forbidden":
-        parents = [step for step in path[:-1] if not step.isdigit()]
-        part = PARTS[parents[-1]] if parents else part
+    extra = first["type"] == "extra_forbidden"
+    holders = [step for step in path[: len(path) - extra] if not step.isdigit()]
+    part = PARTS.get(holders[-1], part) if holders else part
+    if extra:
         return misplaced(path[-1], part.model_fields, shown)
     if first["type"] == "model_type":
-        key = next(
-            iter(PARTS.get(next((step for step in reversed(path) if not step.isdigit()), ""), part).model_fields)
-        )
+        key = next(iter(part.model_fields))
         return f"recipe key {shown}: it holds keys and values, as {{{key}: ...}}, got {first['input']!r}."
     value = f", got {first['input']!r}" if first["type"] not in ("missing", "value_error") else ""
     return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

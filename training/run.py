@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from trl import SFTTrainer
 
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import closing
+from spanreward.rewards.judges.local.vllm_engine import END
 from spanreward.rewards.reward.reward import Reward, judges_of
 from spanreward.training.callbacks.json_lines import MetricsFile, ProgressBar, VerdictFile
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
@@ -83,7 +85,7 @@ def run(
         # in this process has groups of its own in it.
         trainer.accelerator.wait_for_everyone()
         if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
-            trainer.vllm_generation.llm.llm_engine.engine_core.shutdown()
+            attrgetter(END)(trainer.vllm_generation.llm)()
         trainer.accelerator.end_training()
     if problem:
         raise Unhealthy(problem)

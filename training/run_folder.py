@@ -106,9 +106,9 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
 
 def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
     """Returns {key: (value of the run in the output folder, value now)} where they differ. A folder may be moved."""
-    earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml")).model_dump()
-    found = differences(earlier, recipe.model_dump())
-    return {key: values for key, values in found.items() if key not in ("overwrite", "output")}
+    earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
+    then, now = (dict(leaves(one.model_dump(exclude={"overwrite", "output"}))) for one in (earlier, recipe))
+    return {key: (then.get(key), now.get(key)) for key in {**then, **now} if then.get(key) != now.get(key)}
 
 
 def damage_of(checkpoint: Path) -> str:
@@ -144,8 +144,8 @@ def begin(
     **data: str,
 ) -> None:
     """Write what is known before the first step. A new run removes the checkpoints of an earlier one, and a resumed one
-    may be longer than recipe.yaml said. read_by: what
-    reads the texts, by the reward's name. data: fingerprints, which a resumed run must have too, else RecipeError.
+    may be longer than recipe.yaml said. read_by: what reads the texts, by the reward's name. data: fingerprints, which
+    a resumed run must have too, else RecipeError.
     """
     output, read_by = Path(recipe.output), dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
@@ -228,12 +228,6 @@ def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
             yield from leaves(child, *path, str(key))
     else:
         yield ".".join(path), value
-
-
-def differences(first: Any, second: Any) -> dict[str, tuple[Any, Any]]:
-    """Returns {path: (first value, second value)} where two trees of plain data differ; None for a missing value."""
-    one, two = dict(leaves(first)), dict(leaves(second))
-    return {path: (one.get(path), two.get(path)) for path in {**one, **two} if one.get(path) != two.get(path)}
 
 
 def checkpoints(output: Path) -> list[Path]:

@@ -19,7 +19,6 @@ _SIGNS = tuple(
         r"|(?P<brace>\\(?:boxed|fbox)\s*\{)"
         rf"|(?P<value>[\"'](?:{_ANSWER})[\"']\s*:|final_answer\()"
         rf"|(?P<line>(?<![^\W_])(?:ans(?:wer)?|{_ABROAD})[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
-        r"|^[^\w\n]*q(?:uestion)?[ \d]{0,4}:[^\n]*\n\s*a[ \d]{0,4}:"
         r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$|^####[ \t](?=[^\n]{1,20}\Z))",
         rf"(?P<tag>{_OPEN}(?:{_OTHER}){_SHUT})|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
         r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",  # an object's only key

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, GenerationConfig
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer, GenerationConfig
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.training.plan.memory import CONFIGS
 from tests.gpu.conftest import Machine
 from tests.support.tiny_models import QWEN_TEMPLATE, QWEN_TOKENS
@@ -90,8 +91,11 @@ def save_judge(name: str, machine: Machine, folder: Path, words: Any = None) -> 
     words.save_pretrained(folder)
 
 
-def save_policy(name: str, machine: Machine, folder: Path, words: Any) -> None:
-    """A model that reads pictures, with its processor."""
+def save_policy(name: str, machine: Machine, folder: Path) -> None:
+    """A model that reads pictures, with its processor. Its words are SmolLM2's: among so many, a token that may not be
+    sampled takes no probability that one would see.
+    """
+    words = AutoTokenizer.from_pretrained(smollm2_folder())
     words.chat_template = QWEN_TEMPLATE
     config = config_of(name, machine)
     processor(config, folder, words)

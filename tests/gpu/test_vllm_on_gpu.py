@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -28,10 +29,10 @@ from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.judges.usage import Usage
 from tests.gpu.conftest import Machine
 from tests.gpu.descriptions import descriptions
-from tests.gpu.models import save_judge
+from tests.gpu.models import save_judge, save_policy
 from tests.support.paths import ROOT
 from tests.support.posh_questions import posh_questions
-from tests.support.tiny_models import FIRST, ask, save_qwen
+from tests.support.tiny_models import FIRST, ask
 
 COUNT = 24
 CACHE = 1.5e9  # bytes
@@ -205,7 +206,7 @@ def test_the_same_picture_before_and_after_a_sleep(tmp_path: Path, machine: Mach
     """vLLM #42995: the cache of pictures outlived the sleep, and the engine died of it."""
     if importlib.util.find_spec("torchvision") is None:
         pytest.skip("needs torchvision, without which vLLM serves no pictures")
-    save_qwen(tmp_path)
+    save_policy("Qwen/Qwen2.5-VL-3B-Instruct", replace(machine, real=False), tmp_path)
     judge = VllmJudge(str(tmp_path), memory=5e8, min_mass=0.0)
     try:
         first = means(judge.rate([ask("Rate from 1 to 5.", FIRST)]))
@@ -229,8 +230,10 @@ if __name__ == "__main__":
         on_cpu()
     judge = VllmJudge(sys.argv[1], memory=1e9, max_model_len=512, min_mass=0.0)
     judge.start()
-    policy = vllm_generation.LLM(model=sys.argv[1], distributed_executor_backend="external_launcher", enable_sleep_mode=True,
-                 gpu_memory_utilization=0.3, max_model_len=512)  # as TRL's vllm_mode=colocate
+    policy = vllm_generation.LLM(  # as TRL's vllm_mode=colocate
+        model=sys.argv[1], distributed_executor_backend="external_launcher", enable_sleep_mode=True,
+        gpu_memory_utilization=0.3, max_model_len=512,
+    )
     policy.sleep(level=1)
     ask = [Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])]
     with judge:
@@ -266,7 +269,7 @@ def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
     if importlib.util.find_spec("torchvision") is None:
         pytest.skip("needs torchvision, without which vLLM serves no pictures")
     policy, out = tmp_path / "policy", tmp_path / "out"
-    save_qwen(policy, heads=2)
+    save_policy("Qwen/Qwen2.5-VL-3B-Instruct", replace(machine, real=False), policy)
     judge = {"name": f"vllm:{small}", "options": {"memory": 1e9, "min_mass": 0.0, "max_model_len": 4096}}
     launch = f"accelerate_configs/{'one_gpu' if machine.real else 'cpu'}.yaml"
     command = [

@@ -42,11 +42,8 @@ def save_llava(folder: Path, seed: int = 0) -> None:
     tiny_processor().save_pretrained(folder)
 
 
-def save_qwen(folder: Path, seed: int = 0, context: int = 2048, heads: int = 4) -> None:
-    """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows, two by two patches to a token. vLLM's
-    CPU build takes no heads of 16, which four have.
-    """
-    section = [2, 3, 3] if heads == 4 else [4, 6, 6]  # half of a head
+def save_qwen(folder: Path, seed: int = 0, context: int = 2048) -> None:
+    """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows, two by two patches to a token."""
     words = tokenizer(QWEN_TEMPLATE)
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
     start, end, image, video = words.convert_tokens_to_ids(list(QWEN_TOKENS))
@@ -54,9 +51,9 @@ def save_qwen(folder: Path, seed: int = 0, context: int = 2048, heads: int = 4) 
     config = Qwen2_5_VLConfig(  # type: ignore[call-arg]
         text_config={
             "vocab_size": len(words), "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
-            "num_attention_heads": heads, "num_key_value_heads": 2, "max_position_embeddings": context,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": context,
             "initializer_range": 0.2, "eos_token_id": words.eos_token_id, "bos_token_id": None,
-            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": section},
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
         },
         vision_config={
             "depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 64,

@@ -1,11 +1,11 @@
-"""Lets TRL's engine in this process (vllm_mode: colocate) run on a CPU, so that its pushes, prompts and samples are real.
+"""Lets TRL's engine in this process (vllm_mode: colocate) run on a CPU, with real pushes, prompts and samples.
 
     on_cpu()                                                            # before the trainer is built
     python -m tests.support.trl_engine_on_cpu train RECIPE ...          # `spanreward` with it
 
-vLLM's CPU build packs the weights of linear layers when they are loaded and drops them, so what TRL pushes has no place.
-Here its linear layers read their weights. A CPU's engine cannot sleep. Here sleep(level=2) makes all weights NaN, as on
-a GPU it drops them: what the next push leaves out would be seen in the first token.
+vLLM's CPU build packs the weights of linear layers when they are loaded and drops them: what TRL pushes has no place.
+Here these layers read their weights. A CPU's engine cannot sleep. Here sleep(level=2) makes all weights NaN, as on a
+GPU it drops them: what the next push leaves out is seen in the first token.
 """
 
 import math
@@ -20,9 +20,10 @@ def on_cpu() -> None:
     from trl.generation import vllm_generation
     from vllm.model_executor.layers import utils
 
-    started = vllm_generation.LLM
+    module: Any = vllm_generation
+    started = module.LLM
 
-    def unpacked(layer: torch.nn.Module, remove_weight: bool) -> None:
+    def unpacked(layer: Any, remove_weight: bool) -> None:
         layer.cpu_linear = torch.nn.functional.linear
 
     def start(**options: Any) -> Any:
@@ -38,7 +39,7 @@ def on_cpu() -> None:
         return engine
 
     utils.dispatch_cpu_unquantized_gemm = unpacked
-    vllm_generation.LLM = start
+    module.LLM = start
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from spanreward.training.run_folder import (
     checkpoint_to_resume,
     checkpoints,
     continue_lines,
-    differences,
     git_state,
+    leaves,
 )
 
 
@@ -260,8 +260,5 @@ def test_lines_go_on_after_the_checkpoint(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
-def test_differences_are_named_by_their_path() -> None:
-    first = {"a": 1, "b": {"c": [{"d": 1}, 2]}, "e": None}
-    assert differences(first, first) == {}
-    assert differences(first, {"a": 1, "b": {"c": [{"d": 5}, 2]}, "f": 3}) == {"b.c.0.d": (1, 5), "f": (None, 3)}
-    assert differences({"a": [1]}, {"a": [1, 2]}) == {"a.1": (None, 2)}
+def test_values_are_named_by_their_path() -> None:
+    assert dict(leaves({"a": 1, "b": {"c": [{"d": 5}, 2]}, "e": None})) == {"a": 1, "b.c.0.d": 5, "b.c.1": 2, "e": None}

@@ -14,6 +14,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from math import isnan
 from operator import itemgetter
 from pathlib import Path
@@ -175,10 +176,7 @@ def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
 
 
 def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, paid: Sequence[Paid] = ()) -> str:
-    """Write the page whole or not at all, and return it. Raises OSError.
-
-    rewards, paid: of the whole batch.
-    """
+    """Write the page whole or not at all, and return it. rewards, paid: of the whole batch. Raises OSError."""
     given = [reward for reward in rewards if reward is not None]
     means = {}
     for name, (_, weight) in paid[0].items() if paid else ():
@@ -200,13 +198,7 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
 
 def send(args: TrainingArguments, step: int, page: str) -> None:
     """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run, and trackio."""
-    trackers = args.report_to or ()
-    if "wandb" in trackers:
-        import wandb
-
-        if wandb.run is not None:
-            wandb.log({"spans": wandb.Html(page, inject=False), "train/global_step": step})
-    if "trackio" in trackers:
-        import trackio
-
-        trackio.log({"spans": trackio.Html(page, inject=False), "train/global_step": step})
+    for name in {"wandb", "trackio"}.intersection(args.report_to or ()):
+        tracker = import_module(name)
+        if name == "trackio" or tracker.run is not None:
+            tracker.log({"spans": tracker.Html(page, inject=False), "train/global_step": step})

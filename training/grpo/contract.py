@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_generate_and_score_completions"): ("inputs",),
     (GRPOTrainer, "_generate"): ("prompts",),
-    (GRPOTrainer, "_tokenize_prompts"): ("prompts",),
     (GRPOTrainer, "_generate_single_turn"): ("prompt_ids", "images", "multimodal_fields"),
     (GRPOTrainer, "_get_per_token_logps_and_entropies"): ("model", "input_ids", "attention_mask", "logits_to_keep"),
     (GRPOTrainer, "_compute_loss"): ("model", "inputs"),

@@ -158,10 +158,6 @@ def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
     return list(groups.values())
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0] if name not in NOT_COLUMNS}
-
-
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
     """Returns for each completion whether a judge failed on it, for any reward."""
     return [any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)]

@@ -43,10 +43,10 @@ from spanreward.training.grpo.picture_tokens import picture_tokens, suppress, ta
 from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
 from spanreward.training.grpo.pulse import Pulse
 from spanreward.training.grpo.reasoning import UNKNOWN, Parts, split_reasoning, split_turns, unknown_mark
-from spanreward.training.grpo.recorder import Received, Recorder, check_deadlines, columns_of, failed_rows, judge_step
+from spanreward.training.grpo.recorder import NOT_COLUMNS, Received, Recorder, check_deadlines, failed_rows, judge_step
 from spanreward.training.grpo.resuming import ResumingTrainer
 from spanreward.training.grpo.span_rules import add_centred, credit_moments, credit_std, punish_within, scale_credit
-from spanreward.training.grpo.vllm_prompts import VllmPrompts
+from spanreward.training.grpo.vllm_prompts import expand_once
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +131,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         suppress(self, self._picture_tokens)
         keep_base(self)
         self.colocated = self.use_vllm and self.vllm_mode == "colocate"
-        self._vllm_prompts = VllmPrompts(self, self._picture_tokens) if self.colocated else None
+        if self.colocated:
+            expand_once(self.vllm_generation, self._picture_tokens)
         self.pulse = Pulse(self)
         self.add_callback(self.pulse)
         self.phases = Phases(self)
@@ -202,12 +203,6 @@ class SpanGRPOTrainer(ResumingTrainer):
 
     # 2. Sampling.
 
-    def _tokenize_prompts(self, prompts: list[Any]) -> tuple[Any, ...]:
-        ids, images, *others = super()._tokenize_prompts(prompts)
-        if images is not None and self._vllm_prompts is not None:
-            self._vllm_prompts.remember(prompts, ids)
-        return ids, images, *others
-
     def _generate_single_turn(self, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]] | None]:
         batch = self._batch
         if batch.drafted is None:
@@ -256,7 +251,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     ) -> torch.Tensor:
         if not self.recorders:
             return self._usable(super()._calculate_rewards(inputs, prompts, completions, completion_ids_list))
-        columns = columns_of(inputs)
+        columns = {name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS}
         if self._batch.drafted is None:
             with self.phases.clock("judge"):
                 parts = self._batch.parts

@@ -5,12 +5,9 @@
 Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data is an estimate.
 """
 
-import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from rich.console import Console
@@ -31,7 +28,6 @@ from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import build_rewards, one_line, refusals
-from spanreward.training.run_folder import LONGER, changes, step_of
 
 DATA = ("launch", "data", "steps", "questions", "win rate", "memory")  # of which there are plain data
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
@@ -109,7 +105,6 @@ def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterato
         total = "as many steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
         batch = f"{steps.completions} completions ({steps.groups} groups of {steps.completions // steps.groups})"
         yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps)
-        yield "time", seconds_text(recipe), None
         yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in needs.asked_judges(recipe)), None
         asked = [
             {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
@@ -133,16 +128,6 @@ def win_rate(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any
     text = f"before the first step, every {part.every} and at the end {part.prompts} prompts are answered with at most "
     text += f"{tokens} tokens each, and judged by {reward.__name__} with {asked}"
     return text, {"every": part.every, "prompts": part.prompts, "tokens": tokens, "questions": questions}
-
-
-def seconds_text(recipe: Recipe) -> str:
-    """Says a step's mean seconds in the run of this recipe, whatever its length, that the output folder holds."""
-    log, times = Path(recipe.output) / "metrics.jsonl", []
-    if log.is_file() and log.with_name("recipe.yaml").is_file() and changes(recipe).keys() <= LONGER.keys():
-        lines = [json.loads(line) for line in log.read_text("utf-8").splitlines() if step_of(line) < math.inf]
-        times = [line["step_time"] for line in lines if "step_time" in line]
-    known = f"{fmean(times or [0]):.3g} s a step, in the run of it in {recipe.output} ({len(times)} lines of its log)"
-    return known if times else "not known: no run of this recipe, in its output folder, has measured its steps"
 
 
 def row_count(data: DataPart) -> int | None:

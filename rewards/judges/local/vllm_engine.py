@@ -92,16 +92,14 @@ def family(pid: int) -> list[int]:
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
     """Sets environment variables, which the engine's processes inherit, and restores them at the end."""
-    before = {name: os.environ.get(name) for name in values}
+    before = {name: os.environ[name] for name in values if name in os.environ}
     os.environ.update(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in values:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def check_names(owner: Any, names: Iterable[str]) -> None:

@@ -39,4 +39,5 @@ def prepare_engine(size: str, engine: str) -> None:
     if size == "toy":
         on_cpu()
     elif engine == "eager":
-        vllm_generation.LLM = partial(vllm_generation.LLM, enforce_eager=True)
+        module: Any = vllm_generation
+        module.LLM = partial(module.LLM, enforce_eager=True)

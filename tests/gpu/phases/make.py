@@ -29,7 +29,7 @@ def main() -> None:
             if name == "judge":
                 save_judge(model, machine, unfinished, words)
             else:
-                save_policy(model, machine, unfinished, words)
+                save_policy(model, machine, unfinished)
         unfinished.rename(folder)
 
 

@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer
 
-from spanreward.rewards.judges.smollm2 import smollm2_folder
 from tests.gpu.models import save_policy
 from tests.gpu.phases.common import SIZES
 from tests.support.paths import ROOT
-from tests.support.tiny_models import save_qwen
 from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
 
 STEPS = 3
@@ -68,7 +65,7 @@ def steps_of(output: Path) -> list[dict[str, Any]]:
     ids=["Qwen2.5-VL, an adapter", "Qwen2.5-VL", "Qwen3-VL"],
 )
 def test_it_samples_with_the_trainers_weights_and_pictures(name: str, changes: list[str], tmp_path: Path) -> None:
-    save_policy(name, SIZES["toy"], tmp_path / "policy", AutoTokenizer.from_pretrained(smollm2_folder()))
+    save_policy(name, SIZES["toy"], tmp_path / "policy")
     done = train(tmp_path / "policy", tmp_path / "out", *changes)
     assert done.returncode == 0, done.stderr[-5000:]
     assert "Traceback" not in done.stderr  # as where the engine outlives its process group
@@ -83,7 +80,7 @@ def test_it_samples_with_the_trainers_weights_and_pictures(name: str, changes: l
 
 def test_a_processor_unlike_the_folders_is_refused(tmp_path: Path) -> None:
     """The trainer's scales pictures down to fewer tokens, and vLLM's is the one in the model's folder."""
-    save_qwen(tmp_path / "policy", heads=2)
+    save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], tmp_path / "policy")
     done = subprocess.run(
         [sys.executable, "-c", MINE, str(tmp_path / "policy"), str(tmp_path / "out")],
         cwd=ROOT,
@@ -94,8 +91,8 @@ def test_a_processor_unlike_the_folders_is_refused(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode != 0
-    assert "vLLM read a prompt with pictures as" in done.stderr
-    assert "so save yours there and scale pictures down in the data" in done.stderr
+    assert "vLLM reads a prompt with pictures as" in done.stderr
+    assert "save your processor in the model's folder" in done.stderr
 
 
 MINE = """

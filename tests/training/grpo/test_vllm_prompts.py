@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
-from spanreward.training.grpo.vllm_prompts import VllmPrompts
+from spanreward.training.grpo.vllm_prompts import expand_once
 from tests.support.tiny_models import drawing, save_llava, save_qwen
 
 SIZES = [(60, 44), (112, 56)]
@@ -37,12 +37,14 @@ def chat(*pictures: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(params=[save_qwen, save_llava])
 def trainer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    save: Callable[[Path], None] = request.param
-    save(tmp_path)
-    processor = load_processor(str(tmp_path))
+    return made(request.param, tmp_path)
+
+
+def made(save: Callable[[Path], None], folder: Path) -> Any:
+    save(folder)
+    processor = load_processor(str(folder))
     token = processor.tokenizer.convert_tokens_to_ids(processor.image_token)
-    shared = {"tools": None, "chat_template": None, "chat_template_kwargs": {}, "token": token}
-    trainer = SimpleNamespace(processing_class=processor, **shared)
+    trainer = SimpleNamespace(processing_class=processor, token=token)
     lengths = {size: read(trainer, chat(drawing(1, size))).count(token) for size in SIZES}
     assert min(lengths.values()) > 1
     trainer.vllm_generation = trainer.engine = Engine(token, lengths)
@@ -58,41 +60,37 @@ def read(trainer: Any, prompt: Any) -> list[int]:
 
 def test_it_gets_a_token_for_each_picture(trainer: Any) -> None:
     pictures = [drawing(seed, size) for seed, size in enumerate(SIZES)]
-    prompts = [chat(pictures[0]), chat(pictures[0]), chat(pictures[1], pictures[0]), chat()]
+    prompts = [chat(pictures[0]), chat(pictures[0]), chat(pictures[1]), chat()]
     ids = [read(trainer, prompt) for prompt in prompts]
-    images = [[pictures[0]], [pictures[0]], pictures[::-1], None]
+    images = [[pictures[0]], [pictures[0]], [pictures[1]], None]
     assert trainer.engine.generate(ids, images)[0] != ids  # TRL issue 6294
-    prompted = VllmPrompts(trainer, {trainer.token})
-    prompted.remember(prompts, ids)
+    expand_once(trainer.vllm_generation, {trainer.token})
     again, sampled = trainer.vllm_generation.generate(prompts=ids, images=images, num_generations=2)
     assert (again, sampled) == (ids, "sampled")
-    assert [one.count(trainer.token) for one in trainer.engine.given] == [1, 1, 2, 0]
+    assert [one.count(trainer.token) for one in trainer.engine.given] == [1, 1, 1, 0]
+
+
+def test_several_pictures_and_what_a_tool_returned(tmp_path: Path) -> None:
+    """Qwen's pictures stand between two other tokens. A later turn's ids begin with the prompt's."""
+    trainer = made(save_qwen, tmp_path)
+    first, second = (drawing(seed, size) for seed, size in enumerate(SIZES))
+    ids = [*read(trainer, chat(first, second)), 7, 8, *read(trainer, chat(second)), 9]
+    expand_once(trainer.vllm_generation, {trainer.token})
+    assert trainer.vllm_generation.generate([ids], [[first, second, second]])[0] == [ids]
+    assert trainer.engine.given[0].count(trainer.token) == 3
 
 
 def test_without_pictures_prompts_are_as_they_were(trainer: Any) -> None:
-    ids = [read(trainer, chat())]
-    VllmPrompts(trainer, {trainer.token})
+    ids = [[*read(trainer, chat()), trainer.token, trainer.token]]
+    expand_once(trainer.vllm_generation, {trainer.token})
     assert trainer.vllm_generation.generate(prompts=ids, images=None) == (ids, "sampled")
-
-
-def test_what_a_tool_returned_follows(trainer: Any) -> None:
-    """A later turn's ids begin with the prompt's; a tool may return a picture of its own."""
-    first, second = (drawing(seed, size) for seed, size in enumerate(SIZES))
-    ids = read(trainer, chat(first))
-    turn = [*ids, 7, 8, *read(trainer, chat(second)), 9]
-    prompted = VllmPrompts(trainer, {trainer.token})
-    prompted.remember([chat(first)], [ids])
-    assert trainer.vllm_generation.generate([turn], [[first, second]])[0] == [turn]
-    assert trainer.engine.given[0].count(trainer.token) == 2
 
 
 def test_another_reading_of_the_pictures_is_refused(trainer: Any) -> None:
     """As with a processor that scales pictures otherwise than the one in the model's folder."""
     picture = drawing(1)
     ids = read(trainer, chat(picture))
-    prompted = VllmPrompts(trainer, {trainer.token})
-    prompted.remember([chat(picture)], [ids])
+    expand_once(trainer.vllm_generation, {trainer.token})
     trainer.engine.lengths[picture.size] += 3
-    counts = f"{len(ids) + 3} tokens .{ids.count(trainer.token) + 3} of pictures., the trainer as {len(ids)} "
-    with pytest.raises(ValueError, match=counts):
+    with pytest.raises(ValueError, match=f"as {len(ids) + 3} tokens, and the trainer as {len(ids)}, "):
         trainer.vllm_generation.generate([ids], [[picture]])
