@@ -76,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         overwrite={"help": "replace another comparison in the output folder, but for answers/"},
         json={"help": "write results.json there too"},
     )
+    add("--prompts", action=metric_options.Once, type=int, dest="limit", default=PROMPTS, help=argparse.SUPPRESS)
     keys = "keys of the recipe; with --data of the metrics, mode=published for all, posh.mode=published for one"
     add("--set", nargs="*", action="extend", default=[], dest="options", metavar="key=value", help=keys)
     longest = f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)"
