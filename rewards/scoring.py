@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from os.path import isfile  # False for a text too long for a path, where Path's raises
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def score_file(
         known = {row.id for row in rows} | set(marks)
         scored = [line for line in lines if line["score"] is not None]
         if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
-            others = f"{len(gone)}, such as {gone[0]!r}, are not in {source}"
+            others = f"{len(gone)}, such as {gone[0]!r}, are not among the {len(rows)} rows taken of {source}"
             raise ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
         found = by_fingerprint(scored, marks)
         if reward.by_batch and len(found) < len(rows):
@@ -198,7 +199,7 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
 def placed(picture: Any, folder: Path) -> Any:
     """Returns the picture, as a path in the folder if it is one there."""
     path = picture.get("path") if isinstance(picture, dict) and not picture.get("bytes") else picture
-    return str(folder / path) if isinstance(path, str) and "://" not in path and (folder / path).is_file() else picture
+    return str(folder / path) if isinstance(path, str) and "://" not in path and isfile(folder / path) else picture
 
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:

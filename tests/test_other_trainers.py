@@ -90,12 +90,16 @@ def test_what_comes_together_is_judged_together() -> None:
 def test_one_that_is_cancelled_or_fails_leaves_the_others() -> None:
     async def ask() -> list[Any]:
         together = BatchingReward(Counting())
-        asked = [asyncio.ensure_future(together.score(Sample("", text))) for text in ("gone", "failed", "here")]
+        asked = [
+            asyncio.ensure_future(together.score(Sample("", text)))  # type: ignore[arg-type]
+            for text in ("gone", "failed", None, "here")
+        ]
         await asyncio.sleep(0)
         asked[0].cancel()
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    gone, failed, here = asyncio.run(ask())
+    gone, failed, none, here = asyncio.run(ask())
+    assert str(none) == "counting: not_applicable: a completion is a text, got None"  # of a turn that calls tools
     assert isinstance(gone, asyncio.CancelledError)
     assert isinstance(failed, JudgeFailed)
     assert str(failed) == "counting: timeout: no answer"

@@ -14,7 +14,6 @@ import torch
 import transformers
 from transformers import AutoConfig, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-from transformers.utils import is_torchvision_available
 
 from spanreward.rewards.files.custom_file import custom_function, is_custom
 from spanreward.rewards.files.hub import offline_without_hub
@@ -66,10 +65,7 @@ def saved_processor(model: str, config: PretrainedConfig) -> Processor:
         tokenizer = transformers.AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
         tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
         return tokenizer
-    source = processor_folder(model, PROCESSOR_FILES)
-    if is_torchvision_available():
-        return transformers.AutoProcessor.from_pretrained(source)
-    return load_processor(source, config)
+    return load_processor(processor_folder(model, PROCESSOR_FILES), config)
 
 
 def model_class(config: PretrainedConfig) -> Any:

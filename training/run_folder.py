@@ -3,7 +3,7 @@
     checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole one, or RecipeError
     begin(recipe, processes=1)                                 # or begin(recipe, processes=1, checkpoint=checkpoint)
 
-This file writes recipe.yaml (as run) and versions.json (versions, git commit, processes, machine, what reads the texts
+This file writes recipe.yaml (as run) and versions.json (versions, processes, machine, what reads the texts
 of each reward; the same for each resumption in `resumed`). A resumed run continues the files that callbacks write,
 metrics.jsonl and verdicts.jsonl, from the checkpoint's step: lines of later steps, and a cut line, are dropped.
 """
@@ -15,7 +15,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -149,7 +148,7 @@ def begin(
     """
     output, read_by = Path(recipe.output), dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
-    about = {"git": git_state(Path(__file__)), "processes": processes, "machine": machine(), "readers": read_by, **data}
+    about = {"processes": processes, "machine": machine(), "readers": read_by, **data}
     made: dict[str, Any] = {**versions(), **about}
     if checkpoint is None:
         for folder in checkpoints(output):
@@ -206,19 +205,6 @@ def versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             here[package] = version(package)
     return here
-
-
-def git_state(file: Path) -> dict[str, Any] | None:
-    """Returns the commit of the file's clone and whether tracked files differ from it; None outside a clone."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.check_output(["git", *arguments], cwd=file.parent, stderr=subprocess.DEVNULL, text=True)
-
-    try:
-        git("ls-files", "--error-unmatch", file.name)  # an installed copy may lie in somebody else's repository
-        return {"commit": git("rev-parse", "HEAD").strip(), "dirty": bool(git("status", "--porcelain", "-uno"))}
-    except (OSError, subprocess.CalledProcessError):
-        return None
 
 
 def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:

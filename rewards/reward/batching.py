@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.reward.reward import Reward
 
 WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
@@ -39,6 +39,8 @@ class BatchingReward:
 
     async def verdict(self, sample: Sample) -> Verdict:
         """Returns the verdict of `Reward.judge_samples`. A judge that fails raises nothing."""
+        if not isinstance(sample.completion, str):  # as of a message that only calls tools: it would fail the others
+            return Verdict(None, Status.NOT_APPLICABLE, note=f"a completion is a text, got {sample.completion!r:.80}")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Verdict] = loop.create_future()
         if not self._waiting:

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,7 @@ from safetensors.torch import save_file
 
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
-from spanreward.training.run_folder import (
-    begin,
-    check_new,
-    checkpoint_to_resume,
-    checkpoints,
-    continue_lines,
-    git_state,
-    leaves,
-)
+from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints, continue_lines, leaves
 
 
 def recipe(output: Path, **changes: Any) -> Recipe:
@@ -47,25 +38,6 @@ def test_a_new_run_says_what_made_it(tmp_path: Path) -> None:
     assert (made["processes"], made["resumed"]) == (2, [])
     written = check_recipe(yaml.safe_load((tmp_path / "out" / "recipe.yaml").read_text()))
     assert written == recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}})
-
-
-def test_git_state(tmp_path: Path) -> None:
-    file = tmp_path / "module.py"
-    file.write_text("")
-    assert git_state(file) is None
-
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=tmp_path, check=True)
-
-    git("init", "-q")
-    assert git_state(file) is None  # in a repository, but not of it
-    git("add", "module.py")
-    git("commit", "-q", "-m", "Begin")
-    state = git_state(file)
-    assert state is not None
-    assert (len(state["commit"]), state["dirty"]) == (40, False)
-    file.write_text("changed = True\n")
-    assert git_state(file) == {**state, "dirty": True}
 
 
 def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
@@ -261,4 +233,5 @@ def test_lines_go_on_after_the_checkpoint(tmp_path: Path) -> None:
 
 
 def test_values_are_named_by_their_path() -> None:
-    assert dict(leaves({"a": 1, "b": {"c": [{"d": 5}, 2]}, "e": None})) == {"a": 1, "b.c.0.d": 5, "b.c.1": 2, "e": None}
+    held = {"a": 1, "b": {"c": [{"d": 5}, 2]}, "e": None}
+    assert dict(leaves(held)) == {"a": 1, "b.c.0.d": 5, "b.c.1": 2, "e": None}

@@ -96,8 +96,7 @@ class RewardHealthCallback(Watching):
     Attributes:
         stopped: the warning that ended the training, or "".
 
-    Raises:
-        ValueError: for a problem that does not exist.
+    Raises ValueError for a problem that does not exist.
     """
 
     def __init__(

@@ -80,8 +80,7 @@ class SpanTableCallback(Watching):
         recorders: the rewards to show.
         every: number of steps between two pages. The last step has one too.
 
-    Raises:
-        ValueError: for `every` below 1, and for rewards that are not Recorders.
+    Raises ValueError for `every` below 1, and for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder], every: int = 50) -> None:

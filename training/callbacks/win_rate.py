@@ -29,11 +29,12 @@ from spanreward.rewards.base.values import message_text
 from spanreward.rewards.comparison.length import share_interval
 from spanreward.rewards.comparison.resampling import ratio_interval
 from spanreward.rewards.files.outputs import write_whole
+from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.evaluation.answers.columns import numbered, picture_of
 from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
-from spanreward.training.evaluation.answers.sides import read_answers
+from spanreward.training.evaluation.answers.sides import ROW, read_answers
 from spanreward.training.evaluation.judged.compute import CURVE
 from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
@@ -84,6 +85,7 @@ class WinRateCallback(TrainerCallback):
         present = {"anchor", *(name for row in self.rows for name in row if row[name] is not None)}
         if missing := reward.missing_column(present):
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
+        self._marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in self.rows]
         self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -117,7 +119,8 @@ class WinRateCallback(TrainerCallback):
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
-            lines = [{"id": row["id"], "completion": text} for row, text in zip(self.rows, texts, strict=True)]
+            ids = [row["id"] for row in self.rows]
+            lines = [{"id": i, "completion": t, ROW: m} for i, t, m in zip(ids, texts, self._marks, strict=True)]
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, "".join(json.dumps(line) + "\n" for line in lines))

@@ -133,6 +133,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
     from spanreward.training.recipe_rewards import build_rewards, readers
+    from spanreward.training.run_folder import machine, versions
 
     for name, value in (("--limit", arguments.limit), ("--max-tokens", arguments.max_tokens)):
         if value is not None and not value > 0:
@@ -165,7 +166,11 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         learned=learned,
         readers=read_by,
         title=arguments.title,
-        facts=facts(seeds, read_by),
+        facts={
+            **{"command": shlex.join(["python", *sys.argv]), "seeds": ", ".join(map(str, seeds)), "machine": machine()},
+            **{f"texts of {name} read by": reader for name, reader in read_by.items()},
+            **versions(),
+        },
         reasoning_end=trainer.get("reasoning_end"),
         fixed=files if arguments.fixed is None else arguments.fixed,
         columns=arguments.slices,
@@ -192,21 +197,6 @@ def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
     """Returns the recipe's reward with the judge's cache as --cache says, else as the recipe does, else by default."""
     chosen = (part.judge.cache or None) if cache is None else cache and (part.judge.cache or True)
     return part.model_copy(update={"judge": part.judge.model_copy(update={"cache": chosen})})
-
-
-def facts(seeds: list[int], read_by: dict[str, str]) -> dict[str, str]:
-    """Returns the foot of the page: what made it."""
-    from spanreward.training.run_folder import git_state, machine, versions
-
-    state = git_state(Path(__file__))
-    return {
-        "command": shlex.join(["python", *sys.argv]),
-        "commit": "unknown" if state is None else state["commit"] + (" (with changes)" if state["dirty"] else ""),
-        "seeds": ", ".join(map(str, seeds)),
-        "machine": machine(),
-        **{f"texts of {name} read by": reader for name, reader in read_by.items()},
-        **versions(),
-    }
 
 
 def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:

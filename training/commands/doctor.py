@@ -22,6 +22,7 @@ from rich.table import Table
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
 from spanreward.rewards.judges.by_name import members
+from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.training.commands.metric_options import JUDGES, OF_RECIPE, add_flags, read_options
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages
@@ -39,7 +40,7 @@ def main() -> None:
         check_json(arguments.json, {"findings": None}, overwrite=False)
         findings = [*packages(), gpus_here(), pipeline_here(), *(judge_here(*one) for one in judges)]
         if arguments.start:
-            findings += [started(*one) for one in judges if not one[0].startswith("match")]  # which answers no prose
+            findings += [started(*one) for one in judges]
         write_json(arguments.json, {"findings": [asdict(one) for one in findings]})
     except (ValueError, OSError) as error:
         sys.exit(f"{parser.prog}: {error}")
@@ -47,7 +48,7 @@ def main() -> None:
     for one in findings:
         said = "\n".join(filter(None, (f"{one.what}: {one.found}", one.advice)))
         grid.add_row({True: "ok", False: "NO", None: "-"}[one.ok], said, style="red" if one.ok is False else None)
-    Console(markup=False, highlight=False).print(grid)  # `[train]` is no markup
+    Console(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
     sys.exit(int(any(one.ok is False for one in findings)))
 
 
@@ -74,14 +75,16 @@ def pipeline_here() -> Finding:
 
 
 def started(name: str, options: Mapping[str, Any]) -> Finding:
-    what, ask = f"judge {name}", "Rate from 1 to 5 how red a tomato is. Answer with the number."
+    what, said = f"judge {name}", "A red tomato."
+    ask = f"{said} Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
+    probe = PresenceProbe(said, "attribute", Mention("tomato"), "red", source=said, places=((2, 5),))
     try:
         judge = load_judge(name, **options)
         with closing([judge]):
             began = time.monotonic()
             judge.start()
             start, first_sleep = time.monotonic() - began, judge.usage.sleep_seconds
-            (rating,) = judge.rate([Question([{"role": "user", "content": ask}])])
+            (rating,) = judge.rate([Question([{"role": "user", "content": ask}], probe=probe)])
     except Exception as error:
         return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
     usage, wrong = judge.usage, rating.message if isinstance(rating, Failure) else ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import interval, number
+from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.training.commands.main import defined, run
 from spanreward.training.commands.metric_options import ASKING, ROWS, add_flags, check_files, open_metric, renamed
 
@@ -44,7 +45,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.data.marks import read_marked
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
-    texts = read_marked(arguments.sample, renamed(arguments.columns), arguments.limit)
+    read = read_marked(arguments.sample, renamed(arguments.columns), arguments.limit)
+    texts = [*{(one.id or n, fingerprint(one), wrong): (one, wrong) for n, (one, wrong) in enumerate(read)}.values()]
     with open_metric(arguments.metric, arguments) as (reward, settings):
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, [], inputs, metric=settings, reliability=None)

@@ -75,7 +75,7 @@ def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     except (ValueError, OSError, ImportError, RuntimeError) as error:  # RuntimeError: a judge without an answer
         sys.exit(f"{prog}: {error}")
     for shown in tables:
-        Console(width=max(Console().width, 140)).print(shown)
+        Console(width=max(Console().width, 140), markup=False, emoji=False).print(shown)
 
 
 def defined(numbers: Any) -> Any:

@@ -93,7 +93,7 @@ def main() -> None:
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
     if settings["parsed_by"]:
         table.add_row("read by", settings["parsed_by"])
-    Console().print(table)
+    Console(markup=False, emoji=False).print(table)
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
         sys.exit(f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why.")

@@ -38,8 +38,7 @@ class SpanGRPOConfig(GRPOConfig):
             messages, with an empty line between them, and gives them span credit.
         tool_pictures: whether the judge also sees the pictures that tools return.
 
-    Raises:
-        ValueError: for settings that exclude each other; the message names both.
+    Raises ValueError for settings that exclude each other; the message names both.
     """
 
     span_coef: AMOUNT = 0.0

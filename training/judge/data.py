@@ -67,8 +67,9 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
         made += changed(drawn, recipe, round(recipe.examples * share)) if drawn else []
         if not made:
             raise RecipeError(
-                f"of {len(place)} pictures some must be left to train on and some to hold out: give more data, or "
-                f"change held_out={recipe.held_out} and unseen={recipe.unseen}."
+                f"of {len(place)} pictures, {sum(len(texts) > 1 for texts in captions.values())} of them with two "
+                "captions or more, which changing needs, some must be left to train on and some to hold out: give more "
+                f"data, or change held_out={recipe.held_out} and unseen={recipe.unseen}."
             )
         sides.append(made)
     unseen = [name for name in place if place[name] < recipe.unseen]

@@ -41,7 +41,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
         check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
     launch = needs.read_launch(accelerate_config)
     plan = needs.plan_of(recipe, launch)
-    settings, console = needs.settings_of(recipe), Console()
+    settings, console = needs.settings_of(recipe), Console(markup=False, emoji=False)
     found = [policy_here(recipe.policy.model)]
     found += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
     if settings.get("use_vllm"):
@@ -52,7 +52,7 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
     for one in found:
-        console.print(str(one), style="red" if one.ok is False else None, markup=False, soft_wrap=True)
+        console.print(str(one), style="red" if one.ok is False else None, soft_wrap=True)
     table = Table("", "what would run", title="Dry run: no model is loaded, nothing is written", show_lines=True)
     facts = [*facts_of(recipe, launch, plan)]
     for name, said, _ in facts:

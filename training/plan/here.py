@@ -103,11 +103,12 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
         judge: Any = load_judge(name, **options)
     except (ValueError, ImportError) as error:
         return Finding(what, False, "no such judge", str(error))
-    if not any(kind.__name__ == "LocalJudge" for kind in type(judge).__mro__):  # to import it would need torch
+    kinds = {kind.__name__ for kind in type(judge).__mro__}  # to import them would need torch
+    if not kinds & {"LocalJudge", "EncoderJudge"}:
         return Finding(what, None, "asked when the run starts" if judge.remote else "needs no engine")
     if name.startswith("vllm:") and not (engine := vllm_here(what)).ok:
         return engine
-    if not (files := files_here(what, judge.model)).ok:
+    if not (files := files_here(what, judge.model)).ok or "EncoderJudge" in kinds:
         return files
     try:
         judge.encoder.scale(RATING_SCALE)

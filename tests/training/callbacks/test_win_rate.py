@@ -45,6 +45,20 @@ def curve(trainer: Any) -> list[tuple[int, float]]:
     return [(line["step"], line[KEY]) for line in trainer.state.log_history if KEY in line]
 
 
+def test_an_anchor_of_other_rows_is_refused(tmp_path: Path) -> None:
+    """The kept answers have the rows' numbers for ids, and their fingerprints."""
+    trainer = sft(tmp_path, max_steps=1)
+    rows = [{name: value for name, value in row.items() if name != "id"} for row in ROWS]
+    trainer.add_callback(WinRateCallback(trainer, Scored(length), rows, max_tokens=4))
+    trainer.train()
+    for kept in sorted((tmp_path / "win_rate").iterdir()):
+        WinRateCallback(trainer, Scored(length), rows, anchor=kept)
+        with pytest.raises(
+            ValueError, match="answers another row than the data's '1': they differ in their row_finger"
+        ):
+            WinRateCallback(trainer, Scored(length), rows[::-1], anchor=kept)
+
+
 def test_a_full_disk_ends_no_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from spanreward.training.commands import doctor
 from tests.support.command import spanreward
+from tests.support.tiny_encoder import save_family
 from tests.support.tiny_models import save_llama
 
 
@@ -43,6 +44,14 @@ def test_options_need_what_they_belong_to(tmp_path: Path) -> None:
 
 def test_a_recipe_that_is_not_there() -> None:
     assert "there is no recipe none.yaml" in spanreward("doctor", "--recipe", "none.yaml").err
+
+
+def test_judges_of_phrases_are_asked_about_one(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "encoder", "bert")
+    encoder = doctor.started(f"encoder:{folder}", {})
+    cascade = doctor.started("cascade", {"student": f"encoder:{folder}", "teacher": "match"})
+    assert [one.ok for one in (encoder, cascade, doctor.started("match", {}))] == [True] * 3
+    assert [doctor.judge_here(f"encoder:{name}", {}).ok for name in (folder, tmp_path / "none")] == [True, False]
 
 
 def test_judges_that_are_started(tmp_path: Path) -> None:

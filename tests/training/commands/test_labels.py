@@ -26,6 +26,13 @@ def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found["advice"] in " ".join(done.out.split())
 
 
+def test_a_repeated_row_counts_once(tmp_path: Path) -> None:
+    sample = tmp_path / "labels.jsonl"
+    row = {"completion": "A green circle.", "reference": "A red circle.", "mistakes": ["green"]}
+    sample.write_text("".join(json.dumps({"id": number % 3, **row}) + "\n" for number in range(30)))
+    assert "No advice from 3 completions" in spanreward("labels", "spans", sample).out
+
+
 def refused(sample: Path) -> str:
     done = spanreward("labels", "spans", sample)
     assert done.code == 1

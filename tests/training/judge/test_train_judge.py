@@ -203,7 +203,7 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
         ("captions={{toy}/captions.jsonl: {}}", "line 1 has no column 'reference', only"),
         ("captions={{toy}/captions.jsonl: {image: id, reference: images}}", "line 1 has no 'images', only"),
         ("teacher=[none.jsonl]", "there is no input file none.jsonl"),
-        ("captions={}", "of 0 pictures some must be left to train on"),
+        ("captions={}", "of 0 pictures, 0 of them with two captions or more, which changing needs, some must be left"),
         ("base=./none", "the judge's model ./none is no folder"),
         ("frozen_layers=3", "recipe key frozen_layers is 3, and {toy}/base has 2 layers"),
         ("frozen_layers=-1", "recipe key frozen_layers: Input should be greater than or equal to 0, got -1."),

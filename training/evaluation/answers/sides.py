@@ -110,7 +110,7 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     for where, record in read_table(path):
         name, said = record.get("id"), record.get("completion")
         if name is None or not isinstance(said, str | list):
-            raise RecipeError(f"{where} needs an id and a completion, a text, and has {sorted(record)}.")
+            raise RecipeError(f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}.")
         if str(name) in texts:
             raise RecipeError(f"{where} answers the row {name!r} a second time: keep one answer a row.")
         try:
@@ -124,7 +124,7 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
     if missing:
         raise RecipeError(
-            f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them {missing[0]!r}: give "
-            "the ids of completions.jsonl, which are the rows' numbers from 1 for a file or a dataset."
+            f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them {missing[0]!r}. Its "
+            f"ids are such as {next(iter(texts), '')!r}: give the rows' ids, their numbers from 1 where they have none."
         )
     return [texts[str(row["id"])] for row in rows]

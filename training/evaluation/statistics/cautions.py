@@ -1,7 +1,8 @@
 """What a reader must be told of a comparison before its figures, and what limits them.
 
+unjudged(evaluation)                # judgments that failed, and why
 lopsided(evaluation.failed)         # judgments of one side failed more often
-alike(evaluation.answers)           # two sides with the same answers, a side with one answer
+alike(evaluation.answers)           # two sides with the same answers, a side with one answer or empty ones
 leaks(setup)                        # runs that were trained on these rows
 looks(setup, models)                # answers that are cut or padded
 caveats(setup, metrics)             # notes
@@ -22,7 +23,7 @@ from spanreward.training.data.rows import read_values
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
-from spanreward.training.evaluation.judged.evaluate import Answers
+from spanreward.training.evaluation.judged.evaluate import Answers, Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
@@ -30,7 +31,18 @@ from spanreward.training.recipe import DataPart, JsonlPart
 
 SAME = 0.9  # a larger share of identical answers is told
 SHORT = 15  # words of a reference
-LOOKS = 0.05  # a larger share of cut or padded answers is told
+LOOKS = 0.05  # a larger share of cut or padded answers, or of failed judgments, is told
+
+
+def unjudged(evaluation: Evaluation) -> Iterator[str]:
+    """Yields a warning for every metric of whose judgments more than LOOKS failed, with a reason."""
+    runs = [run for of_side in evaluation.answers.values() for run in of_side]
+    why = next((one.verdict.note for run in runs for one in run if one.verdict.status.failed), "see completions.jsonl")
+    tables = [*evaluation.failed.values()]
+    for metric in tables[0]:
+        share = np.mean([table[metric].mean() for table in tables])
+        if share > LOOKS:
+            yield f"{metric}: judgments of {share:.0%} of all answers failed, of which the first says: {why}"
 
 
 def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
@@ -60,6 +72,8 @@ def alike(answers: Answers) -> Iterator[str]:
                 "or is it one checkpoint twice?"
             )
     for side, first in ((side, run) for side, runs in texts.items() for run in runs[:1]):
+        if empty := sum(not text.strip() for text in first):
+            yield f"{side}: {empty} of {len(first)} answers are empty, as where a table's cell has none, and score 0"
         most, count = next(iter(Counter(first).most_common(1)), ("", 0))
         if len(first) >= MIN_PROMPTS and count > SAME * len(first):
             yield f"{side} gives one answer to {count} of {len(first)} prompts: {most[:60]!r}"

@@ -14,7 +14,7 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
-from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided
+from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided, unjudged
 from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, in_clusters
 from spanreward.training.evaluation.statistics.outcomes import LEVEL
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
@@ -67,8 +67,11 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     scores, prompts = evaluation.scores, setup.prompts
     metrics = metrics_of(setup, next(iter(scores.values())))
     if not any(metric.main for metric in metrics.values()):
-        names = [reward.__name__ for reward in setup.rewards]
-        raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge does.")
+        names, (first, *_) = [reward.__name__ for reward in setup.rewards], next(iter(evaluation.answers.values()))
+        why = next((f" ({answer.verdict.note})" for answer in first if answer.verdict.note), "")
+        raise ValueError(
+            f"the rewards {names} apply to none of these answers{why}, and no metric without a judge does."
+        )
     scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
     summary = summarise_models(scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
@@ -77,7 +80,8 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     of_models = {model: table[decisive] for model, table in summary.models.items()}
     cut, perhaps = looks(setup, summary.models)
     opposed = [contradictions(pair.later, pair.earlier, pair.metrics, metrics) for pair in pairs]
-    warnings = [*lopsided(evaluation.failed), *alike(evaluation.answers), *prompts.warnings, *leaks(setup)]
+    warnings = [*lopsided(evaluation.failed), *unjudged(evaluation), *alike(evaluation.answers)]
+    warnings += [*prompts.warnings, *leaks(setup)]
     absent = [reward.__name__ for reward in setup.rewards if names_of(reward)[0] not in metrics]
     warnings += [f"the reward {name} applies to none of these answers, and is not in the tables" for name in absent]
     warnings += [*cut, *(text for texts, _ in opposed for text in texts)]

@@ -101,7 +101,9 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     assert is_table(str(path))
     assert not is_table("outputs/dapo")
     assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
-    with pytest.raises(RecipeError, match="has no answer to 2 of the 3 rows, the first of them '3': give"):
+    with pytest.raises(
+        RecipeError, match="has no answer to 2 of the 3 rows, the first of them '3'. Its ids are such as '2': give"
+    ):
         read_answers(str(path), [{"id": "3"}, {"id": "1"}, {"id": "4"}])
 
 
@@ -109,7 +111,10 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     ("lines", "sentence"),
     [
         ([{"id": "1", "completion": "A."}] * 2, "line 2 answers the row '1' a second time: keep one answer a row"),
-        ([{"id": "1", "text": "A."}], r"line 1 needs an id and a completion, a text, and has \['id', 'text'\]"),
+        (
+            [{"id": "1", "text": "A."}],
+            r"line 1 needs an id and a completion, a text, and has {'id': '1', 'text': 'A.'}",
+        ),
         ([{"completion": "A."}], "line 1 needs an id and a completion"),
         ([["1", "A."]], "line 1 must hold a JSON object"),
     ],

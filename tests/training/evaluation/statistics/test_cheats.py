@@ -10,7 +10,7 @@ import yaml
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards import MatchJudge, PoshReward
-from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.training.evaluation.answers.prompts import Prompts, first_of, prompts_of_file
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
@@ -79,6 +79,24 @@ def test_failures_where_one_loses() -> None:
     assert found.warnings[0].startswith("posh_f1: judgments of 0% of the answers of sft failed, and of 40% of those of")
     few = summarise(setup(TRAINED), judged({"posh_f1": 0.2}, failed={"dapo": range(2), "sft": range(1)}))
     assert few.pairs[0].metrics["posh_f1"].outcome.verdict == "better"  # which no failure could turn
+
+
+def test_judgments_that_failed_on_all_sides() -> None:
+    """As where a server is down: no side is unlucky, and nothing was judged."""
+    evaluation = judged({"posh_f1": 0.1}, failed={"sft": range(COUNT), "dapo": range(COUNT)})
+    answers = [answer for runs in evaluation.answers.values() for run in runs for answer in run]
+    for number, answer in enumerate(answers):
+        object.__setattr__(answer, "verdict", Verdict(None, Status.ERROR, note=f"{number}: out of credit"))
+    (warning,) = [text for text in summarise(setup(TRAINED), evaluation).warnings if "failed" in text]
+    assert warning == "posh_f1: judgments of 100% of all answers failed, of which the first says: 0: out of credit"
+    few = judged({"posh_f1": 0.1}, failed={"sft": range(2), "dapo": range(2)})
+    assert not any("failed" in text for text in summarise(setup(TRAINED), few).warnings)
+
+
+def test_empty_answers() -> None:
+    texts = {"dapo": ["", " ", *(f"text {number}" for number in range(COUNT - 2))]}
+    found = summarise(setup(TRAINED), judged({"posh_f1": 0.1}, texts)).warnings
+    assert f"dapo: 2 of {COUNT} answers are empty, as where a table's cell has none, and score 0" in found
 
 
 def test_rows_that_a_run_was_trained_on(tmp_path: Path) -> None:
