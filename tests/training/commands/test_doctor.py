@@ -23,6 +23,7 @@ def test_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_80_columns_are_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     done = spanreward("doctor", "--judge", "vllm:nobody/nothing", "--json", tmp_path / "found.json")
     assert done.code == 1
     lines = done.out.splitlines()

@@ -69,9 +69,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     if not any(metric.main for metric in metrics.values()):
         names, (first, *_) = [reward.__name__ for reward in setup.rewards], next(iter(evaluation.answers.values()))
         why = next((f" ({answer.verdict.note})" for answer in first if answer.verdict.note), "")
-        raise ValueError(
-            f"the rewards {names} apply to none of these answers{why}, and no metric without a judge does."
-        )
+        raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge{why}.")
     scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
     summary = summarise_models(scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics)

@@ -101,9 +101,7 @@ def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     assert is_table(str(path))
     assert not is_table("outputs/dapo")
     assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
-    with pytest.raises(
-        RecipeError, match="has no answer to 2 of the 3 rows, the first of them '3'. Its ids are such as '2': give"
-    ):
+    with pytest.raises(RecipeError, match=r"to 2 of the 3 rows, the first of them '3'\. Its ids are such as '2': give"):
         read_answers(str(path), [{"id": "3"}, {"id": "1"}, {"id": "4"}])
 
 
