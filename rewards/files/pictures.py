@@ -113,17 +113,16 @@ def _one_reason() -> Iterator[None]:
         raise PictureError(" ".join(str(error).split())[:200] or type(error).__name__) from None
 
 
-def shown_picture(image: Image.Image) -> Image.Image:
-    """Returns the image in RGB, upright, on white where it is transparent, with at most MAX_PIXELS."""
-    return scaled(_rgb(ImageOps.exif_transpose(image)), MAX_PIXELS)
+def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
+    """Returns the image in RGB, upright, on white where it is transparent, with at most so many pixels."""
+    return scaled(_rgb(ImageOps.exif_transpose(image)), pixels)
 
 
 def _rgb(image: Image.Image) -> Image.Image:
     """Returns the image in mode RGB. Whole numbers of 16 bits keep their upper 8 bits."""
     if image.mode == "F" or image.mode.startswith("I"):  # I;16 and the like: PIL would clip them at 255
-        return Image.fromarray(eight_bits(np.asarray(image if image.mode == "F" else image.convert("I")))).convert(
-            "RGB"
-        )
+        grey = np.asarray(image if image.mode == "F" else image.convert("I"))
+        return Image.fromarray(eight_bits(grey)).convert("RGB")
     if not image.has_transparency_data:
         return image.convert("RGB")
     white = Image.new("RGBA", image.size, "white")

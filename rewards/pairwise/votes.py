@@ -83,10 +83,8 @@ def settle(one: int | None, two: int | None) -> int | None:
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
-    """Returns the share, in [0, 1], of decided votes for the text shown first; None if no vote is decided.
-
-    chose_first: per vote; None (neither text, or a failure) is left out.
-    With every pair in both orders, a judge without position bias has .5. In one order it depends on the texts too.
+    """Returns the share, in [0, 1], of decided votes for the text shown first, None without any: .5 for a judge without
+    position bias that is asked in both orders. chose_first: per vote, None for neither text and for a failure.
     """
     decided = [first for first in chose_first if first is not None]
     return sum(decided) / len(decided) if decided else None

@@ -128,8 +128,7 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     first, rows = recorders[0], []
     given = args.reward_weights if isinstance(args, GRPOConfig) else None
     weights = given if given and len(given) == len(recorders) else [1.0] * len(recorders)
-    unknown: Sequence[float | None] = [None] * len(first.samples)
-    advantages = unknown if first.advantages is None else first.advantages
+    advantages: Sequence[float | None] = first.advantages or [None] * len(first.samples)
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
         own = {name: (one.score, weight) for (name, one), weight in zip(verdicts.items(), weights, strict=True)}

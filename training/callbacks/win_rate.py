@@ -119,8 +119,8 @@ class WinRateCallback(TrainerCallback):
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
-            ids = [row["id"] for row in self.rows]
-            lines = [{"id": i, "completion": t, ROW: m} for i, t, m in zip(ids, texts, self._marks, strict=True)]
+            each = zip(self.rows, texts, self._marks, strict=True)
+            lines = [{"id": row["id"], "completion": text, ROW: mark} for row, text, mark in each]
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, "".join(json.dumps(line) + "\n" for line in lines))

@@ -9,13 +9,13 @@ on disk until a row is read.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
 
 from spanreward.rewards.base.values import texts
-from spanreward.rewards.files.pictures import scaled
+from spanreward.rewards.files.pictures import DECODED_PIXELS, shown_picture
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.training.data.custom import custom_rows
 from spanreward.training.data.hub import hub_rows
@@ -38,8 +38,8 @@ def load_data(data: DataPart, completions: bool = False, look: bool = True) -> D
         if len({"image" in dataset.column_names for dataset in loaded}) > 1:
             raise RecipeError(f"some parts of the data have pictures, and others none: {ALL_OR_NONE}.")
     dataset = concatenate_datasets(loaded)
-    limits = [part.max_pixels for part in data.parts if part.max_pixels]
-    return dataset.with_transform(partial(smaller, pixels=min(limits))) if limits else dataset
+    pixels = min(part.max_pixels or DECODED_PIXELS for part in data.parts)
+    return dataset.with_transform(Pictures(pixels)) if "image" in dataset.column_names and look else dataset
 
 
 def load_part(data: JsonlPart | HubPart | FilePart, completions: bool, look: bool) -> Dataset:
@@ -70,11 +70,15 @@ def numbered(dataset: Dataset, number: int) -> Dataset:
     return dataset.remove_columns("id").add_column("id", ids)
 
 
-def smaller(batch: dict[str, list[Any]], pixels: int) -> dict[str, list[Any]]:
-    """A dataset's transform that scales pictures down to at most so many pixels."""
-    if "image" not in batch:
-        return batch
-    return {**batch, "image": [scaled(image, pixels) for image in batch["image"]]}
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """A dataset's transform: pictures as judges see them (`shown_picture`), with at most so many pixels."""
+
+    pixels: int
+
+    def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        seen = {"image": [shown_picture(image, self.pixels) for image in batch["image"]]} if "image" in batch else {}
+        return {**batch, **seen}
 
 
 def learned(row: dict[str, Any]) -> list[str]:

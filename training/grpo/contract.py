@@ -43,7 +43,6 @@ ATTRIBUTES = (
     *("num_generations_eval", "reward_func_names", "reward_funcs", "reward_weights"),
     *("mask_truncated_completions", "use_vllm"),
 )
-WRITTEN_FOR = "TRL 1.15 or 1.16 and transformers 5.19"
 
 
 def check_loss(span_coef: float) -> None:
@@ -71,7 +70,7 @@ def check_contract(trainer: Any) -> None:
         taken = tuple(inspect.signature(getattr(owner, name)).parameters)[1 : len(wanted) + 1]
         if taken != wanted:
             log.warning(
-                "SpanGRPOTrainer was written for %s, and in %s %s.%s takes (%s) and not (%s): dynamic sampling, spans "
-                "and resuming may fail; rewards and callbacks work with TRL's own GRPOTrainer as ever.",
-                *(WRITTEN_FOR, installed, owner.__name__, name, ", ".join(taken), ", ".join(wanted)),
+                "SpanGRPOTrainer was written for TRL 1.15 or 1.16 and transformers 5.19; in %s %s.%s takes (%s) and "
+                "not (%s): dynamic sampling, spans and resuming may fail; rewards and callbacks do not.",
+                *(installed, owner.__name__, name, ", ".join(taken), ", ".join(wanted)),
             )

@@ -20,6 +20,7 @@ from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.base.values import message_text
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
+from spanreward.training.data.load import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)
@@ -103,8 +104,9 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
 
 
 def is_lazy(dataset: Any) -> bool:
-    """Whether the columns are made as they are read (`set_transform`), and not known before."""
-    return isinstance(dataset, Dataset) and dataset.format["type"] == "custom"
+    """Whether the columns are made as they are read (`set_transform`, but for a recipe's), and not known before."""
+    made = dataset.format["format_kwargs"].get("transform") if isinstance(dataset, Dataset) else None
+    return made is not None and not isinstance(made, Pictures)
 
 
 def check_policy(processing_class: Any, dataset: Any) -> None:

@@ -6,10 +6,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from datasets import Dataset
 from PIL import Image
 
+from spanreward.rewards.files.pictures import shown_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import JsonlPart, RecipeError
 from tests.support.refused_data import refused
@@ -208,3 +210,16 @@ def test_line_separators_inside_a_text(folder: Path) -> None:
     reference = "A\u2028dog\x85."
     data = jsonl(folder, json.dumps({"image": "a.png", "reference": reference}, ensure_ascii=False))
     assert load_data(data)["reference"][:] == [[reference]]
+
+
+def test_a_policy_sees_a_picture_as_judges_do(tmp_path: Path) -> None:
+    """Transparent pixels on white, and the upper 8 of 16 bits, where a processor would draw black and clip."""
+    clear, deep = Image.new("RGBA", (8, 8), (0, 0, 0, 0)), Image.fromarray(np.full((8, 8), 40_000, np.uint16))
+    for name, picture in (("clear", clear), ("deep", deep)):
+        picture.save(tmp_path / f"{name}.png")
+    lines = [{"image": f"{name}.png", "reference": "A square."} for name in ("clear", "deep")]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    data = load_data(JsonlPart(source="jsonl", path=str(tmp_path / "rows.jsonl")))
+    seen = [row["image"] for row in data]
+    assert [(image.mode, image.getpixel((0, 0))) for image in seen] == [("RGB", (255,) * 3), ("RGB", (156,) * 3)]
+    assert [image.tobytes() for image in seen] == [shown_picture(one).tobytes() for one in (clear, deep)]

@@ -14,9 +14,12 @@ from trl import GRPOTrainer
 from experiments.scenes.parts import TINY
 from spanreward import HarmonicReward, LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.rewards.base.verdict import Sample
+from spanreward.training.data.load import load_data
 from spanreward.training.grpo.picture_tokens import picture_tokens, take_out
-from spanreward.training.grpo.preflight import check_parts, check_rows, pad_left
+from spanreward.training.grpo.preflight import check_columns, check_parts, check_rows, pad_left
 from spanreward.training.policy import load_policy
+from spanreward.training.recipe import JsonlPart
+from tests.support.tiny_models import drawing
 from tests.support.tiny_policies import SAVE
 from tests.support.tiny_trainer import COMMON, Scored, make_trainer, scenes
 
@@ -187,3 +190,14 @@ def test_the_best_checkpoint_is_chosen_by_the_reward(tmp_path: Path) -> None:
 def test_readme_s_processor_has_a_side() -> None:
     text = (Path(__file__).parents[3] / "README.md").read_text()
     assert "AutoProcessor" not in text or 'padding_side="left"' in text
+
+
+def test_a_recipes_scaled_pictures_hide_no_columns(tmp_path: Path) -> None:
+    """Its transform makes no columns, so what lacks is told before the first step, as without `max_pixels`."""
+    drawing(1, (64, 64)).save(tmp_path / "a.png")
+    (tmp_path / "rows.jsonl").write_text('{"image": "a.png", "question": "What is it?", "answers": ["a dog"]}\n')
+    block = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl"), "max_pixels": 1000}
+    data = load_data(JsonlPart.model_validate(block))
+    with pytest.raises(ValueError, match="needs the dataset column 'reference'"):
+        check_columns([PoshReward("match")], "train_dataset", data)
+    assert data[0]["image"].size == (31, 31)

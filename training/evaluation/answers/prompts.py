@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.files.json_lines import encodable
-from spanreward.rewards.files.pictures import opened
+from spanreward.rewards.files.pictures import DECODED_PIXELS, opened, shown_picture
 from spanreward.rewards.files.tables import table_rows
 from spanreward.training.data.jsonl import usable_picture
 from spanreward.training.data.rows import asked_in, picture_key, read_values
@@ -87,7 +87,7 @@ def prompts_of_file(
 def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
     """Returns a line of the file as a row. folder: where its picture's path begins."""
     values, image = read_values(record, {}, where), record.get(picture_key({}, record))
-    picture = None if image is None else opened(usable_picture(folder, image, where))
+    picture = None if image is None else shown_picture(opened(usable_picture(folder, image, where)), DECODED_PIXELS)
     asked = asked_in(values, None, picture is not None, where)
     return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
 

@@ -38,9 +38,8 @@ def unjudged(evaluation: Evaluation) -> Iterator[str]:
     """Yields a warning for every metric of whose judgments more than LOOKS failed, with a reason."""
     runs = [run for of_side in evaluation.answers.values() for run in of_side]
     why = next((one.verdict.note for run in runs for one in run if one.verdict.status.failed), "see completions.jsonl")
-    tables = [*evaluation.failed.values()]
-    for metric in tables[0]:
-        share = np.mean([table[metric].mean() for table in tables])
+    for metric in next(iter(evaluation.failed.values())):
+        share = np.mean([table[metric].mean() for table in evaluation.failed.values()])
         if share > LOOKS:
             yield f"{metric}: judgments of {share:.0%} of all answers failed, of which the first says: {why}"
 

@@ -1,4 +1,6 @@
-"""Pictures through vLLM's real engine, which serves them only where torchvision is: rated as by transformers."""
+"""Pictures through vLLM's real engine, which serves them only where torchvision is: rated and answered as by
+transformers.
+"""
 
 import importlib.util
 import json
@@ -20,6 +22,8 @@ from PIL import Image
 from spanreward.rewards.judges import Question
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.training.evaluation.answers import greedy
+from spanreward.training.policy import load_policy
 from tests.support.tiny_models import drawing
 
 if __name__ == "__main__":
@@ -34,12 +38,16 @@ if __name__ == "__main__":
         with judge:
             both.append([rating.mean for rating in judge.rate(questions)])
     vllm.close()
-    print(json.dumps(both), flush=True)
+    asked = {"prompt": [{"role": "user", "content": "Describe it."}]}
+    rows = [{"id": str(n), "image": next(iter(one), None), **asked} for n, one in enumerate(shown[:-1])]
+    greedy.LONGEST = 1024  # tokens that the cache holds
+    written = greedy.answers_by_vllm(sys.argv[1], rows, 12, memory=1e8, dtype="float32")
+    print(json.dumps([both, written, greedy.continue_prompts(*load_policy(sys.argv[1]), rows, 12)]), flush=True)
 """
 
 
 @pytest.mark.vllm
-def test_they_are_rated_as_by_transformers(tmp_path: Path) -> None:
+def test_they_are_rated_and_answered_as_by_transformers(tmp_path: Path) -> None:
     if importlib.util.find_spec("vllm") is None or not FOLDER.is_dir():
         pytest.skip("needs vllm and torchvision: make test-vllm")
     save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], tmp_path)
@@ -57,6 +65,8 @@ def test_they_are_rated_as_by_transformers(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-5000:]
-    first, again, transformers = json.loads(done.stdout.splitlines()[-1])
+    (first, again, transformers), written, expected = json.loads(done.stdout.splitlines()[-1])
     assert len(set(transformers)) == len(transformers)  # each picture changes the rating
     assert first == again == pytest.approx(transformers, abs=1e-5)
+    assert written == expected
+    assert len(set(written[0])) > 1
