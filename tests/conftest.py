@@ -2,13 +2,17 @@
 
 `make quick` leaves out what launches processes, trains, or reads much: the files of SLOW are marked so. The
 files of FIRST take longest and start first: at the end of a run no core waits for one (with --no-loadscope-reorder).
+Hypothesis takes the same examples in every run, however slow the machine is.
 """
 
 import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("alike", deadline=None, derandomize=True)
+settings.load_profile("alike")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SLOW = (
