@@ -2,7 +2,7 @@
 
 unjudged(evaluation)                # judgments that failed, and why
 lopsided(evaluation.failed)         # judgments of one side failed more often
-alike(evaluation.answers)           # two sides with the same answers, a side with one answer or empty ones
+alike(evaluation.answers)           # two sides with the same answers, a side with one answer
 leaks(setup)                        # runs that were trained on these rows
 looks(setup, models)                # answers that are cut or padded
 caveats(setup, metrics)             # notes
@@ -71,8 +71,6 @@ def alike(answers: Answers) -> Iterator[str]:
                 "or is it one checkpoint twice?"
             )
     for side, first in ((side, run) for side, runs in texts.items() for run in runs[:1]):
-        if empty := sum(not text.strip() for text in first):
-            yield f"{side}: {empty} of {len(first)} answers are empty, as where a table's cell has none, and score 0"
         most, count = next(iter(Counter(first).most_common(1)), ("", 0))
         if len(first) >= MIN_PROMPTS and count > SAME * len(first):
             yield f"{side} gives one answer to {count} of {len(first)} prompts: {most[:60]!r}"

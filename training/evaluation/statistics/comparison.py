@@ -83,7 +83,9 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     absent = [reward.__name__ for reward in setup.rewards if names_of(reward)[0] not in metrics]
     warnings += [f"the reward {name} applies to none of these answers, and is not in the tables" for name in absent]
     warnings += [*cut, *(text for texts, _ in opposed for text in texts)]
-    notes = [*perhaps, *prompts.notes, *caveats(setup, metrics), *(text for _, texts in opposed for text in texts)]
+    empty = {side: sum(not one.text.strip() for one in first) for side, (first, *_) in evaluation.answers.items()}
+    notes = [f"{side}: {n} answers are empty, as a table's cell may be, and score 0" for side, n in empty.items() if n]
+    notes += [*perhaps, *prompts.notes, *caveats(setup, metrics), *(text for _, texts in opposed for text in texts)]
     return Comparison(
         setup=setup,
         metrics=metrics,
