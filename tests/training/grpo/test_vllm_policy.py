@@ -19,10 +19,11 @@ from tests.gpu.phases.common import SIZES
 from tests.support.paths import ROOT
 from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
 
+RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 STEPS = 3
 SMALL = (
     *("referees=[]", "data.count=16", "rewards.0.judge=match", f"trainer.max_steps={STEPS}", "trainer.span_coef=0.5"),
-    *("trainer.per_device_train_batch_size=16", "trainer.num_generations=4", "trainer.max_completion_length=16"),
+    *("trainer.num_generations=4", "trainer.max_completion_length=16"),
     *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
     *("trainer.vllm_max_model_length=512", "trainer.soft_overlong_cache=4", "trainer.learning_rate=0.01"),
 )
@@ -37,10 +38,19 @@ def there() -> None:
         pytest.skip("needs vllm and torchvision: make test-vllm")
 
 
-def train(policy: Path, output: Path, *changes: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.support.trl_engine_on_cpu", "train", "recipes/quickstart/scenes-dapo.yaml"]
+def train(policy: Path, output: Path, ranks: int, *changes: str) -> subprocess.CompletedProcess[str]:
+    launch = ["torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks), "-m"] if ranks > 1 else []
+    command = [sys.executable, "-m", *launch, "tests.support.trl_engine_on_cpu", "train"]
+    changes = (*changes, f"trainer.per_device_train_batch_size={16 // ranks}")
     return subprocess.run(
-        [*command, f"policy.model={policy}", f"output={output}", *SMALL, *changes],
+        [
+            *command,
+            "recipes/quickstart/scenes-dapo.yaml",
+            f"policy.model={policy}",
+            f"output={output}",
+            *SMALL,
+            *changes,
+        ],
         cwd=ROOT,
         env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1", "ACCELERATE_USE_CPU": "true"},
         capture_output=True,
@@ -56,17 +66,19 @@ def steps_of(output: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "changes"),
+    ("name", "ranks", "changes"),
     [
-        ("Qwen/Qwen2.5-VL-3B-Instruct", [ADAPTER]),
-        ("Qwen/Qwen2.5-VL-3B-Instruct", []),
-        ("Qwen/Qwen3-VL-2B-Instruct", []),
+        ("Qwen/Qwen2.5-VL-3B-Instruct", 2, [ADAPTER]),
+        ("Qwen/Qwen2.5-VL-3B-Instruct", 1, []),
+        ("Qwen/Qwen3-VL-2B-Instruct", 1, []),
     ],
-    ids=["Qwen2.5-VL, an adapter", "Qwen2.5-VL", "Qwen3-VL"],
+    ids=["Qwen2.5-VL, an adapter, two ranks", "Qwen2.5-VL", "Qwen3-VL"],
 )
-def test_it_samples_with_the_trainers_weights_and_pictures(name: str, changes: list[str], tmp_path: Path) -> None:
+def test_it_samples_with_the_trainers_weights_and_pictures(
+    name: str, ranks: int, changes: list[str], tmp_path: Path
+) -> None:
     save_policy(name, SIZES["toy"], tmp_path / "policy")
-    done = train(tmp_path / "policy", tmp_path / "out", *changes)
+    done = train(tmp_path / "policy", tmp_path / "out", ranks, *changes)
     assert done.returncode == 0, done.stderr[-5000:]
     assert "Traceback" not in done.stderr  # as where the engine outlives its process group
     steps = steps_of(tmp_path / "out")
