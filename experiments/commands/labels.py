@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from experiments.tables import table_with
@@ -99,8 +98,8 @@ def tables_of(numbers: Mapping[str, Any]) -> list[Table]:
     form = numbers["format"]
     for sentence in (f"{form['name']}: {form['status']}.", form["note"], *numbers["unscored"]):
         if sentence:
-            notes.add_row(escape(sentence))
-    return [measure_table(numbers["rows"], escape(title)), notes]
+            notes.add_row(sentence)
+    return [measure_table(numbers["rows"], title), notes]
 
 
 def measure_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
@@ -108,7 +107,7 @@ def measure_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
     for row in rows:
         for name, found in row["metrics"].items():
             numbers = (number(found["value"]), interval(**found["interval"]), str(found["n"]), str(found["failed"]))
-            table.add_row(escape(row["slice"]), row["measure"], name, *numbers)
+            table.add_row(row["slice"], row["measure"], name, *numbers)
     return table
 
 

@@ -16,6 +16,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,17 @@ def _one_reason() -> Iterator[None]:
 def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
     """Returns the image in RGB, upright, on white where it is transparent, with at most so many pixels."""
     return scaled(_rgb(ImageOps.exif_transpose(image)), pixels)
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """A dataset's transform: pictures as judges see them (`shown_picture`), with at most so many pixels."""
+
+    pixels: int
+
+    def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        seen = {"image": [shown_picture(image, self.pixels) for image in batch["image"]]} if "image" in batch else {}
+        return {**batch, **seen}
 
 
 def _rgb(image: Image.Image) -> Image.Image:

@@ -9,13 +9,12 @@ on disk until a row is read.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
 
 from spanreward.rewards.base.values import texts
-from spanreward.rewards.files.pictures import DECODED_PIXELS, shown_picture
+from spanreward.rewards.files.pictures import DECODED_PIXELS, Pictures
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.training.data.custom import custom_rows
 from spanreward.training.data.hub import hub_rows
@@ -68,17 +67,6 @@ def numbered(dataset: Dataset, number: int) -> Dataset:
     """Returns the dataset with ids that differ from those of a mix's other parts."""
     ids = [f"{number}/{name}" for name in dataset["id"]]
     return dataset.remove_columns("id").add_column("id", ids)
-
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """A dataset's transform: pictures as judges see them (`shown_picture`), with at most so many pixels."""
-
-    pixels: int
-
-    def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        seen = {"image": [shown_picture(image, self.pixels) for image in batch["image"]]} if "image" in batch else {}
-        return {**batch, **seen}
 
 
 def learned(row: dict[str, Any]) -> list[str]:

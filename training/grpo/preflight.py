@@ -18,9 +18,9 @@ from trl.trainer.utils import get_callable_name
 
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.base.values import message_text
+from spanreward.rewards.files.pictures import Pictures
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.data.load import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)

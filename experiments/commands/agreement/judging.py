@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from spanreward.training.commands.metric_options import ASKING, add_flags, judge_of
@@ -238,7 +237,7 @@ def tables(judges: dict[str, dict[str, list[dict[str, Any]]]]) -> Iterator[Table
             often = sorted(rows[kind], key=lambda row: -row["n"])[:MOST] if kind in NAMES else rows[kind]
             for row in often:
                 cells = [shown(row[key]) for key in (*counted.values(), *columns.values())]
-                table.add_row(escape(judge), escape(row[named]), *cells)
+                table.add_row(judge, row[named], *cells)
         yield table
 
 

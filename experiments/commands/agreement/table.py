@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from experiments.commands import labels
@@ -40,7 +39,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     tests = [asdict(test) for test in answer_tests(records, judged, next(iter(judged)))] if answers else []
     measures, notes = labels.tables_of(numbers)
     for sentence in left_out:
-        notes.add_row(escape(sentence))
+        notes.add_row(sentence)
     shown = [measures, *([test_table(tests)] if tests else []), notes]
     return defined(numbers | {"tests": tests, "left_out": left_out}), shown
 

@@ -214,7 +214,7 @@ def test_data_of_which_no_batch_can_be_made_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"has 1 rows, and one batch takes 2 prompts .*8 / num_generations 4"):
         make_trainer(tmp_path, scenes(1), [Scored(judge)])
     with pytest.raises(ValueError, match="dynamic_sampling draws rows by number, which a streamed dataset lacks"):
-        make_trainer(tmp_path, scenes().to_iterable_dataset(), [Scored(judge)], dynamic_sampling=True)
+        make_trainer(tmp_path, scenes().with_format(None).to_iterable_dataset(), [Scored(judge)], dynamic_sampling=True)
     with pytest.raises(ValueError, match="dynamic_sampling looks at the scores of a Reward"):
         make_trainer(tmp_path, scenes(), [length], dynamic_sampling=True)
 
