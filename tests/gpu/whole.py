@@ -1,7 +1,7 @@
 """What one GPU can tell of the main job in a quarter of an hour: each phase says its seconds the moment it ends.
 
     python -m tests.gpu.whole                   # on the GPU; from packed parts: python3 tests/gpu/unpack.py
-    python -m tests.gpu.whole --size toy        # every line of it on a CPU, in minutes
+    python -m tests.gpu.whole --size toy --minutes 30   # every line of it on a CPU
 
 The most valuable phase comes first. Each is a process of its own, has at most its own seconds, and prints the stacks of
 all its threads every 45 s. What was found is in build/gpu/whole.json. Where the time is over (--minutes), the run ends;
