@@ -81,8 +81,7 @@ def run(
         problem = train(trainer, recipe, checkpoint, stop_on, rewards)
         if stop is None or stop.stopped_at is None:
             trainer.save_model(str(output))
-        # A rank that leaves its process group to the interpreter's end may abort there, with everything written. vLLM
-        # in this process has groups of its own in it.
+        # A rank that leaves its process group, and vLLM's in it, to the interpreter's end may abort, with all written.
         trainer.accelerator.wait_for_everyone()
         if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
             attrgetter(END)(trainer.vllm_generation.llm)()

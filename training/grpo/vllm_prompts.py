@@ -1,10 +1,11 @@
 """Prompts with pictures for the policy's vLLM engine in this process.
 
-    expand_once(trainer.vllm_generation, picture_tokens(model.config))      # after the trainer is built
+expand_once(trainer.vllm_generation, picture_tokens(model.config))      # after the trainer is built
 
 TRL hands vLLM the trainer's prompts, in which a picture has a token for each of its patches. vLLM takes the first of
 them for the whole picture and expands it again, so it answers a prompt with tokens of no picture (TRL issue 6294). Here
-it gets one token for each picture, and must then have read what the trainer reads.
+it gets one token for each picture, and must then have read what the trainer reads. vLLM also keeps what it made of a
+picture beyond TRL's push of new weights (TRL issue 7198). Here it forgets it.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ def expand_once(generation: Any, tokens: set[int]) -> None:
     def generate(prompts: Sequence[Sequence[int]], images: Any, *others: Any, **named: Any) -> Any:
         if images is None:
             return sample(prompts, images, *others, **named)
+        generation.llm.llm_engine.reset_encoder_cache()
         output = sample([one_each(ids, tokens) for ids in prompts], images, *others, **named)
         for ids, read in zip(prompts, output[0], strict=True):
             if list(ids) != list(read):

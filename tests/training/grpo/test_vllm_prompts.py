@@ -20,6 +20,11 @@ class Engine:
     def __init__(self, token: int, lengths: dict[tuple[int, int], int]) -> None:
         self.token, self.lengths = token, lengths
         self.given: list[list[int]] = []
+        self.forgot = 0  # times that it forgot what it had made of pictures
+        self.llm = SimpleNamespace(llm_engine=self)
+
+    def reset_encoder_cache(self) -> None:
+        self.forgot += 1
 
     def generate(self, prompts: list[list[int]], images: Any, num_generations: int = 1) -> tuple[Any, ...]:
         self.given = prompts
@@ -68,6 +73,7 @@ def test_it_gets_a_token_for_each_picture(trainer: Any) -> None:
     again, sampled = trainer.vllm_generation.generate(prompts=ids, images=images, num_generations=2)
     assert (again, sampled) == (ids, "sampled")
     assert [one.count(trainer.token) for one in trainer.engine.given] == [1, 1, 1, 0]
+    assert trainer.engine.forgot == 1  # which may be of other weights
 
 
 def test_several_pictures_and_what_a_tool_returned(tmp_path: Path) -> None:
