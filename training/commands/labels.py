@@ -45,8 +45,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.data.marks import read_marked
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
-    read = read_marked(arguments.sample, renamed(arguments.columns), arguments.limit)
-    texts = [*{(one.id or n, fingerprint(one), wrong): (one, wrong) for n, (one, wrong) in enumerate(read)}.values()]
+    read = enumerate(read_marked(arguments.sample, renamed(arguments.columns), arguments.limit))
+    texts = [*{(one.id or n, fingerprint(one), wrong): (one, wrong) for n, (one, wrong) in read}.values()]  # once each
     with open_metric(arguments.metric, arguments) as (reward, settings):
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, [], inputs, metric=settings, reliability=None)

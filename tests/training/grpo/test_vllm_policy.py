@@ -44,14 +44,7 @@ def train(policy: Path, output: Path, ranks: int, *changes: str) -> subprocess.C
     command = [sys.executable, "-m", *launch, "tests.support.trl_engine_on_cpu", "train"]
     changes = (*changes, f"trainer.per_device_train_batch_size={16 // ranks}")
     return subprocess.run(
-        [
-            *command,
-            "recipes/quickstart/scenes-dapo.yaml",
-            f"policy.model={policy}",
-            f"output={output}",
-            *SMALL,
-            *changes,
-        ],
+        [*command, RECIPE, f"policy.model={policy}", f"output={output}", *SMALL, *changes],
         cwd=ROOT,
         env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1", "ACCELERATE_USE_CPU": "true"},
         capture_output=True,

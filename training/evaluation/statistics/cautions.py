@@ -35,13 +35,13 @@ LOOKS = 0.05  # a larger share of cut or padded answers, or of failed judgments,
 
 
 def unjudged(evaluation: Evaluation) -> Iterator[str]:
-    """Yields a warning for every metric of whose judgments more than LOOKS failed, with a reason."""
+    """Yields a warning for every metric where more than LOOKS of the judgments failed, with the first reason."""
     runs = [run for of_side in evaluation.answers.values() for run in of_side]
     why = next((one.verdict.note for run in runs for one in run if one.verdict.status.failed), "see completions.jsonl")
     for metric in next(iter(evaluation.failed.values())):
         share = np.mean([table[metric].mean() for table in evaluation.failed.values()])
         if share > LOOKS:
-            yield f"{metric}: judgments of {share:.0%} of all answers failed, of which the first says: {why}"
+            yield f"{metric}: judgments of {share:.0%} of all answers failed. The first reason: {why}"
 
 
 def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:

@@ -88,7 +88,7 @@ def test_judgments_that_failed_on_all_sides() -> None:
     for number, answer in enumerate(answers):
         object.__setattr__(answer, "verdict", Verdict(None, Status.ERROR, note=f"{number}: out of credit"))
     (warning,) = [text for text in summarise(setup(TRAINED), evaluation).warnings if "failed" in text]
-    assert warning == "posh_f1: judgments of 100% of all answers failed, of which the first says: 0: out of credit"
+    assert warning == "posh_f1: judgments of 100% of all answers failed. The first reason: 0: out of credit"
     few = judged({"posh_f1": 0.1}, failed={"sft": range(2), "dapo": range(2)})
     assert not any("failed" in text for text in summarise(setup(TRAINED), few).warnings)
 
