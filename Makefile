@@ -99,8 +99,13 @@ resolve: venv
 release-check: venv
 	$(BIN)/python .ci/release_check.py
 
+# mypy does not read package-dir. It gets the packages at the paths that they are imported by, each file once.
 lint: venv
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@rm -rf .venv/types && mkdir -p .venv/types/spanreward
+	@ln -s $(CURDIR)/spanreward/*.py* $(CURDIR)/spanreward/py.typed $(CURDIR)/rewards $(CURDIR)/training .venv/types/spanreward
+	@ln -s $(CURDIR)/experiments $(CURDIR)/scripts $(CURDIR)/tests .venv/types
+	cd .venv/types && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml
 
 guide: venv
 	$(BIN)/python -m tests.run_guide docs/getting_started.md docs/one_gpu.md

@@ -23,7 +23,7 @@ def files_of(tree: Path) -> dict[str, Path]:
     """Every file of the package by its module's name, without `spanreward.`; `__init__.py` by its folder's."""
     names = {}
     for top in TOPS:
-        for path in sorted((tree / top).rglob("*.py")):  # which follows no links, so nothing is found twice
+        for path in sorted((tree / top).rglob("*.py")):
             parts = path.relative_to(tree).with_suffix("").parts
             names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return names

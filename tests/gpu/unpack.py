@@ -3,7 +3,8 @@
     python3 tests/gpu/unpack.py                    # ends after 9.5 minutes; again: goes on with what is left
     python3 tests/gpu/unpack.py --minutes 4 --only step
 
-Its arguments are whole.py's. The models are made while vLLM is still unpacked, and Python's files are compiled in the
+The package is imported from the checkout: without pip, two links in spanreward/ stand for the install. Its arguments
+are whole.py's. The models are made while vLLM is still unpacked, and Python's files are compiled in the
 background, because a first import of thousands of new ones takes half a minute. Needs Python and nothing else.
 """
 
@@ -17,10 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 ARCHIVES = ("gpu_packages", "gpu_smollm2", "gpu_vllm")  # in this order: the models need the first two
+FOLDERS = ("rewards", "training")  # which are imported as spanreward.rewards and spanreward.training
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def main() -> None:
+    link_package()
     places = [folder(name) for name in ARCHIVES]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT, *places]))}
     making = None
@@ -34,6 +37,14 @@ def main() -> None:
         making.wait()
     os.chdir(ROOT)
     os.execve(sys.executable, [sys.executable, "-m", "tests.gpu.whole", *sys.argv[1:]], environment)
+
+
+def link_package() -> None:
+    """Makes the package importable from this checkout, which nothing was installed from."""
+    for name in FOLDERS:
+        link = ROOT / "spanreward" / name
+        if not link.exists():
+            link.symlink_to(Path("..") / name)
 
 
 def folder(name: str) -> Path:

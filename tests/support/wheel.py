@@ -1,4 +1,4 @@
-"""The wheel of what is here, as a package index would have it: from an sdist, without the checkout's links."""
+"""Wheels as other people build them: from an sdist, or from an archive of the repository as a forge offers it."""
 
 import shutil
 import subprocess
@@ -11,18 +11,42 @@ HANGS = 600  # seconds
 
 
 def build_wheel(folder: Path) -> Path:
-    """The path of the wheel, which is built in `folder`."""
-    source = folder / "source"
-    left_out = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for part in ("rewards", "training", "recipes", "accelerate_configs"):
-        shutil.copytree(ROOT / part, source / part, ignore=left_out)
-    shutil.copytree(ROOT / "spanreward", source / "spanreward", symlinks=True, ignore=left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
+    """Returns the path of the wheel, built in `folder` from an sdist, as a package index has it."""
+    source = unpack_archive(folder / "source", "zip")
     build = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
     subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=HANGS)
     (sdist,) = folder.glob("*.tar.gz")
+    return wheel_of(sdist, folder)
+
+
+def wheel_of(source: Path, folder: Path) -> Path:
+    """Returns the path of the wheel that pip builds in `folder` from a project's folder or an sdist."""
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-w", str(folder), str(sdist)], check=True, capture_output=True, timeout=HANGS)
-    (found,) = folder.glob("*.whl")
-    return found
+    subprocess.run([*pip, "-w", str(folder), str(source)], check=True, capture_output=True, timeout=HANGS)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def unpack_archive(folder: Path, kind: str) -> Path:
+    """Unpacks the repository's archive, of kind "zip" or "tar.gz", into the folder, and returns the folder.
+
+    The archive has the changes of tracked files that are not committed yet, so that a test sees what is here. Python's
+    zipfile makes a plain file of a symbolic link, as Windows does.
+    """
+    folder.mkdir(parents=True)
+    archive = folder / f"archive.{kind}"
+    commit = _git("-c", "user.name=tests", "-c", "user.email=tests", "stash", "create") or "HEAD"
+    _git("archive", f"--format={kind}", f"--output={archive}", commit)
+    shutil.unpack_archive(archive, folder)
+    archive.unlink()
+    return folder
+
+
+def tracked_files(*folders: str) -> list[str]:
+    """Returns the paths of the files below these folders that git knows, relative to the repository."""
+    return [path for path in _git("ls-files", "--", *folders).splitlines() if (ROOT / path).exists()]
+
+
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=HANGS).stdout.strip()

@@ -23,7 +23,7 @@ from spanreward.rewards.base.checks import unknown
 from spanreward.training.commands.metric_options import add_flags
 
 PARTS = ("recipes", "accelerate_configs")
-CHECKOUT = Path(__file__).resolve().parents[2]  # `spanreward/training` is a link to it
+CHECKOUT = Path(__file__).resolve().parents[2]  # the repository, where this is no installed package
 SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")  # not in "U.S. National" or "et al. 2014"
 ROOT = CHECKOUT if (CHECKOUT / "recipes").is_dir() else Path(sysconfig.get_path("data"), "share", "spanreward")
 

@@ -1,0 +1,49 @@
+"""The wheel has every file of the package, whichever archive of the repository it is built from."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from zipfile import ZipFile
+
+import pytest
+
+from tests.support.paths import ROOT
+from tests.support.wheel import build_wheel, tracked_files, unpack_archive, wheel_of
+
+pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git repository to make archives of")
+PACKAGED = {".py", ".pyi", ".yaml", ".jinja", ".typed"}
+
+
+def names_in(wheel: Path) -> set[str]:
+    """Returns the names of the package's files in a wheel, without the metadata beside them."""
+    with ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if name.startswith("spanreward/")}
+
+
+def expected_names() -> Iterator[str]:
+    """Yields the name in the wheel of each file of the package in this repository."""
+    for path in tracked_files("spanreward", "rewards", "training"):
+        is_typed_marker = path.endswith("py.typed")
+        if PurePosixPath(path).suffix not in PACKAGED and not is_typed_marker:
+            continue
+        if path.startswith("spanreward/"):
+            yield path
+        else:
+            yield f"spanreward/{path}"
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_an_archive_of_the_repository_makes_the_whole_wheel(kind: str, tmp_path: Path) -> None:
+    wheel = wheel_of(unpack_archive(tmp_path / "source", kind), tmp_path)
+    assert sorted(names_in(wheel)) == sorted(expected_names())
+
+
+def test_an_sdist_makes_the_whole_wheel(tmp_path: Path) -> None:
+    wheel = build_wheel(tmp_path)
+    assert sorted(names_in(wheel)) == sorted(expected_names())
+
+
+def test_the_repository_has_no_links() -> None:
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-s"], check=True, capture_output=True, text=True)
+    links = [line for line in listed.stdout.splitlines() if line.startswith("120000")]
+    assert links == []
