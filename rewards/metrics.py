@@ -33,15 +33,18 @@ METRICS: dict[str, type[Reward]] = {
 def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> Reward:
     """Returns the metric with this judge and these options.
 
-    metric: one of METRICS, `remote`, or FILE.py:NAME (custom_file.py). NAME is a class, which gets the judge if it
-    takes one, or a reward that `@reward` made, which takes no options. judge: None for a metric that asks none.
-    options: arguments of the metric's class.
+    metric: one of METRICS, `remote`, or FILE.py:NAME (custom_file.py). NAME is a class, which gets
+    the judge if it takes one, or a reward that `@reward` made, which takes no options. judge: None
+    for a metric that asks none. options: arguments of the metric's class.
 
-    Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its judge.
+    Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its
+    judge.
     """
     known = {**METRICS, "remote": RemoteReward}  # by `spanreward serve` elsewhere
     if not is_custom(metric) and metric not in known:
-        raise ValueError(f"{unknown('metric', metric, known)} A metric of your own is FILE.py:NAME.")
+        raise ValueError(
+            f"{unknown('metric', metric, known)} A metric of your own is FILE.py:NAME."
+        )
     kind = custom_part(metric, Reward, options) if is_custom(metric) else known[metric]
     if isinstance(kind, Reward):
         return kind
@@ -50,7 +53,10 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
     check_known(f"option of {metric}", options, valid)
     given: dict[str, Any] = {"judge": judge} if "judge" in parameters else {}
     if judge is None and given:
-        raise ValueError(f"{metric} asks a judge, and none is named: --judge match needs no model (docs/judges.md).")
+        raise ValueError(
+            f"{metric} asks a judge, and none is named: --judge match needs no model "
+            "(docs/judges.md)."
+        )
     if "name" in parameters and parameters["name"].default is inspect.Parameter.empty:
         given["name"] = kind.__name__.removesuffix("Reward").lower()
     try:

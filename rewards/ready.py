@@ -1,11 +1,13 @@
-"""Rewards ready for commands that take a function by its name, as TRL's does: set up by the environment.
+"""Rewards ready for commands that take a function by its name, as TRL's does: set up by the
+environment.
 
     SPANREWARD_JUDGE=vllm:Qwen/Qwen3-8B trl grpo --reward_funcs spanreward.posh ...
     SPANREWARD_FILE=reward.yaml         trl grpo --reward_funcs spanreward.posh spanreward.lave ...
 
-The file is YAML with any of: `judge` (a name, "match" without one), `judge_options` and `options` (arguments of the
-judge's and the metric's class), `columns` ({reference: caption}: which of the data's columns holds what the metric
-reads). A dataset without `reference` has it read from `solution`, where TRL's own rewards look.
+The file is YAML with any of: `judge` (a name, "match" without one), `judge_options` and `options`
+(arguments of the judge's and the metric's class), `columns` ({reference: caption}: which of the
+data's columns holds what the metric reads). A dataset without `reference` has it read from
+`solution`, where TRL's own rewards look.
 """
 
 import json
@@ -35,10 +37,14 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
     given: dict[str, Any] = (read_yaml_file(Path(file)) or {}) if file else {}
     check_known(f"key in {file}:", given, KEYS)
     judge = os.environ.get("SPANREWARD_JUDGE") or given.get("judge", "match")
-    reward = build_reward(name, _judge(judge, json.dumps(given.get("judge_options", {}))), given.get("options", {}))
+    reward = build_reward(
+        name, _judge(judge, json.dumps(given.get("judge_options", {}))), given.get("options", {})
+    )
     columns: dict[str, str] = given.get("columns", {})
 
-    def call(prompts: Sequence[Any], completions: Sequence[Any], **named: Any) -> list[float | None]:
+    def call(
+        prompts: Sequence[Any], completions: Sequence[Any], **named: Any
+    ) -> list[float | None]:
         instead = {"reference": named["solution"]} if "solution" in named else {}
         read = {ours: named[theirs] for ours, theirs in columns.items() if theirs in named}
         return reward(prompts, completions, **{**instead, **named, **read})

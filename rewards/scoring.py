@@ -1,13 +1,16 @@
-"""Scores the completions of a file, or of rows in memory. A run over a file can be resumed where it was interrupted.
+"""Scores the completions of a file, or of rows in memory. A run over a file can be resumed where it
+was interrupted.
 
-    frame = pandas.DataFrame(score(PoshReward("match"), "rows.jsonl"))         # or Dataset.from_list(...)
+    frame = pandas.DataFrame(score(PoshReward("match"), "rows.jsonl"))  # or Dataset.from_list(...)
 
-    summary = score_file(reward, Path("rows.jsonl"), Path("verdicts.jsonl"), settings={"reward": "posh"})
+    rows, verdicts = Path("rows.jsonl"), Path("verdicts.jsonl")
+    summary = score_file(reward, rows, verdicts, settings={"reward": "posh"})
     summary.scored, summary.bad_lines, summary.pairs_per_second
 
-The output has one verdict per row, in the rows' order, with the row's fingerprint. A run keeps the scores of the rows
-whose fingerprint is there, whatever their id, and judges the others. A row that cannot be read gets a verdict without a
-score, and its line number is reported. files/outputs.py says which outputs are refused.
+The output has one verdict per row, in the rows' order, with the row's fingerprint. A run keeps the
+scores of the rows whose fingerprint is there, whatever their id, and judges the others. A row that
+cannot be read gets a verdict without a score, and its line number is reported. files/outputs.py
+says which outputs are refused.
 """
 
 import json
@@ -21,7 +24,13 @@ from typing import Any
 
 from spanreward.rewards.base.values import messages_in, plain_value
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.outputs import REMEDY, by_fingerprint, check_apart, resumed_lines, write_whole
+from spanreward.rewards.files.outputs import (
+    REMEDY,
+    by_fingerprint,
+    check_apart,
+    resumed_lines,
+    write_whole,
+)
 from spanreward.rewards.files.tables import Rows, read_table, table_rows
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.fingerprint import fingerprint
@@ -37,9 +46,10 @@ Line = dict[str, Any]  # of the output: a verdict with the row's id and fingerpr
 class Summary:
     """What a run of `score_file` did.
 
-    kept: the rows whose score was there. asked_again: those whose id or text was there, without a score or with another
-    text. new: the others. mean_score: over the scored rows of the whole output, None if there are none. statuses:
-    counts of every row of the output. bad_lines: (line number, reason) of the rows that this run could not score.
+    kept: the rows whose score was there. asked_again: those whose id or text was there, without a
+    score or with another text. new: the others. mean_score: over the scored rows of the whole
+    output, None if there are none. statuses: counts of every row of the output. bad_lines: (line
+    number, reason) of the rows that this run could not score.
     """
 
     rows: int
@@ -56,7 +66,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """One line of the input: its number, its `id` in the output, what it holds, and its Sample or why it has none."""
+    """One line of the input: its number, its `id` in the output, what it holds, and its Sample or
+    why it has none.
+    """
 
     number: int
     id: str
@@ -74,15 +86,17 @@ def score_file(
     limit: int | None = None,
     overwrite: bool = False,
 ) -> Summary:
-    """Scores the rows without a score. `progress(done, total)` is called at the start and after every chunk.
+    """Scores the rows without a score. `progress(done, total)` is called at the start and after
+    every chunk.
 
-    source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge, options). They must
-    equal those of an existing output. overwrite: an existing output is begun anew. Raises OSError for a
-    missing file, and ValueError for a column that no row has, and for an output that is the input, has other settings,
-    or holds scores of rows that the input has not.
+    source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge,
+    options). They must equal those of an existing output. overwrite: an existing output is begun
+    anew. Raises OSError for a missing file, and ValueError for a column that no row has, and for an
+    output that is the input, has other settings, or holds scores of rows that the input has not.
 
-    Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or not at all. So
-    whatever ends the process costs one chunk at most. A metric that compares rows keeps all of its scores or none.
+    Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or
+    not at all. So whatever ends the process costs one chunk at most. A metric that compares rows
+    keeps all of its scores or none.
     """
     check_apart([output], [Path(source)])
     rows = read_rows(source, columns, limit)
@@ -95,7 +109,10 @@ def score_file(
         known = {row.id for row in rows} | set(marks)
         scored = [line for line in lines if line["score"] is not None]
         if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
-            others = f"{len(gone)}, such as {gone[0]!r}, are not among the {len(rows)} rows taken of {source}"
+            others = (
+                f"{len(gone)}, such as {gone[0]!r}, are not among the {len(rows)} rows taken "
+                f"of {source}"
+            )
             raise ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
         found = by_fingerprint(scored, marks)
         if reward.by_batch and len(found) < len(rows):
@@ -109,7 +126,11 @@ def score_file(
             for number, verdict in zip(chunk, verdicts, strict=True):
                 if verdict.score is None:
                     bad.append((rows[number].number, verdict.note))
-                found[number] = {"id": rows[number].id, **verdict.to_dict(), "fingerprint": marks[number]}
+                found[number] = {
+                    "id": rows[number].id,
+                    **verdict.to_dict(),
+                    "fingerprint": marks[number],
+                }
             file.write(_text(found[number] for number in chunk))
             file.flush()
             progress(kept + begin + len(chunk), len(rows))
@@ -137,24 +158,37 @@ def score_file(
 def score(
     reward: Reward, rows: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
 ) -> list[dict[str, Any]]:
-    """Returns each row with its verdict beside its own keys: `posh/score`, `posh/status`, `posh/spans` and so on, as in
-    `Verdict.to_dict`, and each part by name, such as `posh/precision`.
+    """Returns each row with its verdict beside its own keys: `posh/score`, `posh/status`,
+    `posh/spans` and so on, as in `Verdict.to_dict`, and each part by name, such as
+    `posh/precision`.
 
-    rows: a file or `hub:NAME`, or mappings such as a `Dataset` or `frame.to_dict("records")`. A row that cannot be read
-    has the status not_applicable. Raises ValueError for what is no rows, and for a column that no row has.
+    rows: a file or `hub:NAME`, or mappings such as a `Dataset` or `frame.to_dict("records")`. A row
+    that cannot be read has the status not_applicable. Raises ValueError for what is no rows, and
+    for a column that no row has.
     """
     if not isinstance(reward, Reward):
-        raise ValueError(f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}.")
+        raise ValueError(
+            f"score takes a reward, such as PoshReward('match'), and then rows; got {reward!r:.80}."
+        )
     read = read_rows(rows, columns, limit)
     if not any(row.held for row in read):
-        raise ValueError(f"no row can be read ({read[0].sample}): of a pandas frame, give frame.to_dict('records').")
+        raise ValueError(
+            f"no row can be read ({read[0].sample}): of a pandas frame, give "
+            "frame.to_dict('records')."
+        )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
-    verdicts = [one for start in range(0, len(read), CHUNK) for one in _judge_rows(reward, read[start : start + CHUNK])]
+    verdicts = [
+        one
+        for start in range(0, len(read), CHUNK)
+        for one in _judge_rows(reward, read[start : start + CHUNK])
+    ]
     found = []
     for row, verdict in zip(read, verdicts, strict=True):
         said = verdict.to_dict()
         said |= said.pop("parts")
-        found.append({**row.held, **{f"{reward.__name__}/{key}": value for key, value in said.items()}})
+        found.append(
+            {**row.held, **{f"{reward.__name__}/{key}": value for key, value in said.items()}}
+        )
     return found
 
 
@@ -162,8 +196,13 @@ def _text(lines: Iterable[Line]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def read_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None) -> list[InputRow]:
-    """Returns the rows of all that `table_rows` reads. Raises what it does, and ValueError where there is no row."""
+def read_rows(
+    source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> list[InputRow]:
+    """Returns the rows of all that `table_rows` reads.
+
+    Raises what it does, and ValueError where there is no row.
+    """
     folder = Path(source).parent if isinstance(source, str | Path) else Path()
     rows = [read_row(*row, folder) for row in table_rows(source, columns, limit)]
     if not rows:
@@ -172,14 +211,21 @@ def read_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int
 
 
 def read_verdicts(output: Path) -> list[Verdict]:
-    """Returns the verdicts that `score_file` wrote, in the rows' order. Raises ValueError for others."""
+    """Returns the verdicts that `score_file` wrote, in the rows' order.
+
+    Raises ValueError for others.
+    """
     names = {field.name for field in fields(Verdict)}
-    return [Verdict.from_dict({key: line[key] for key in names & line.keys()}) for _, line in read_table(output)]
+    return [
+        Verdict.from_dict({key: line[key] for key in names & line.keys()})
+        for _, line in read_table(output)
+    ]
 
 
 def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
-    """Returns the row, with the reason in place of the sample when it cannot be judged. folder: where its pictures'
-    paths go from, if such a file is there, as they may go from the working folder.
+    """Returns the row, with the reason in place of the sample when it cannot be judged. folder:
+    where its pictures' paths go from, if such a file is there, as they may go from the working
+    folder.
     """
     if isinstance(row, str):
         return InputRow(number, where, {}, row)
@@ -187,10 +233,14 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
     said = row.get("completion")
     said = (messages_in(said) or said) if isinstance(said, str) else said
     sample: Sample | str = f"{where} needs the key 'completion' with a text, got {said!r}"
-    if isinstance(said, str) or (isinstance(said, list) and all(isinstance(message, dict) for message in said)):
+    if isinstance(said, str) or (
+        isinstance(said, list) and all(isinstance(message, dict) for message in said)
+    ):
         try:
             sample = read_sample(row, said, "" if row.get("prompt") is None else row["prompt"])
-            sample = replace(sample, images=tuple(placed(picture, folder) for picture in sample.images))
+            sample = replace(
+                sample, images=tuple(placed(picture, folder) for picture in sample.images)
+            )
         except ValueError as error:
             sample = f"{where}: {error}"
     return InputRow(number, str(number if row.get("id") is None else row["id"]), row, sample)
@@ -198,8 +248,14 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
 
 def placed(picture: Any, folder: Path) -> Any:
     """Returns the picture, as a path in the folder if it is one there."""
-    path = picture.get("path") if isinstance(picture, dict) and not picture.get("bytes") else picture
-    return str(folder / path) if isinstance(path, str) and "://" not in path and isfile(folder / path) else picture
+    path = (
+        picture.get("path") if isinstance(picture, dict) and not picture.get("bytes") else picture
+    )
+    return (
+        str(folder / path)
+        if isinstance(path, str) and "://" not in path and isfile(folder / path)
+        else picture
+    )
 
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
@@ -207,13 +263,17 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
     keys = sorted(frozenset().union(*(row.held for row in rows)))
     missing = reward.missing_column(keys)
     if keys and missing:
-        needed = f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
+        needed = (
+            f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
+        )
         raise ValueError(f"{needed}: rename the key that holds it to {missing}.")
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
     """Yields each row's verdict, in order. All readable rows are judged in one batch."""
-    verdicts = iter(reward.judge_samples([row.sample for row in rows if isinstance(row.sample, Sample)]))
+    verdicts = iter(
+        reward.judge_samples([row.sample for row in rows if isinstance(row.sample, Sample)])
+    )
     for row in rows:
         if isinstance(row.sample, str):
             yield Verdict(None, Status.NOT_APPLICABLE, note=row.sample)

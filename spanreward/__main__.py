@@ -1,4 +1,6 @@
-"""`python -m spanreward COMMAND`, and for several processes `accelerate launch ... -m spanreward train RECIPE`."""
+"""`python -m spanreward COMMAND`, and for several processes `accelerate launch ... -m spanreward
+train RECIPE`.
+"""
 
 from spanreward.training.commands.main import main
 

@@ -1,8 +1,10 @@
-"""SIGINT is Ctrl-C in all tests, also where a shell runs them in its background and lets them ignore it.
+"""SIGINT is Ctrl-C in all tests, also where a shell runs them in its background and lets them
+ignore it.
 
-`make quick` leaves out what launches processes, trains, or reads much: the files of SLOW are marked so. The
-files of FIRST take longest and start first: at the end of a run no core waits for one (with --no-loadscope-reorder).
-Hypothesis takes the same examples in every run, however slow the machine is.
+`make quick` leaves out what launches processes, trains, or reads much: the files of SLOW are marked
+so. The files of FIRST take longest and start first: at the end of a run no core waits for one (with
+--no-loadscope-reorder). Hypothesis takes the same examples in every run, however slow the machine
+is.
 """
 
 import signal
@@ -72,7 +74,8 @@ FIRST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
     first = {tests / name: number for number, name in enumerate(FIRST)}
-    items.sort(key=lambda item: first.get(item.path, len(first)))  # stable: the others keep their order
+    # stable: the others keep their order
+    items.sort(key=lambda item: first.get(item.path, len(first)))
     slow = [tests / part for part in SLOW]
     for item in items:
         if any(path == item.path or path in item.path.parents for path in slow):

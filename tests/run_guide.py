@@ -2,9 +2,9 @@
 
     python -m tests.run_guide docs/getting_started.md docs/one_gpu.md
 
-Of a page's blocks, one that begins with `# FILE` is written to that file, and bash is run. A text block is what the
-command before it printed: its lines, in this order, with others between. `<!-- not run: ... -->` before a block leaves
-it out, `<!-- exit 1: ... -->` expects that exit code.
+Of a page's blocks, one that begins with `# FILE` is written to that file, and bash is run. A text
+block is what the command before it printed: its lines, in this order, with others between. `<!--
+not run: ... -->` before a block leaves it out, `<!-- exit 1: ... -->` expects that exit code.
 """
 
 import os
@@ -39,13 +39,18 @@ class Block:
 def blocks(page: str) -> list[Block]:
     """The page's blocks that are files, commands or what those print."""
     found = [Block(language, text, note) for note, language, text in BLOCK.findall(page)]
-    return [one for one in found if one.note != "not run" and (one.file or one.language in ("bash", "text"))]
+    return [
+        one
+        for one in found
+        if one.note != "not run" and (one.file or one.language in ("bash", "text"))
+    ]
 
 
 def missing_line(expected: str, printed: str) -> str | None:
     """The first line of `expected` that does not follow the ones before it in `printed`.
 
-    Spaces, line breaks and a table's upright lines count as one space: where a cell breaks depends on its other words.
+    Spaces, line breaks and a table's upright lines count as one space: where a cell breaks depends
+    on its other words.
     """
     rest = " ".join(printed.replace("│", " ").split())
     for line in filter(str.strip, expected.splitlines()):
@@ -56,22 +61,42 @@ def missing_line(expected: str, printed: str) -> str | None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """A virtual environment of the wheel, over the packages of this one but its editable install."""
+    """A virtual environment of the wheel, over the packages of this one but its editable
+    install.
+    """
     here = Path(sys.executable).parent.parent
     inside = folder / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(inside)], check=True, timeout=HANGS)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(inside)], check=True, timeout=HANGS
+    )
     (packages,) = inside.glob("lib/python*/site-packages")
     (others,) = here.glob("lib/python*/site-packages")
-    (packages / "others.pth").write_text(f"{others}\n")  # a .pth in there, such as the editable install's, is not read
-    pip = [sys.executable, "-m", "pip", "--python", str(inside / "bin" / "python"), "install", "-q", "--no-deps"]
-    subprocess.run([*pip, "--ignore-installed", str(build_wheel(folder))], check=True, timeout=HANGS)
+    # a .pth in there, such as the editable install's, is not read
+    (packages / "others.pth").write_text(f"{others}\n")
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(inside / "bin" / "python"),
+        "install",
+        "-q",
+        "--no-deps",
+    ]
+    subprocess.run(
+        [*pip, "--ignore-installed", str(build_wheel(folder))], check=True, timeout=HANGS
+    )
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    kept |= {"PATH": f"{inside / 'bin'}{os.pathsep}{kept['PATH']}", "CUDA_VISIBLE_DEVICES": ""}  # as in CI
+    # as in CI
+    kept |= {"PATH": f"{inside / 'bin'}{os.pathsep}{kept['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
     return kept | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "80"}
 
 
 def follow(page: Path, folder: Path, env: dict[str, str]) -> None:
-    """Do what the page says in `folder`. Raises SystemExit where it goes otherwise than the page says."""
+    """Do what the page says in `folder`.
+
+    Raises SystemExit where it goes otherwise than the page says.
+    """
     printed = ""
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.file:
@@ -80,13 +105,21 @@ def follow(page: Path, folder: Path, env: dict[str, str]) -> None:
             path.write_text(block.text)
         elif block.language == "text":
             if (line := missing_line(block.text, printed)) is not None:
-                sys.exit(f"{page}: this line was not printed: {line!r}. What was printed:\n{printed[-5000:]}")
+                sys.exit(
+                    f"{page}: this line was not printed: {line!r}. What was "
+                    f"printed:\n{printed[-5000:]}"
+                )
         else:
             began = time.monotonic()
             command = ["bash", "-euo", "pipefail", "-c", block.text]
-            done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=HANGS)
+            done = subprocess.run(
+                command, cwd=folder, env=env, capture_output=True, text=True, timeout=HANGS
+            )
             printed = done.stdout + done.stderr
-            print(f"{time.monotonic() - began:6.1f} s  {block.text.splitlines()[-1].strip()}", flush=True)
+            print(
+                f"{time.monotonic() - began:6.1f} s  {block.text.splitlines()[-1].strip()}",
+                flush=True,
+            )
             if done.returncode != (block.note == "exit 1"):
                 sys.exit(f"{page}: exit code {done.returncode} of\n{block.text}{printed[-5000:]}")
 

@@ -1,6 +1,8 @@
-"""docs/architecture.md's picture, read off the imports: nothing imports upwards, and there is no circle of files.
+"""docs/architecture.md's picture, read off the imports: nothing imports upwards, and there is no
+circle of files.
 
-Imports count wherever they stand, also under TYPE_CHECKING and inside a function (tests/import_graph.py).
+Imports count wherever they stand, also under TYPE_CHECKING and inside a function
+(tests/import_graph.py).
 """
 
 from pathlib import Path
@@ -14,14 +16,33 @@ from tests.support.paths import ROOT
 FLOORS = {
     "rewards": (
         *("base", "files", "text", "language", "judges", "reward", "comparison"),
-        *("posh", "harmonic", "lave", "pairwise", "criteria", "differences", "metrics", "ready", "scoring"),
+        *(
+            "posh",
+            "harmonic",
+            "lave",
+            "pairwise",
+            "criteria",
+            "differences",
+            "metrics",
+            "ready",
+            "scoring",
+        ),
     ),
     "rewards.judges": (
         *("usage", "probe", "judge", "smollm2", "model_files", "encoding"),
         *("function_judge", "match", "local", "remote", "encoder", "shared", "by_name"),
     ),
     "training": (
-        *("recipe_file", "trainer_settings", "grpo", "recipe", "recipe_rewards", "data", "policy", "run_folder"),
+        *(
+            "recipe_file",
+            "trainer_settings",
+            "grpo",
+            "recipe",
+            "recipe_rewards",
+            "data",
+            "policy",
+            "run_folder",
+        ),
         *("evaluation", "callbacks", "judge", "run", "plan", "serve", "commands"),
     ),
     "training.evaluation": ("answers", "judged", "statistics", "page"),
@@ -35,7 +56,9 @@ def test_a_room_imports_what_stands_below(folder: str) -> None:
     rooms = room_graph(FILES, folder)
     assert set(rooms) == set(FLOORS[folder])
     floor = {room: number for number, room in enumerate(FLOORS[folder])}
-    assert [(room, one) for room, uses in rooms.items() for one in uses if floor[one] > floor[room]] == []
+    assert [
+        (room, one) for room, uses in rooms.items() for one in uses if floor[one] > floor[room]
+    ] == []
 
 
 def test_no_file_imports_itself_through_others() -> None:
@@ -79,7 +102,9 @@ def test_what_a_completion_is_worth_knows_no_trainer() -> None:
     for name, path in files_of(ROOT).items():
         if name.startswith("rewards"):
             modules = [module for module, _ in imported(path)]
-            assert not [one for one in modules if one.startswith(("spanreward.training", "trl", "scripts"))], path
+            assert not [
+                one for one in modules if one.startswith(("spanreward.training", "trl", "scripts"))
+            ], path
 
 
 def test_the_product_knows_no_experiment() -> None:

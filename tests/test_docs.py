@@ -1,4 +1,6 @@
-"""The pages of docs/: what they name exists, what they promise runs, no logged key and no public name is left out."""
+"""The pages of docs/: what they name exists, what they promise runs, no logged key and no public
+name is left out.
+"""
 
 import ast
 import re
@@ -26,7 +28,8 @@ USING = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 PAGES = [*USING, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "evidence").glob("*.md"))]
 FOLDERS = "scripts|recipes|accelerate_configs|docs|tests|spanreward|experiments"
 NAMED = re.compile(rf"(?<![\w/.])(?:{FOLDERS})/[\w/.-]+\.(?:py|yaml|svg|bib|jsonl?)\b")
-IN_THE_CHECKOUT = re.compile(r"(?<![\w/.])(?:rewards|training)/[\w/.-]+\.(?:py|yaml)\b")  # in a wheel: spanreward/...
+# in a wheel: spanreward/...
+IN_THE_CHECKOUT = re.compile(r"(?<![\w/.])(?:rewards|training)/[\w/.-]+\.(?:py|yaml)\b")
 HISTORY = re.compile(  # and counts of tests: both belong to docs/evidence, or to the changelog
     r"no longer|until (?:now|then)|formerly|previously|commit `|(?:earlier|older) (?:form|version|rule)|"
     r"\d+ (?:tests|cases) |\d+ passed|passes \d+",
@@ -47,8 +50,10 @@ def test_what_a_page_names_exists(page: Path) -> None:
     for path in NAMED.findall(text):
         assert (ROOT / path).exists(), path
     for path in IN_THE_CHECKOUT.findall(text):
-        assert f"\n# {path}\n" in text, f"spanreward/{path}"  # the page has the text of a file that a user writes
-    for link in re.findall(r"\]\((?!https?:|#|\.\./\.\./actions/)([^)#]+)", text):  # the forge has the CI's badge
+        # the page has the text of a file that a user writes
+        assert f"\n# {path}\n" in text, f"spanreward/{path}"
+    # the forge has the CI's badge
+    for link in re.findall(r"\]\((?!https?:|#|\.\./\.\./actions/)([^)#]+)", text):
         assert (page.parent / link).exists(), link
 
 
@@ -83,7 +88,9 @@ def test_a_page_on_using_it_tells_no_history_and_counts_no_tests(page: Path) -> 
     assert HISTORY.findall(page.read_text().replace("\n", " ")) == []
 
 
-@pytest.mark.parametrize("number", range(4), ids=["function", "metric", "judge from a function", "judge"])
+@pytest.mark.parametrize(
+    "number", range(4), ids=["function", "metric", "judge from a function", "judge"]
+)
 def test_metrics_and_judges_as_the_page_writes_them(number: int) -> None:
     page = (ROOT / "docs" / "extending.md").read_text()
     code = re.findall(r"<!-- tested -->\n```python\n(.*?)```", page, re.DOTALL)[number]
@@ -92,12 +99,16 @@ def test_metrics_and_judges_as_the_page_writes_them(number: int) -> None:
     prompts = [[{"role": "user", "content": "Describe."}]] * 2
     reference = ["A red circle above a blue star."] * 2
     *_, made = [value for value in names.values() if isinstance(value, Reward)]
-    good, bad = made(prompts, ["A red circle and a blue star.", "A green dog."], reference=reference)
+    good, bad = made(
+        prompts, ["A red circle and a blue star.", "A green dog."], reference=reference
+    )
     assert 0 <= bad < good <= 1
 
 
 def test_every_page_is_in_the_site() -> None:
-    toctrees = "\n".join(re.findall(r"```{toctree}(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL))
+    toctrees = "\n".join(
+        re.findall(r"```{toctree}(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL)
+    )
     listed = re.findall(r"^[a-z0-9_/]+$", toctrees, re.MULTILINE)
     pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
     notebooks = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.ipynb")}
@@ -113,14 +124,20 @@ def test_every_public_name_is_in_the_reference_and_has_its_word() -> None:
         assert hasattr(import_module(module_name), name), where
     rows = re.findall(r"^\| (?:stable|may change) \| (.*) \|$", page, re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(named) == sorted({*spanreward.__all__, *(where.rpartition(".")[2] for where in documented)})
+    assert sorted(named) == sorted(
+        {*spanreward.__all__, *(where.rpartition(".")[2] for where in documented)}
+    )
 
 
 def glossary() -> list[re.Pattern[str]]:
     """The keys of docs/logged_keys.md, NAME, CRITERION and CAUSE standing for any name."""
     rows = re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/logged_keys.md").read_text(), re.MULTILINE)
     keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
-    keys += [f"posh/{side}_{kind}" for side in ("precision", "recall") for kind in ("entity", "attribute", "relation")]
+    keys += [
+        f"posh/{side}_{kind}"
+        for side in ("precision", "recall")
+        for kind in ("entity", "attribute", "relation")
+    ]
     return [re.compile(re.sub("NAME|CRITERION|CAUSE", "[a-z_]+", re.escape(key))) for key in keys]
 
 
@@ -128,8 +145,15 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
     data = load_data(scenes_part(count=16, ask="both"))
     scored = [PoshReward(MatchJudge()), LaveReward(MatchJudge(), rationale=False)]
     scored.append(HarmonicReward(WordJudge(), evidence="context"))
-    settings = {"span_coef": 0.5, "dynamic_sampling": True, "soft_overlong_cache": 8, "reasoning_end": "."}
-    trainer = make_trainer(tmp_path, data, scored, max_steps=1, max_completion_length=32, **settings)
+    settings = {
+        "span_coef": 0.5,
+        "dynamic_sampling": True,
+        "soft_overlong_cache": 8,
+        "reasoning_end": ".",
+    }
+    trainer = make_trainer(
+        tmp_path, data, scored, max_steps=1, max_completion_length=32, **settings
+    )
     trainer.add_callback(RewardHealthCallback(trainer.recorders))
     trainer.train()
     logged = {key for line in trainer.state.log_history for key in line}
@@ -153,9 +177,13 @@ def test_every_key_that_is_logged_is_in_the_glossary(tmp_path: Path) -> None:
 
 def test_every_message_that_troubleshooting_explains_is_one_of_ours() -> None:
     """Its longest piece between two `...` stands in the code, however that is broken into lines."""
-    code = " ".join(path.read_text() for top in ("rewards", "training") for path in (ROOT / top).rglob("*.py"))
+    code = " ".join(
+        path.read_text() for top in ("rewards", "training") for path in (ROOT / top).rglob("*.py")
+    )
     code = re.sub(r'"\s*\n\s*f?"', "", re.sub(r"\{[^{}]*\}", "...", code))
-    messages = re.findall(r'^- \*\*"(.*?)"\*\*', (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    messages = re.findall(
+        r'^- \*\*"(.*?)"\*\*', (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE
+    )
     assert len(messages) > 20
     for message in messages:
         piece = max(re.split(r"\.\.\.", message), key=len).strip(" ,")
@@ -173,7 +201,9 @@ def test_every_python_block_is_python_whose_imports_are_there(page: Path) -> Non
 
 def test_the_callbacks_as_the_trainers_page_writes_them(tmp_path: Path) -> None:
     page = (ROOT / "docs/trainer.md").read_text()
-    (block,) = [code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "callbacks=" in code]
+    (block,) = [
+        code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "callbacks=" in code
+    ]
     model, _ = load_policy(TINY)
     names: dict[str, Any] = {"model": model, "judge": MatchJudge(), "PoshReward": PoshReward}
     names["dataset"] = load_data(scenes_part(count=16))

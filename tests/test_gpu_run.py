@@ -32,7 +32,9 @@ def test_smollm2s_recipe_takes_both_samplers() -> None:
         assert recipe.trainer.get("use_vllm", False) == (changes == smollm2.IN_VLLM)
 
 
-def test_parts_are_joined_and_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_joined_and_unpacked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(unpack, "BUILD", tmp_path)
     with pytest.raises(SystemExit, match="carry all parts"):
         unpack.unpack("gpu_packages")
@@ -40,7 +42,9 @@ def test_parts_are_joined_and_unpacked_once(tmp_path: Path, monkeypatch: pytest.
         archive.writestr("package/__init__.py", "there = True" * 100)
     whole = (tmp_path / "whole.zip").read_bytes()
     for number, start in enumerate(range(0, len(whole), 500)):
-        (tmp_path / f"gpu_packages-{unpack.PYTHON}.zip.{number:02}").write_bytes(whole[start : start + 500])
+        (tmp_path / f"gpu_packages-{unpack.PYTHON}.zip.{number:02}").write_bytes(
+            whole[start : start + 500]
+        )
     assert [unpack.unpack("gpu_packages"), unpack.unpack("gpu_packages")] == [True, False]
     assert (unpack.folder("gpu_packages") / "package" / "__init__.py").is_file()
 
@@ -60,11 +64,19 @@ def test_a_phase_says_its_seconds_and_keeps_what_others_found(
     assert Engine().ask() == 4
     assert "ask: 0.00 s" in capsys.readouterr().out
     assert timeline.take_sums()["asked"][1] == 1
-    assert json.loads(path.read_text()) == {"models": {"seconds": {}}, "step": {"seconds": {"ask": [0.0]}}}
+    assert json.loads(path.read_text()) == {
+        "models": {"seconds": {}},
+        "step": {"seconds": {"ask": [0.0]}},
+    }
 
 
 def test_a_phase_that_hangs_is_ended() -> None:
-    assert streamed([sys.executable, "-c", "import time; time.sleep(60)"], 1.0, environment("toy", "eager")) == -9
+    assert (
+        streamed(
+            [sys.executable, "-c", "import time; time.sleep(60)"], 1.0, environment("toy", "eager")
+        )
+        == -9
+    )
 
 
 def test_every_phase_can_be_started() -> None:

@@ -1,5 +1,6 @@
-"""docs/other_trainers: the same rewards behind verl, ms-swift and verifiers, where they are installed, else behind
-stand-ins with their documented signatures (docs/other_trainers.md says which ran against which).
+"""docs/other_trainers: the same rewards behind verl, ms-swift and verifiers, where they are
+installed, else behind stand-ins with their documented signatures (docs/other_trainers.md says which
+ran against which).
 """
 
 import asyncio
@@ -43,7 +44,9 @@ def expected() -> list[float | None]:
 
 
 def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "other_trainers" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(
+        name, ROOT / "docs" / "other_trainers" / f"{name}.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -72,7 +75,10 @@ class Counting(Reward):
         self.batches.append(len(samples))
         self.samples += samples
         failed = Verdict(None, Status.TIMEOUT, note="no answer")
-        return [failed if one.completion == "failed" else Verdict(len(one.completion) / 100) for one in samples]
+        return [
+            failed if one.completion == "failed" else Verdict(len(one.completion) / 100)
+            for one in samples
+        ]
 
 
 def test_what_comes_together_is_judged_together() -> None:
@@ -80,7 +86,9 @@ def test_what_comes_together_is_judged_together() -> None:
 
     async def ask() -> list[float]:
         together = BatchingReward(reward)
-        first = await asyncio.gather(*(together.score(Sample("", "x" * size)) for size in range(64)))
+        first = await asyncio.gather(
+            *(together.score(Sample("", "x" * size)) for size in range(64))
+        )
         return [*first, await together.score(Sample("", "later"))]
 
     assert asyncio.run(ask()) == [size / 100 for size in (*range(64), 5)]
@@ -99,7 +107,8 @@ def test_one_that_is_cancelled_or_fails_leaves_the_others() -> None:
         return await asyncio.gather(*asked, return_exceptions=True)
 
     gone, failed, none, here = asyncio.run(ask())
-    assert str(none) == "counting: not_applicable: a completion is a text, got None"  # of a turn that calls tools
+    # of a turn that calls tools
+    assert str(none) == "counting: not_applicable: a completion is a text, got None"
     assert isinstance(gone, asyncio.CancelledError)
     assert isinstance(failed, JudgeFailed)
     assert str(failed) == "counting: timeout: no answer"
@@ -113,7 +122,9 @@ def test_verl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         rows = zip(TEXTS, (REFERENCE, [REFERENCE], REFERENCE), strict=True)
         extra = {"num_turns": 1}
         asked = [
-            module.compute_score(data_source="d", solution_str=text, ground_truth=truth, extra_info=extra)
+            module.compute_score(
+                data_source="d", solution_str=text, ground_truth=truth, extra_info=extra
+            )
             for text, truth in rows
         ]
         return await asyncio.gather(*asked)
@@ -122,7 +133,8 @@ def test_verl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert [one["score"] for one in found] == expected()
     keys = {"score", "judge_failed", *(f"posh/{part}" for part in PoshReward.main_parts)}
     assert {frozenset(one) for one in found} == {frozenset(keys)}
-    assert inspect.iscoroutinefunction(module.compute_score)  # which verl awaits; others it puts into threads
+    # which verl awaits; others it puts into threads
+    assert inspect.iscoroutinefunction(module.compute_score)
     # verl's own judge, by the address of its router, and pictures by their paths
     made: list[tuple[Any, ...]] = []
     seen = Counting()
@@ -136,7 +148,9 @@ def test_verl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "red.png")
     extra = {"images": [str(tmp_path / "red.png")]}
     options = {"metric": "harmonic", "model": "m", "reward_router_address": "10.0.0.1:80"}
-    asyncio.run(module.compute_score("d", "four", None, extra, reward_model_tokenizer=None, **options))
+    asyncio.run(
+        module.compute_score("d", "four", None, extra, reward_model_tokenizer=None, **options)
+    )
     assert made == [("harmonic", "server:http://10.0.0.1:80#m", {})]
     assert [image.size for image in seen.samples[0].images] == [(8, 8)]
 
@@ -151,7 +165,9 @@ def test_verl_goes_on_while_few_judgments_fail(monkeypatch: pytest.MonkeyPatch) 
     good, failed = ["x" * 20, "x" * 40], ["failed"] * module.FIRST
     scores = [one["score"] for one in asyncio.run(ask([*good, *failed]))]
     assert scores == [0.2, 0.4, *[pytest.approx(0.3)] * module.FIRST]
-    with pytest.raises(JudgeFailed, match=f"{module.FIRST + 1} of {module.FIRST + 3}: timeout: no answer"):
+    with pytest.raises(
+        JudgeFailed, match=f"{module.FIRST + 1} of {module.FIRST + 3}: timeout: no answer"
+    ):
         asyncio.run(ask(["failed"]))
     module.scorer.cache_clear()
     with pytest.raises(JudgeFailed, match="1 of 1: timeout"):  # no score is known yet
@@ -167,23 +183,37 @@ def test_verl_itself_calls_it() -> None:
     path = str(ROOT / "docs" / "other_trainers" / "verl_reward.py")
     chosen = {"path": path, "name": "compute_score", "reward_kwargs": {"judge": "match"}}
     score = get_custom_reward_fn(OmegaConf.create({"reward": {"custom_reward_function": chosen}}))
-    found = asyncio.run(score(data_source="d", solution_str=TEXTS[1], ground_truth=REFERENCE, extra_info={}))
+    found = asyncio.run(
+        score(data_source="d", solution_str=TEXTS[1], ground_truth=REFERENCE, extra_info={})
+    )
     assert found["score"] == expected()[1]
 
 
 def test_ms_swift(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in = ModuleType("swift.rewards")
-    stand_in.__dict__.update(ORM=type("ORM", (), {"__init__": lambda self, args=None, **_: None}), orms={})
+    stand_in.__dict__.update(
+        ORM=type("ORM", (), {"__init__": lambda self, args=None, **_: None}), orms={}
+    )
     swift = installed_or("swift.rewards", stand_in, monkeypatch)
     module = load("ms_swift_reward")
     posh = swift.orms["posh"](args=None)
     columns = {"prompt_id": ["a"] * 3, "messages": [[]] * 3, "trainer_state": None}
     assert posh(list(TEXTS), reference=[REFERENCE] * 3, **columns) == expected()
-    verdicts = PoshReward(MatchJudge()).assess([Sample("", text, references=(REFERENCE,)) for text in TEXTS])
+    verdicts = PoshReward(MatchJudge()).assess(
+        [Sample("", text, references=(REFERENCE,)) for text in TEXTS]
+    )
     for part in ("precision", "recall"):  # each a reward function, which ms-swift logs and weighs 0
-        found = swift.orms[f"posh_{part}"](args=None)(list(TEXTS), reference=[REFERENCE] * 3, **columns)
+        found = swift.orms[f"posh_{part}"](args=None)(
+            list(TEXTS), reference=[REFERENCE] * 3, **columns
+        )
         assert found == [verdict.parts.get(part) for verdict in verdicts]
-    assert module.neutral([0.5, None, 1.0, None, 0.0], ["a", "a", "a", "b", "c"]) == [0.5, 0.75, 1.0, 0.5, 0.0]
+    assert module.neutral([0.5, None, 1.0, None, 0.0], ["a", "a", "a", "b", "c"]) == [
+        0.5,
+        0.75,
+        1.0,
+        0.5,
+        0.0,
+    ]
     assert module.neutral([None, None], ["a", "a"]) == [0.0, 0.0]
 
 
@@ -216,12 +246,21 @@ def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     stand_in = ModuleType("verifiers.v1")
     stand_in.__dict__.update(
-        TaskData=TaskData, Task=Task, TasksetConfig=Config, Taskset=Taskset, Trace=object, reward=lambda found: found
+        TaskData=TaskData,
+        Task=Task,
+        TasksetConfig=Config,
+        Taskset=Taskset,
+        Trace=object,
+        reward=lambda found: found,
     )
     installed_or("verifiers.v1", stand_in, monkeypatch)
     module = load("verifiers_task")
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": "Describe it.", "reference": [REFERENCE]}) + "\n")
-    (task,) = module.DescriptionTaskset(module.DescriptionConfig(rows=tmp_path / "rows.jsonl")).load()
+    (tmp_path / "rows.jsonl").write_text(
+        json.dumps({"prompt": "Describe it.", "reference": [REFERENCE]}) + "\n"
+    )
+    (task,) = module.DescriptionTaskset(
+        module.DescriptionConfig(rows=tmp_path / "rows.jsonl")
+    ).load()
 
     tokenizer = tiny_tokenizer()
     traces = [trace_of(text, tokenizer) for text in TEXTS]
@@ -247,19 +286,25 @@ def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def trace_of(text: str, tokenizer: Any) -> Any:
-    """What verifiers' Trace holds of a message: the prompt's end, which is not sampled, and the tokens of the text."""
+    """What verifiers' Trace holds of a message: the prompt's end, which is not sampled, and the
+    tokens of the text.
+    """
     ids = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
     node = SimpleNamespace(token_ids=[7, *ids], mask=[False] + [True] * len(ids), advantages=None)
     return SimpleNamespace(last_reply=text, info={}, nodes=[node])
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "docs" / "other_trainers").glob("*.py")))
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in (ROOT / "docs" / "other_trainers").glob("*.py"))
+)
 def test_each_is_short(name: str) -> None:
     assert len((ROOT / "docs" / "other_trainers" / f"{name}.py").read_text().splitlines()) <= 110
 
 
 def test_verls_router_leads_to_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """verl's reward loop and its router, as they are with reward.reward_model.enable, before a server that rates 4."""
+    """verl's reward loop and its router, as they are with reward.reward_model.enable, before a
+    server that rates 4.
+    """
     for library in ("verl", "uvicorn", "fastapi"):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed: docs/other_trainers.md says what ran by hand")
@@ -279,15 +324,23 @@ def test_verls_router_leads_to_the_judge(tmp_path: Path, monkeypatch: pytest.Mon
         port = probe.getsockname()[1]
     threading.Thread(target=run_router, args=("127.0.0.1", port, [server.url]), daemon=True).start()
     time.sleep(3)
-    overrides = [f"reward.custom_reward_function.path={FILE.resolve()}", f"actor_rollout_ref.model.path={policy}"]
+    overrides = [
+        f"reward.custom_reward_function.path={FILE.resolve()}",
+        f"actor_rollout_ref.model.path={policy}",
+    ]
     overrides += [f"+reward.custom_reward_function.reward_kwargs.model={judge}"]
     with initialize_config_module("verl.trainer.config", version_base=None):
-        config = compose("ppo_trainer", overrides=[*overrides, "reward.custom_reward_function.name=compute_score"])
+        config = compose(
+            "ppo_trainer",
+            overrides=[*overrides, "reward.custom_reward_function.name=compute_score"],
+        )
     worker = RewardLoopWorker(config, reward_router_address=f"127.0.0.1:{port}")
     found = worker.loop.run_until_complete(worker.compute_score_batch(responses(tiny_tokenizer())))
     server.stop()
     # p(4) = .8 and p(2) = .1 is a mean of 34 / 9, of 5
-    assert [one["reward_score"] for one in found] == [pytest.approx(34 / 45 * bool(text)) for text in RESPONSES]
+    assert [one["reward_score"] for one in found] == [
+        pytest.approx(34 / 45 * bool(text)) for text in RESPONSES
+    ]
     assert {one["reward_extra_info"]["judge_failed"] for one in found} == {0.0}
     assert set(server.paths) == {"/v1/completions"}
 
@@ -297,7 +350,9 @@ def rate_4(answer: dict[str, Any]) -> None:
     top[f"token_id:{IDS['4']}"] = math.log(0.8)
 
 
-@pytest.mark.parametrize("name", ["verl_batch", "verl_spans_batch", "skyrl_batch", "ms_swift", "verifiers_rollouts"])
+@pytest.mark.parametrize(
+    "name", ["verl_batch", "verl_spans_batch", "skyrl_batch", "ms_swift", "verifiers_rollouts"]
+)
 def test_each_command_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -308,7 +363,10 @@ def test_each_command_says_what_to_install(
         module.main()
     assert ended.value.code == 0
     assert f"ENVIRONMENT/bin/python -m experiments.elsewhere.{name}" in capsys.readouterr().out
-    assert f"python -m experiments.elsewhere.{name}" in (ROOT / "docs" / "other_trainers.md").read_text()
+    assert (
+        f"python -m experiments.elsewhere.{name}"
+        in (ROOT / "docs" / "other_trainers.md").read_text()
+    )
 
 
 def test_the_command_of_verifiers_has_the_options_that_ran() -> None:
@@ -334,7 +392,10 @@ def failing(monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
     def judged(self: RemoteReward, samples: Any) -> list[Verdict]:
         failed = Verdict(None, Status.TIMEOUT, note="no answer")
         verdicts = judge(self, samples)
-        return [failed if one.completion in texts else its for one, its in zip(samples, verdicts, strict=True)]
+        return [
+            failed if one.completion in texts else its
+            for one, its in zip(samples, verdicts, strict=True)
+        ]
 
     monkeypatch.setattr(RemoteReward, "judge_samples", judged)
 
@@ -366,10 +427,13 @@ def test_openrlhf_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     module = load("openrlhf_reward")
     prompt = "<|im_start|>user\nDescribe it.<|im_end|>\n<|im_start|>assistant\n"
     queries = [
-        prompt + text + end for text, end in zip(TEXTS, ("<|im_end|>", "<|im_end|>\n<eos>", "</s>"), strict=True)
+        prompt + text + end
+        for text, end in zip(TEXTS, ("<|im_end|>", "<|im_end|>\n<eos>", "</s>"), strict=True)
     ]
     found = [module.reward_func([query], [prompt], [REFERENCE]) for query in queries]
-    assert [one["rewards"].tolist() for one in found] == [[pytest.approx(score)] for score in expected()]
+    assert [one["rewards"].tolist() for one in found] == [
+        [pytest.approx(score)] for score in expected()
+    ]
     assert {"precision", "recall", "f1"} <= found[0]["extra_logs"].keys()
     with pytest.raises(ValueError, match="a query does not hold its prompt"):
         module.reward_func(["other"], [prompt], [REFERENCE])
@@ -411,9 +475,18 @@ def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     gym.config = module.Config(reward_url=url)
 
     def ask(text: str) -> Any:
-        message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        message = {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": text}],
+        }
         output = [{"type": "reasoning", "summary": []}, message]
-        request = {"responses_create_params": {}, "response": {"output": output}, "reference": REFERENCE, "id": 7}
+        request = {
+            "responses_create_params": {},
+            "response": {"output": output},
+            "reference": REFERENCE,
+            "id": 7,
+        }
         return asyncio.run(gym.verify(module.VerifyRequest(**request)))
 
     found = [ask(text) for text in TEXTS]
@@ -429,8 +502,15 @@ def test_skyrl_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("REWARD_URL", url)
     stand_in = ModuleType("skyrl.train.generators.skyrl_gym_generator")
     tokenizer = tiny_tokenizer()
-    ids = [[*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id] for text in TEXTS]
-    output = {"response_ids": [*ids, []], "loss_masks": [*([1] * len(row) for row in ids), []], "rewards": [0.0] * 4}
+    ids = [
+        [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+        for text in TEXTS
+    ]
+    output = {
+        "response_ids": [*ids, []],
+        "loss_masks": [*([1] * len(row) for row in ids), []],
+        "rewards": [0.0] * 4,
+    }
 
     class Generator:
         async def generate(self, input_batch: Any, disable_tqdm: bool = False) -> Any:
@@ -451,12 +531,15 @@ def test_skyrl_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert found["loss_masks"] == output["loss_masks"]
     failing(monkeypatch, TEXTS[0])
     found = asyncio.run(generator.generate(asked))
-    others = [sum(row) for row in found["rewards"][1:3]] + [0.0]  # the last is a response without tokens
+    # the last is a response without tokens
+    others = [sum(row) for row in found["rewards"][1:3]] + [0.0]
     assert sum(found["rewards"][0]) == pytest.approx(sum(others) / 3)
     assert not any(found["loss_masks"][0])
 
 
-def grpo(rewards: Any, mask: Any, index: Any, norm_adv_by_std_in_grpo: bool = True, **_: Any) -> Any:
+def grpo(
+    rewards: Any, mask: Any, index: Any, norm_adv_by_std_in_grpo: bool = True, **_: Any
+) -> Any:
     """verl's GRPO for one group, read in 0.9.1."""
     scores = rewards.sum(dim=-1)
     assert len(set(index)) == 1
@@ -465,11 +548,16 @@ def grpo(rewards: Any, mask: Any, index: Any, norm_adv_by_std_in_grpo: bool = Tr
 
 
 def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By verl's own registry, GRPO and `compute_advantage` where verl is installed, else by stand-ins."""
+    """By verl's own registry, GRPO and `compute_advantage` where verl is installed, else by
+    stand-ins.
+    """
     import numpy as np
     import torch
 
-    algos, trainer = ModuleType("verl.trainer.ppo.core_algos"), ModuleType("verl.trainer.ppo.ray_trainer")
+    algos, trainer = (
+        ModuleType("verl.trainer.ppo.core_algos"),
+        ModuleType("verl.trainer.ppo.ray_trainer"),
+    )
     registered: dict[str, Any] = {}
     register = lambda name: lambda function: registered.setdefault(name, function)  # noqa: E731
     algos.__dict__.update(register_adv_est=register, compute_grpo_outcome_advantage=grpo)
@@ -485,10 +573,15 @@ def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPat
     texts = (*TEXTS, "A red circle above a green square.")
 
     async def ask() -> list[Any]:
-        return await asyncio.gather(*(reward.compute_score("d", text, REFERENCE, spans=True) for text in texts))
+        return await asyncio.gather(
+            *(reward.compute_score("d", text, REFERENCE, spans=True) for text in texts)
+        )
 
     found = asyncio.run(ask())
-    ids = [[*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id] for text in texts]
+    ids = [
+        [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+        for text in texts
+    ]
     ids[3] = ids[3][:-1]  # cut: it has its scalar alone
     width = max(map(len, ids)) + 2
     mask = torch.tensor([[float(t < len(row)) for t in range(width)] for row in ids])
@@ -496,22 +589,31 @@ def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPat
     for row, one in enumerate(found):
         rewards[row, len(ids[row]) - 1] = one["score"]
     padded = torch.tensor([row + [tokenizer.pad_token_id] * (width - len(row)) for row in ids])
-    others = {"uid": np.array(["a"] * 4, dtype=object), "verdict": np.array([one["verdict"] for one in found])}
+    others = {
+        "uid": np.array(["a"] * 4, dtype=object),
+        "verdict": np.array([one["verdict"] for one in found]),
+    }
     batch = {"token_level_rewards": rewards, "response_mask": mask, "responses": padded}
     data = SimpleNamespace(batch=batch, non_tensor_batch=others)
     config = {"span_tokenizer": "policy", "span_coef": 0.5}
     compute = module.ray_trainer.compute_advantage
     advantages = compute(data, adv_estimator="spans", gamma=1.0, config=config).batch["advantages"]
     scalars = [float(row[0]) for row in grpo(rewards, mask, ["a"] * 4)[0]]
-    verdicts = PoshReward(MatchJudge()).assess([Sample("", text, references=(REFERENCE,)) for text in texts])
+    verdicts = PoshReward(MatchJudge()).assess(
+        [Sample("", text, references=(REFERENCE,)) for text in texts]
+    )
     finished = [True, True, True, False]
-    wanted = group_advantages(verdicts, texts, ids, finished, tokenizer.backend_tokenizer, scalars, 0.5)
+    wanted = group_advantages(
+        verdicts, texts, ids, finished, tokenizer.backend_tokenizer, scalars, 0.5
+    )
     for row, own in enumerate(wanted):
         assert advantages[row, : len(own)].tolist() == pytest.approx(own, abs=1e-6)
         assert not advantages[row, len(own) :].any()
     assert len(set(wanted[1])) > 1
     assert len(set(wanted[3])) == 1
-    assert not stand_ins or (compute(data, adv_estimator="grpo") == "grpo" and set(registered) == {"spans"})
+    assert not stand_ins or (
+        compute(data, adv_estimator="grpo") == "grpo" and set(registered) == {"spans"}
+    )
     del others["verdict"]
     with pytest.raises(ValueError, match=r"adv_estimator=spans needs trainer\.use_v1=False"):
         compute(data, adv_estimator="spans", config=config)
@@ -526,13 +628,26 @@ def test_sdpo_learns_from_a_verdicts_words(tmp_path: Path) -> None:
     module = load("trl_sdpo")
     save_llama(tmp_path / "policy")
     rows = [{"prompt": f"Describe picture {n}.", "reference": REFERENCE} for n in range(4)]
-    sizes = {"per_device_train_batch_size": 4, "num_generations": 2, "max_completion_length": 6, "max_steps": 1}
+    sizes = {
+        "per_device_train_batch_size": 4,
+        "num_generations": 2,
+        "max_completion_length": 6,
+        "max_steps": 1,
+    }
     config = SDPOConfig(
-        str(tmp_path), report_to="none", use_cpu=True, bf16=False, include_environment_feedback=True, **sizes
+        str(tmp_path),
+        report_to="none",
+        use_cpu=True,
+        bf16=False,
+        include_environment_feedback=True,
+        **sizes,
     )
     recorder = Recorder(PoshReward(MatchJudge()))
     trainer = module.FeedbackTrainer(
-        str(tmp_path / "policy"), recorder=recorder, args=config, train_dataset=Dataset.from_list(rows)
+        str(tmp_path / "policy"),
+        recorder=recorder,
+        args=config,
+        train_dataset=Dataset.from_list(rows),
     )
     told: list[str] = []
     text = trainer.teacher_context_builder._build_reprompt_text

@@ -23,13 +23,18 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_script_trains_a_stock_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own text, with a small policy, data on disk and the judge `match`."""
-    block = re.search(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", README, re.DOTALL)
+    block = re.search(
+        r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", README, re.DOTALL
+    )
     assert block is not None
     code = block.group(1)
-    assert len(code.split("__main__")[1].splitlines()) == 1 + 10  # the promised ten, after the imports
+    # the promised ten, after the imports
+    assert len(code.split("__main__")[1].splitlines()) == 1 + 10
     monkeypatch.chdir(tmp_path)
     save_llava(Path("policy"))
-    load_data(scenes_part(count=8)).select_columns(["image", "reference"]).to_parquet("rows.parquet")
+    load_data(scenes_part(count=8)).select_columns(["image", "reference"]).to_parquet(
+        "rows.parquet"
+    )
     for real, small in (
         ('"vllm:Qwen/Qwen3-8B", memory=4e9', '"match"'),
         ('"amitha/docent"', '"parquet", data_files="rows.parquet"'),
@@ -67,7 +72,10 @@ def test_the_result_is_what_was_measured() -> None:
 def test_the_quickstarts_result_is_what_was_measured() -> None:
     """Means over ten runs; docs/evidence/results.md has the command."""
     models = json.loads((ROOT / "docs/evidence/quickstart.json").read_text())["models"]
-    base, dapo, sft = (f"{models[name]['truth_f1']['mean']:.2f}".removeprefix("0") for name in ("base", "dapo", "sft"))
+    base, dapo, sft = (
+        f"{models[name]['truth_f1']['mean']:.2f}".removeprefix("0")
+        for name in ("base", "dapo", "sft")
+    )
     assert f"from truth F1 {base} to {dapo}, and SFT on perfect references to {sft}." in README
 
 

@@ -1,4 +1,6 @@
-""".ci/release_check.py: what it looks for by itself; the whole takes minutes and is `make release-check`."""
+""".ci/release_check.py: what it looks for by itself; the whole takes minutes and is `make
+release-check`.
+"""
 
 import importlib.util
 import sys
@@ -13,7 +15,9 @@ from tests.support.paths import ROOT
 
 
 def load() -> Any:
-    spec = importlib.util.spec_from_file_location("release_check", ROOT / ".ci" / "release_check.py")
+    spec = importlib.util.spec_from_file_location(
+        "release_check", ROOT / ".ci" / "release_check.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

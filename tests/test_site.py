@@ -1,4 +1,6 @@
-"""The site that `make docs` built: its search finds the page before the mention, and formulas are no Python."""
+"""The site that `make docs` built: its search finds the page before the mention, and formulas are
+no Python.
+"""
 
 import json
 import re
@@ -17,7 +19,14 @@ pytestmark = pytest.mark.skipif(not (SITE / "search.html").is_file(), reason="no
 def found(query: str, profile: object) -> list[str]:
     """The pages of the results, in their order."""
     address = f"{(SITE / 'search.html').as_uri()}?q={query.replace(' ', '+')}"
-    command = [str(CHROMIUM), *FLAGS, "--virtual-time-budget=8000", f"--user-data-dir={profile}", "--dump-dom", address]
+    command = [
+        str(CHROMIUM),
+        *FLAGS,
+        "--virtual-time-budget=8000",
+        f"--user-data-dir={profile}",
+        "--dump-dom",
+        address,
+    ]
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     links = re.findall(r'<li[^>]*>\s*<a href="([\w/.]+)', dom[dom.index('id="search-results"') :])
     return list(dict.fromkeys(links))
@@ -41,12 +50,15 @@ def test_the_page_comes_before_the_mention(query: str, page: str, tmp_path: obje
 
 def test_formulas_are_not_highlighted_as_python() -> None:
     page = (SITE / "credit.html").read_text()
-    (formula,) = re.findall(r'<div class="highlight-(\w+)[^>]*><div class="highlight"><pre>(?:<[^>]*>)*baseline', page)
+    (formula,) = re.findall(
+        r'<div class="highlight-(\w+)[^>]*><div class="highlight"><pre>(?:<[^>]*>)*baseline', page
+    )
     assert formula == "none"
 
 
 @pytest.mark.parametrize(
-    ("page", "text"), [("spans", "What each token received"), ("report", "Drawn pictures"), ("doctor", "torch")]
+    ("page", "text"),
+    [("spans", "What each token received"), ("report", "Drawn pictures"), ("doctor", "torch")],
 )
 def test_the_gallery_is_there(page: str, text: str) -> None:
     assert text in (SITE / "gallery" / f"{page}.html").read_text()
@@ -58,4 +70,6 @@ def test_the_notebook_is_a_page_with_its_outputs() -> None:
     for cell in json.loads((ROOT / "docs" / "gallery" / "verdicts.ipynb").read_text())["cells"]:
         for output in cell.get("outputs", []):
             for line in output.get("text", "").splitlines():
-                assert escape(line.rstrip(), quote=False) in page.replace("&quot;", '"').replace("&#39;", "'"), line
+                assert escape(line.rstrip(), quote=False) in page.replace("&quot;", '"').replace(
+                    "&#39;", "'"
+                ), line

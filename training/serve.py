@@ -3,8 +3,9 @@
     uvicorn.run(Service(reward, "posh, match", tokenizers={}).application, port=8400)
     # POST /score  {"rows": [{"completion": "A dog.", "reference": "A cat."}]}
 
-Rows of all requests are judged together, in a thread. What clients can make the process hold is bounded: bytes of
-bodies, the time that one may take to arrive, and rows that wait. A refusal is one sentence, {"error": ...}.
+Rows of all requests are judged together, in a thread. What clients can make the process hold is
+bounded: bytes of bodies, the time that one may take to arrive, and rows that wait. A refusal is one
+sentence, {"error": ...}.
 """
 
 import asyncio
@@ -36,10 +37,12 @@ from spanreward.training.grpo.credit import token_credit
 BODY, BODIES = 1 << 26, 1 << 28  # bytes of one request's body, and of all that are read or judged
 SECONDS = 30.0  # that a body may take to arrive
 QUEUE = 4096  # rows that are judged or wait
-AGAIN, CLOSE = {"Retry-After": "1"}, {"Connection": "close"}  # close: the rest of the body is not read
+# close: the rest of the body is not read
+AGAIN, CLOSE = {"Retry-After": "1"}, {"Connection": "close"}
 ROWS, BYTES = "spanreward_rows_held", "spanreward_body_bytes_held"
 Text = str | list[dict[str, Any]]
-Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]  # no path, no url
+# no path, no url
+Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]
 
 
 class Row(BaseModel, extra="allow"):
@@ -53,23 +56,32 @@ class Row(BaseModel, extra="allow"):
 
 
 class Asked(BaseModel, extra="forbid"):
-    """Rows, and for the credit of their `completion_ids` one of the tokenizers that /health names."""
+    """Rows, and for the credit of their `completion_ids` one of the tokenizers that /health
+    names.
+    """
 
     rows: list[Row] = Field(min_length=1, max_length=4096)
     tokenizer: str | None = None
 
 
 class Service:
-    """The application and its counts. tokenizers: by the names that clients give. The key is SPANREWARD_API_KEY."""
+    """The application and its counts. tokenizers: by the names that clients give.
 
-    def __init__(self, reward: Reward, decided_by: str, tokenizers: Mapping[str, Tokenizer]) -> None:
+    The key is SPANREWARD_API_KEY.
+    """
+
+    def __init__(
+        self, reward: Reward, decided_by: str, tokenizers: Mapping[str, Tokenizer]
+    ) -> None:
         self.reward, self.tokenizers = reward, tokenizers
         self.batching, self.key = BatchingReward(reward), api_key()
         self.counts = Counter({ROWS: 0, BYTES: 0})
         told = Description.model_validate(reward, from_attributes=True)
         health = {**told.model_dump(), "decided_by": decided_by, "tokenizers": [*tokenizers]}
         said = {"/health": health, "/openapi.json": openapi()}
-        routes = [Route(path, lambda _, what=what: JSONResponse(what)) for path, what in said.items()]
+        routes = [
+            Route(path, lambda _, what=what: JSONResponse(what)) for path, what in said.items()
+        ]
         routes += [Route("/score", self.score, methods=["POST"]), Route("/metrics", self.metrics)]
         refusals = {HTTPException: self.refused, ValueError: self.refused}
         self.application = Starlette(routes=routes, exception_handlers=refusals)
@@ -80,10 +92,14 @@ class Service:
         body = bytearray()
         try:
             await self.read(request, body)
-            answer = await self.judged(await asyncio.to_thread(Asked.model_validate_json, bytes(body)))
+            answer = await self.judged(
+                await asyncio.to_thread(Asked.model_validate_json, bytes(body))
+            )
         finally:
             self.counts[BYTES] -= len(body)
-        self.counts.update(f'spanreward_rows_total{{status="{verdict.status}"}}' for verdict in answer.verdicts)
+        self.counts.update(
+            f'spanreward_rows_total{{status="{verdict.status}"}}' for verdict in answer.verdicts
+        )
         return Response(answer.model_dump_json(), media_type="application/json")
 
     async def read(self, request: Request, body: bytearray) -> None:
@@ -94,19 +110,32 @@ class Service:
                     body += part
                     self.counts[BYTES] += len(part)
                     if len(body) > BODY:
-                        raise HTTPException(413, f"a body has at most {BODY:,} bytes: send fewer rows at a time", CLOSE)
+                        raise HTTPException(
+                            413,
+                            f"a body has at most {BODY:,} bytes: send fewer rows at a time",
+                            CLOSE,
+                        )
                     if self.counts[BYTES] > BODIES:
-                        raise HTTPException(429, f"bodies of {BODIES:,} bytes are held: ask again", AGAIN | CLOSE)
+                        raise HTTPException(
+                            429, f"bodies of {BODIES:,} bytes are held: ask again", AGAIN | CLOSE
+                        )
         except (TimeoutError, ClientDisconnect):
-            raise HTTPException(408, f"the body did not arrive within {SECONDS:g} s", CLOSE) from None
+            raise HTTPException(
+                408, f"the body did not arrive within {SECONDS:g} s", CLOSE
+            ) from None
 
     async def judged(self, asked: Asked) -> Answer:
         """Raises ValueError for what cannot be judged."""
         if asked.tokenizer not in (None, *self.tokenizers):
-            served = f"served are {', '.join(self.tokenizers) or 'none'} (spanreward serve --tokenizer NAME)"
+            served = (
+                f"served are {', '.join(self.tokenizers) or 'none'} (spanreward serve "
+                "--tokenizer NAME)"
+            )
             raise ValueError(f"the tokenizer {asked.tokenizer!r} is not served: {served}")
         if self.counts[ROWS] + len(asked.rows) > QUEUE:
-            raise HTTPException(429, f"{self.counts[ROWS]} rows wait, and {QUEUE} may: ask again", AGAIN)
+            raise HTTPException(
+                429, f"{self.counts[ROWS]} rows wait, and {QUEUE} may: ask again", AGAIN
+            )
         self.counts[ROWS] += len(asked.rows)
         try:
             samples = await asyncio.to_thread(samples_of, asked.rows, self.reward)
@@ -121,12 +150,18 @@ class Service:
 
     def check_key(self, request: Request) -> None:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if self.key and not (scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self.key.encode())):
-            raise HTTPException(401, f"the key is wrong or missing: put this server's into {KEY}", CLOSE)
+        if self.key and not (
+            scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self.key.encode())
+        ):
+            raise HTTPException(
+                401, f"the key is wrong or missing: put this server's into {KEY}", CLOSE
+            )
 
     def metrics(self, request: Request) -> Response:
         self.check_key(request)
-        return PlainTextResponse("".join(f"{name} {value}\n" for name, value in sorted(self.counts.items())))
+        return PlainTextResponse(
+            "".join(f"{name} {value}\n" for name, value in sorted(self.counts.items()))
+        )
 
     def refused(self, request: Request, error: Exception) -> Response:
         refusal = error if isinstance(error, HTTPException) else HTTPException(422, why(error))
@@ -139,7 +174,9 @@ def why(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return legible(str(error))
     first = error.errors(include_url=False, include_input=False)[0]
-    return legible(f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']} (see /openapi.json)")
+    return legible(
+        f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']} (see /openapi.json)"
+    )
 
 
 def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
@@ -150,14 +187,20 @@ def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
         try:
             if missing := reward.missing_column({*columns, *row.model_fields_set}):
                 raise ValueError(f"{reward.__name__} needs the key {missing}")
-            pictures = [{"bytes": b64decode(one.partition(",")[2])} for one in (row.image, *(row.images or ())) if one]
+            pictures = [
+                {"bytes": b64decode(one.partition(",")[2])}
+                for one in (row.image, *(row.images or ()))
+                if one
+            ]
             samples.append(read_sample({**columns, "images": pictures}, row.completion, row.prompt))
         except ValueError as error:
             raise ValueError(f"row {number}: {error}") from None
     return samples
 
 
-def credit_of(tokenizer: Tokenizer, verdict: Verdict, row: Row, sample: Sample) -> list[float] | str:
+def credit_of(
+    tokenizer: Tokenizer, verdict: Verdict, row: Row, sample: Sample
+) -> list[float] | str:
     ids = row.completion_ids or []
     try:
         if tokenizer.decode(ids, skip_special_tokens=True) == sample.completion:
@@ -172,9 +215,20 @@ def openapi() -> dict[str, Any]:
     kinds: list[Any] = [(Asked, "validation"), (Answer, "serialization")]
     places, models = models_json_schema(kinds, ref_template="#/components/schemas/{model}")
     asked, told = ({"content": {"application/json": {"schema": places[kind]}}} for kind in kinds)
-    answers = {"200": {"description": "verdicts", **told}, "default": {"description": 'a refusal: {"error": "why"}'}}
+    answers = {
+        "200": {"description": "verdicts", **told},
+        "default": {"description": 'a refusal: {"error": "why"}'},
+    }
     paths: dict[str, Any] = {"/score": {"post": {"requestBody": asked, "responses": answers}}}
-    for path, about in (("/health", "what is served"), ("/metrics", "counts, as Prometheus reads them")):
+    for path, about in (
+        ("/health", "what is served"),
+        ("/metrics", "counts, as Prometheus reads them"),
+    ):
         paths[path] = {"get": {"responses": {"200": {"description": about}}}}
     info = {"title": "spanreward serve", "version": version("spanreward")}
-    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": models["$defs"]}}
+    return {
+        "openapi": "3.1.0",
+        "info": info,
+        "paths": paths,
+        "components": {"schemas": models["$defs"]},
+    }

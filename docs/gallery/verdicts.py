@@ -34,7 +34,9 @@ for text, verdict in zip(texts, verdicts, strict=True):
 
 # %%
 for text, verdict in zip(texts, verdicts, strict=True):
-    print(f"precision {verdict.parts['precision']:.2f}  recall {verdict.parts['recall']:.2f}  {text}")
+    print(
+        f"precision {verdict.parts['precision']:.2f}  recall {verdict.parts['recall']:.2f}  {text}"
+    )
 
 # %% [markdown]
 # Its *spans* are the words that were judged, with a score from 0 (wrong) to 1 (right). The credit is what the words add

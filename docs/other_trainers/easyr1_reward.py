@@ -19,7 +19,9 @@ REWARD_NAME, REWARD_TYPE = "posh", "batch"
 def compute_score(reward_inputs, url="http://127.0.0.1:8400"):
     texts = [one["response"] for one in reward_inputs]
     references = [one["ground_truth"] for one in reward_inputs]
-    _, verdicts = RemoteReward(url, name="posh").judge_completions([""] * len(texts), texts, reference=references)
+    _, verdicts = RemoteReward(url, name="posh").judge_completions(
+        [""] * len(texts), texts, reference=references
+    )
     known = [verdict.score for verdict in verdicts if verdict.score is not None]
     if not known:
         raise JudgeFailed(f"{verdicts[0].status.value}: {verdicts[0].note}")

@@ -29,7 +29,9 @@ class Posh(ORM):
 
     def __call__(self, completions, reference, prompt_id, **columns):
         prompts = [""] * len(completions)  # PoSh reads references, not the prompt
-        _, Posh.verdicts = self.reward.judge_completions(prompts, completions, reference=list(reference))
+        _, Posh.verdicts = self.reward.judge_completions(
+            prompts, completions, reference=list(reference)
+        )
         return neutral([verdict.score for verdict in Posh.verdicts], prompt_id)
 
 

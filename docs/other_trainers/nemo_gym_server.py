@@ -41,9 +41,15 @@ class SpanRewardServer(SimpleResourcesServer):
     config: Config
 
     async def verify(self, body: VerifyRequest) -> VerifyResponse:
-        said = [message_text(one) for one in body.model_dump()["response"]["output"] if one.get("type") == "message"]
+        said = [
+            message_text(one)
+            for one in body.model_dump()["response"]["output"]
+            if one.get("type") == "message"
+        ]
         sample = Sample("", (said or [""])[-1] or "", references=body.reference)
-        (verdict,) = await asyncio.to_thread(RemoteReward(self.config.reward_url).judge_samples, [sample])
+        (verdict,) = await asyncio.to_thread(
+            RemoteReward(self.config.reward_url).judge_samples, [sample]
+        )
         return VerifyResponse(
             **body.model_dump(),
             reward=verdict.score or 0.0,

@@ -23,7 +23,9 @@ ENDS = re.compile(r"(?:\s*(?:<\|[^|<>]{1,30}\|>|</s>|<eos>|<end_of_turn>))+\s*\Z
 def response_of(query, prompt):
     _, found, response = query.partition(prompt)
     if not found:
-        raise ValueError("a query does not hold its prompt: the tokenizer does not decode what it encoded")
+        raise ValueError(
+            "a query does not hold its prompt: the tokenizer does not decode what it encoded"
+        )
     return ENDS.sub("", response)
 
 
@@ -33,5 +35,8 @@ def reward_func(queries, prompts, labels, **_):
     if failed := [verdict for verdict in verdicts if verdict.score is None]:
         raise JudgeFailed(f"{failed[0].status.value}: {failed[0].note}")
     scores = torch.tensor([verdict.score for verdict in verdicts])
-    parts = {part: torch.tensor([verdict.parts[part] for verdict in verdicts]) for part in verdicts[0].parts}
+    parts = {
+        part: torch.tensor([verdict.parts[part] for verdict in verdicts])
+        for part in verdicts[0].parts
+    }
     return {"rewards": scores, "scores": scores, "extra_logs": parts}

@@ -29,11 +29,15 @@ class SpanGenerator(SkyRLGymGenerator):
 
 def with_token_rewards(output, references, tokenizer):
     texts = [tokenizer.decode(ids, skip_special_tokens=True) for ids in output["response_ids"]]
-    samples = [Sample("", text, references=given) for text, given in zip(texts, references, strict=True)]
+    samples = [
+        Sample("", text, references=given) for text, given in zip(texts, references, strict=True)
+    ]
     verdicts = REWARD.judge_samples(samples)
     mean = fmean([verdict.score for verdict in verdicts if verdict.score is not None] or [0.0])
     rewards, masks = [], []
-    for verdict, ids, mask in zip(verdicts, output["response_ids"], output["loss_masks"], strict=True):
+    for verdict, ids, mask in zip(
+        verdicts, output["response_ids"], output["loss_masks"], strict=True
+    ):
         judged = verdict.score is not None and len(ids) > 0
         credit = token_credit(verdict, ids, tokenizer) if judged else [0.0] * len(ids)
         if credit:

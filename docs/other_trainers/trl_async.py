@@ -21,7 +21,11 @@ try:  # TRL 1.18 and later
     from trl import AsyncGRPOConfig, AsyncGRPOTrainer
     from trl.trainer import async_grpo_trainer as parts
 except ImportError:
-    from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer, async_rollout_worker as parts
+    from trl.experimental.async_grpo import (
+        AsyncGRPOConfig,
+        AsyncGRPOTrainer,
+        async_rollout_worker as parts,
+    )
 
 from spanreward import PoshReward, load_judge
 from spanreward.training.grpo.by_group import group_advantages
@@ -34,12 +38,16 @@ def check(owner, *names):
     """Raises ImportError for what this file uses and the installed TRL lacks."""
     for name in names:
         if not hasattr(owner, name):
-            raise ImportError(f"{owner} of TRL {trl.__version__} has no {name}, which this file was written for.")
+            raise ImportError(
+                f"{owner} of TRL {trl.__version__} has no {name}, which this file was written for."
+            )
 
 
 loops = [name for name in vars(parts) if name.endswith("RolloutLoop")]
 if len(loops) != 1:
-    raise ImportError(f"{parts.__name__} of TRL {trl.__version__} has no single rollout loop, but {loops}.")
+    raise ImportError(
+        f"{parts.__name__} of TRL {trl.__version__} has no single rollout loop, but {loops}."
+    )
 Loop = vars(parts)[loops[0]]
 check(Loop, "_score_group")
 check(AsyncGRPOTrainer, "get_train_dataloader")
@@ -51,7 +59,10 @@ class SpanLoop(Loop):
         (recorder,) = self.reward_funcs
         texts = [sample.completion for sample in recorder.samples]
         finished = [ids[-1:] and ids[-1] in self.eos_token_ids for ids in group.completions_ids]
-        tokenizer, scalars = self.tokenizer.backend_tokenizer, [sample.advantage for sample in samples]
+        tokenizer, scalars = (
+            self.tokenizer.backend_tokenizer,
+            [sample.advantage for sample in samples],
+        )
         found = group_advantages(
             recorder.verdicts, texts, group.completions_ids, finished, tokenizer, scalars, SPAN_COEF
         )
@@ -69,7 +80,9 @@ class SpanTrainer(AsyncGRPOTrainer):
 
 def by_token(collate):
     def collated(examples):
-        values = [[v for sample in row.samples for v in sample["metrics"].pop(KEY)] for row in examples[0]]
+        values = [
+            [v for sample in row.samples for v in sample["metrics"].pop(KEY)] for row in examples[0]
+        ]
         batch = collate(examples)
         for row, own in enumerate(values):
             batch["advantages"][row, : len(own)] = torch.tensor(own)
@@ -79,7 +92,9 @@ def by_token(collate):
 
 
 if __name__ == "__main__":
-    args = AsyncGRPOConfig("outputs/async", max_staleness=1, epsilon_high=0.28, max_completion_length=512)
+    args = AsyncGRPOConfig(
+        "outputs/async", max_staleness=1, epsilon_high=0.28, max_completion_length=512
+    )
     reward = Recorder(PoshReward(load_judge(os.environ["JUDGE"])))
     data = load_dataset("json", data_files=os.environ["DATA"], split="train")
     trainer = SpanTrainer(os.environ["POLICY"], reward, args, train_dataset=data)

@@ -21,7 +21,10 @@ class FeedbackTrainer(SDPOTrainer):
         build = self.teacher_context_builder.build
 
         def told(*parts, **others):
-            words = [feedback(*one) or None for one in zip(recorder.samples, recorder.verdicts, strict=True)]
+            words = [
+                feedback(*one) or None
+                for one in zip(recorder.samples, recorder.verdicts, strict=True)
+            ]
             return build(*parts, **{**others, "feedbacks": words})
 
         self.teacher_context_builder.build = told
@@ -34,4 +37,6 @@ if __name__ == "__main__":
     judge.start()
     data = load_dataset("json", data_files=os.environ["DATA"], split="train")
     config = SDPOConfig("outputs/sdpo", include_environment_feedback=True)
-    FeedbackTrainer(os.environ["POLICY"], recorder=Recorder(PoshReward(judge)), args=config, train_dataset=data).train()
+    FeedbackTrainer(
+        os.environ["POLICY"], recorder=Recorder(PoshReward(judge)), args=config, train_dataset=data
+    ).train()

@@ -26,15 +26,23 @@ class DescriptionData(vf.TaskData):
 
 
 class DescriptionTask(vf.Task[DescriptionData]):
-    posh = BatchingReward(PoshReward(load_judge("match")))  # or "server:http://127.0.0.1:8000#Qwen/Qwen3-14B"
+    posh = BatchingReward(
+        PoshReward(load_judge("match"))
+    )  # or "server:http://127.0.0.1:8000#Qwen/Qwen3-14B"
 
     @vf.reward
     async def posh_f1(self, trace: vf.Trace) -> float:
         written = trace.last_reply or ""
-        verdict = await self.posh.verdict(Sample(self.data.prompt_text, written, references=self.data.reference))
+        verdict = await self.posh.verdict(
+            Sample(self.data.prompt_text, written, references=self.data.reference)
+        )
         if verdict.score is None:
             raise JudgeFailed(f"posh: {verdict.status.value}: {verdict.note}")
-        trace.info["posh"] = {"score": verdict.score, "text": written, "spans": [asdict(one) for one in verdict.spans]}
+        trace.info["posh"] = {
+            "score": verdict.score,
+            "text": written,
+            "spans": [asdict(one) for one in verdict.spans],
+        }
         return verdict.score
 
 
@@ -47,11 +55,19 @@ def token_advantages(traces, tokenizer, span_coef):
         return
     told, nodes = [trace.info["posh"] for trace in judged], [trace.nodes[-1] for trace in judged]
     mean = fmean(one["score"] for one in told)
-    verdicts = [Verdict(one["score"], Status.OK, spans=tuple(Span(**span) for span in one["spans"])) for one in told]
-    ids = [[token for token, own in zip(node.token_ids, node.mask, strict=True) if own] for node in nodes]
+    verdicts = [
+        Verdict(one["score"], Status.OK, spans=tuple(Span(**span) for span in one["spans"]))
+        for one in told
+    ]
+    ids = [
+        [token for token, own in zip(node.token_ids, node.mask, strict=True) if own]
+        for node in nodes
+    ]
     ended = [row[-1:] == [tokenizer.eos_token_id] for row in ids]
     scalars, texts = [one["score"] - mean for one in told], [one["text"] for one in told]
-    found = group_advantages(verdicts, texts, ids, ended, tokenizer.backend_tokenizer, scalars, span_coef)
+    found = group_advantages(
+        verdicts, texts, ids, ended, tokenizer.backend_tokenizer, scalars, span_coef
+    )
     for node, advantages in zip(nodes, found, strict=True):
         node.advantages = advantages
 

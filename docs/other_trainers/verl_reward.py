@@ -30,12 +30,20 @@ from PIL import Image
 from spanreward import BatchingReward, RemoteReward, Sample, build_reward, load_judge
 from spanreward.rewards.reward.batching import JudgeFailed
 
-LAST, TOLERATED, FIRST = 512, 0.05, 20  # completions, their share, and how many of them may fail before it counts
+LAST, TOLERATED, FIRST = (
+    512,
+    0.05,
+    20,
+)  # completions, their share, and how many of them may fail before it counts
 
 
 class Scorer:
     def __init__(self, metric, judge, url=None):
-        self.metric = build_reward(metric, load_judge(judge), {}) if url is None else RemoteReward(url, name=metric)
+        self.metric = (
+            build_reward(metric, load_judge(judge), {})
+            if url is None
+            else RemoteReward(url, name=metric)
+        )
         self.batching = BatchingReward(self.metric)
         self.scores = deque(maxlen=LAST)  # None where the judge failed
 
@@ -44,12 +52,23 @@ class Scorer:
         self.scores.append(verdict.score)
         failed = self.scores.count(None)
         known = [score for score in self.scores if score is not None]
-        if verdict.score is None and (not known or failed > max(FIRST, TOLERATED * len(self.scores))):
-            raise JudgeFailed(f"{failed} of {len(self.scores)}: {verdict.status.value}: {verdict.note}")
+        if verdict.score is None and (
+            not known or failed > max(FIRST, TOLERATED * len(self.scores))
+        ):
+            raise JudgeFailed(
+                f"{failed} of {len(self.scores)}: {verdict.status.value}: {verdict.note}"
+            )
         score = fmean(known) if verdict.score is None else verdict.score
-        parts = {f"{self.metric.__name__}/{part}": verdict.parts.get(part, 0.0) for part in self.metric.main_parts}
+        parts = {
+            f"{self.metric.__name__}/{part}": verdict.parts.get(part, 0.0)
+            for part in self.metric.main_parts
+        }
         found = {"score": score, "judge_failed": float(verdict.score is None), **parts}
-        told = {"status": verdict.status, "text": sample.completion, "spans": [asdict(span) for span in verdict.spans]}
+        told = {
+            "status": verdict.status,
+            "text": sample.completion,
+            "spans": [asdict(span) for span in verdict.spans],
+        }
         return {**found, "verdict": json.dumps(told)} if spans else found
 
 
@@ -65,5 +84,7 @@ async def compute_score(
     extra = extra_info or {}
     references = (ground_truth,) if isinstance(ground_truth, str) else tuple(ground_truth or ())
     pictures = tuple(Image.open(path) for path in extra.get("images", ()))
-    sample = Sample(str(extra.get("question", "")), solution_str, images=pictures, references=references)
+    sample = Sample(
+        str(extra.get("question", "")), solution_str, images=pictures, references=references
+    )
     return await scorer(metric, judge, url).score(sample, spans)

@@ -26,18 +26,27 @@ tokenizer_of = cache(AutoTokenizer.from_pretrained)
 
 
 @core_algos.register_adv_est(NAME)
-def estimate(token_level_rewards, response_mask, index, config, non_tensor_batch=None, batch=None, **_):
+def estimate(
+    token_level_rewards, response_mask, index, config, non_tensor_batch=None, batch=None, **_
+):
     """Returns advantages and returns, which are equal, (rows, T). index: the group of each row."""
     if non_tensor_batch is None or KEY not in non_tensor_batch:
         raise ValueError(
-            "adv_estimator=spans needs trainer.use_v1=False and verl_reward.py with reward_kwargs.spans=True"
+            "adv_estimator=spans needs trainer.use_v1=False and verl_reward.py with "
+            "reward_kwargs.spans=True"
         )
     scalars, _ = core_algos.compute_grpo_outcome_advantage(
-        token_level_rewards, response_mask, index, norm_adv_by_std_in_grpo=config.get("norm_adv_by_std_in_grpo", True)
+        token_level_rewards,
+        response_mask,
+        index,
+        norm_adv_by_std_in_grpo=config.get("norm_adv_by_std_in_grpo", True),
     )
     tokenizer, coefficient = tokenizer_of(config["span_tokenizer"]), config.get("span_coef", 0.5)
     told = [json.loads(one) for one in non_tensor_batch[KEY]]
-    ids = [row[mask.bool()].tolist() for row, mask in zip(batch["responses"], response_mask, strict=True)]
+    ids = [
+        row[mask.bool()].tolist()
+        for row, mask in zip(batch["responses"], response_mask, strict=True)
+    ]
     advantages = scalars.clone()
     for group in dict.fromkeys(index):
         rows = [row for row, its in enumerate(index) if its == group]
@@ -65,8 +74,14 @@ def wrapped(compute_advantage):
         if adv_estimator != NAME:
             return compute_advantage(data, adv_estimator, *given, config=config, **named)
         rewards, mask = data.batch["token_level_rewards"], data.batch["response_mask"]
-        held = {"index": data.non_tensor_batch["uid"], "non_tensor_batch": data.non_tensor_batch, "batch": data.batch}
-        data.batch["advantages"], data.batch["returns"] = estimate(rewards, mask, config=config, **held)
+        held = {
+            "index": data.non_tensor_batch["uid"],
+            "non_tensor_batch": data.non_tensor_batch,
+            "batch": data.batch,
+        }
+        data.batch["advantages"], data.batch["returns"] = estimate(
+            rewards, mask, config=config, **held
+        )
         return data
 
     return compute

@@ -1,4 +1,5 @@
-"""Three more of the metrics that LAVE is compared with: pure functions of an answer and people's answers, in [0, 1].
+"""Three more of the metrics that LAVE is compared with: pure functions of an answer and people's
+answers, in [0, 1].
 
     soft_vqa_accuracy("dog", ["dogs"] * 10)                      # 0.75
 
@@ -14,12 +15,15 @@ from spanreward.rewards.lave.vqa import AGREED
 
 
 def soft_vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
-    """Returns the mean of the three highest max(0, 1 - CER) (Hu et al. 2022): edits in place of equality. CER is the
-    number of edited characters over the length of the person's answer. Raises ValueError for fewer than three answers.
+    """Returns the mean of the three highest max(0, 1 - CER) (Hu et al. 2022): edits in place of
+    equality. CER is the number of edited characters over the length of the person's answer. Raises
+    ValueError for fewer than three answers.
     """
     if len(answers) < AGREED:
         raise ValueError(f"soft VQA accuracy needs {AGREED} answers or more, got {len(answers)}")
-    likeness = sorted((_likeness(normalise(answer), normalise(other)) for other in answers), reverse=True)
+    likeness = sorted(
+        (_likeness(normalise(answer), normalise(other)) for other in answers), reverse=True
+    )
     return sum(likeness[:AGREED]) / AGREED
 
 
@@ -29,7 +33,9 @@ def exact_match(answer: str, answers: Sequence[str]) -> float:
 
 
 def contains(answer: str, answers: Sequence[str]) -> float:
-    """Returns 1 when the characters of any of the answers occur in the answer, also across words, else 0."""
+    """Returns 1 when the characters of any of the answers occur in the answer, also across words,
+    else 0.
+    """
     text = normalise(answer)
     return float(any(wanted in text for wanted in map(normalise, answers) if wanted))
 

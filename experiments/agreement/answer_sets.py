@@ -1,4 +1,6 @@
-"""Questions with people's answers, read from disk: one frozen record per question (see caption_sets.py)."""
+"""Questions with people's answers, read from disk: one frozen record per question (see
+caption_sets.py).
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,9 @@ VOTES = {"true": "yes", "false": "no"}
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswers:
-    """EVOUNA: a question, its right answers, and (system, answer, whether people found it right)."""
+    """EVOUNA: a question, its right answers, and (system, answer, whether people found it
+    right).
+    """
 
     question: str
     answers: tuple[str, ...]
@@ -30,7 +34,9 @@ class ChoiceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class VotedSentence:
-    """NLVR: a sentence that is true of a picture or not, and five people's votes: "yes", "no", or "nonsense"."""
+    """NLVR: a sentence that is true of a picture or not, and five people's votes: "yes", "no", or
+    "nonsense".
+    """
 
     sentence: str
     true: bool
@@ -64,7 +70,12 @@ def load_evouna(folder: Path) -> list[JudgedAnswers]:
 
 def load_aokvqa(folder: Path) -> list[ChoiceQuestion]:
     return [
-        ChoiceQuestion(row["question"], tuple(row["direct_answers"]), tuple(row["choices"]), row["correct_choice_idx"])
+        ChoiceQuestion(
+            row["question"],
+            tuple(row["direct_answers"]),
+            tuple(row["choices"]),
+            row["correct_choice_idx"],
+        )
         for row in read_set(folder, "aokvqa", "aokvqa_val.jsonl")
     ]
 
@@ -72,7 +83,9 @@ def load_aokvqa(folder: Path) -> list[ChoiceQuestion]:
 def load_nlvr(folder: Path) -> list[VotedSentence]:
     return [
         VotedSentence(
-            row["sentence"], row["label"] == "true", tuple(VOTES.get(vote, vote) for vote in row["votes"].values())
+            row["sentence"],
+            row["label"] == "true",
+            tuple(VOTES.get(vote, vote) for vote in row["votes"].values()),
         )
         for row in read_set(folder, "nlvr_dev", "nlvr_dev.jsonl")
     ]
@@ -80,6 +93,10 @@ def load_nlvr(folder: Path) -> list[VotedSentence]:
 
 def load_vizwiz(folder: Path) -> list[OpenQuestion]:
     return [
-        OpenQuestion(row["question"], tuple(entry["answer"] for entry in row["answers"]), row["question_type"])
+        OpenQuestion(
+            row["question"],
+            tuple(entry["answer"] for entry in row["answers"]),
+            row["question_type"],
+        )
         for row in read_set(folder, "vizwiz_val", "vizwiz_val.jsonl")
     ]

@@ -3,11 +3,12 @@
     rows = measure_answers(Path("../shared/data"), LaveReward(MatchJudge()), sets=["evouna_nq"])
     rows[0].group, rows[0].measure, rows[0].metrics["lave"].value, rows[0].metrics["exact_match"].value
 
-evouna_nq: five systems' free answers with people's verdicts; the answer counts as right when the score is above a half.
-aokvqa: the right one of four choices against each wrong one. nlvr: yes and no to a sentence about a picture, of
-which one is right, with five people's votes as the answers. vizwiz: one person's answer against the other nine, by the
-kind of question (a mean score, no agreement). Intervals are 95 % bootstraps over questions. Answers that the judge
-failed on are left out, for every metric, and counted.
+evouna_nq: five systems' free answers with people's verdicts; the answer counts as right when the
+score is above a half. aokvqa: the right one of four choices against each wrong one. nlvr: yes and
+no to a sentence about a picture, of which one is right, with five people's votes as the answers.
+vizwiz: one person's answer against the other nine, by the kind of question (a mean score, no
+agreement). Intervals are 95 % bootstraps over questions. Answers that the judge failed on are left
+out, for every metric, and counted.
 """
 
 from collections import Counter
@@ -27,7 +28,10 @@ from spanreward.rewards.lave import vqa
 from spanreward.rewards.reward.reward import Reward
 
 Metric = Callable[[str, Sequence[str]], float]
-MATCHES: dict[str, Metric] = {"exact_match": answer_metrics.exact_match, "contains": answer_metrics.contains}
+MATCHES: dict[str, Metric] = {
+    "exact_match": answer_metrics.exact_match,
+    "contains": answer_metrics.contains,
+}
 OVERLAPS: dict[str, Metric] = {
     "exact_match": answer_metrics.exact_match,
     "contains": answer_metrics.contains,
@@ -66,15 +70,17 @@ class Scored:
 
 
 class AnswerMeasure(Protocol):
-    """How far a metric's scores of several questions' answers agree with people: one number, such as a correlation."""
+    """How far a metric's scores of several questions' answers agree with people: one number, such
+    as a correlation.
+    """
 
     def __call__(self, units: Sequence[Sequence[Scored]], metric: str) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerToScore:
-    """An answer to be scored: the group it is compared in (a model, or a set's choices), and whether people call it
-    right (None where they do not say).
+    """An answer to be scored: the group it is compared in (a model, or a set's choices), and
+    whether people call it right (None where they do not say).
     """
 
     group: str
@@ -88,7 +94,8 @@ def measure_answers(
 ) -> list[AnswerAgreement]:
     """The rows of the named sets, of the first `count` questions of each.
 
-    Raises KeyError for an unknown set, FileNotFoundError for a missing one, ValueError when no answer could be judged.
+    Raises KeyError for an unknown set, FileNotFoundError for a missing one, ValueError when no
+    answer could be judged.
     """
     return [row for name in sets for row in SETS[name](folder, reward, count)]
 
@@ -106,7 +113,10 @@ def measure_evouna(folder: Path, reward: Reward, count: int | None) -> list[Answ
 def measure_aokvqa(folder: Path, reward: Reward, count: int | None) -> list[AnswerAgreement]:
     cases = [
         AnswerToScore(
-            "choices", number, answered(record.question, choice, record.answers), choice_number == record.right
+            "choices",
+            number,
+            answered(record.question, choice, record.answers),
+            choice_number == record.right,
         )
         for number, record in enumerate(answer_sets.load_aokvqa(folder)[:count])
         for choice_number, choice in enumerate(record.choices)
@@ -131,7 +141,9 @@ def measure_nlvr(folder: Path, reward: Reward, count: int | None) -> list[Answer
 
 def measure_vizwiz(folder: Path, reward: Reward, count: int | None) -> list[AnswerAgreement]:
     cases = [
-        AnswerToScore(group, number, answered(record.question, record.answers[0], record.answers[1:]), None)
+        AnswerToScore(
+            group, number, answered(record.question, record.answers[0], record.answers[1:]), None
+        )
         for number, record in enumerate(answer_sets.load_vizwiz(folder)[:count])
         for group in ("all", record.kind)
     ]
@@ -149,7 +161,9 @@ def by_group(
     baselines: Mapping[str, Metric],
     measures: Mapping[str, AnswerMeasure],
 ) -> list[AnswerAgreement]:
-    """Every measure of every group in order of appearance; a bootstrap draws questions with all their answers."""
+    """Every measure of every group in order of appearance; a bootstrap draws questions with all
+    their answers.
+    """
     groups: dict[str, dict[int, list[Scored]]] = {case.group: {} for case in cases}
     failed = Counter[str]()
     for case, score in zip(cases, scores_of([case.sample for case in cases], reward), strict=True):
@@ -157,16 +171,22 @@ def by_group(
             failed[case.group] += 1
             continue
         answer, answers = case.sample.completion, case.sample.answers
-        scores = {reward.__name__: score} | {metric: of(answer, answers) for metric, of in baselines.items()}
+        scores = {reward.__name__: score} | {
+            metric: of(answer, answers) for metric, of in baselines.items()
+        }
         groups[case.group].setdefault(case.question, []).append(Scored(case.right, scores))
     rows = []
     for group, questions in groups.items():
         units = list(questions.values())
         if not units:
-            raise ValueError(f"the judge failed on every answer of {name}, {group}: nothing can be measured.")
+            raise ValueError(
+                f"the judge failed on every answer of {name}, {group}: nothing can be measured."
+            )
         for title, measure in measures.items():
             metrics = {
-                metric: Measured(measure(units, metric), bootstrap(units, partial(measure, metric=metric)))
+                metric: Measured(
+                    measure(units, metric), bootstrap(units, partial(measure, metric=metric))
+                )
                 for metric in (reward.__name__, *baselines)
             }
             rows.append(AnswerAgreement(name, group, title, metrics, len(units), failed[group]))
@@ -174,14 +194,20 @@ def by_group(
 
 
 def scores_of(samples: Sequence[Sample], reward: Reward) -> list[float | None]:
-    verdicts = [verdict for at in range(0, len(samples), CHUNK) for verdict in reward.assess(samples[at : at + CHUNK])]
+    verdicts = [
+        verdict
+        for at in range(0, len(samples), CHUNK)
+        for verdict in reward.assess(samples[at : at + CHUNK])
+    ]
     return [verdict.score for verdict in verdicts]
 
 
 def flags(units: Sequence[Sequence[Scored]], metric: str) -> tuple[list[bool], list[bool]]:
     """Which answers the metric calls right, and which people do."""
     every = [answer for unit in units for answer in unit]
-    return [answer.scores[metric] > RIGHT_ABOVE for answer in every], [bool(answer.right) for answer in every]
+    return [answer.scores[metric] > RIGHT_ABOVE for answer in every], [
+        bool(answer.right) for answer in every
+    ]
 
 
 def agreement(units: Sequence[Sequence[Scored]], metric: str) -> float:

@@ -3,8 +3,9 @@
     for record in load_hat(Path("../shared/data")):
         record.caption, record.references, record.words
 
-The argument is the folder that holds the sets' own folders (`hat_aloha/hat_trainval.jsonl` and so on); the README there
-says where each comes from. Every loader raises FileNotFoundError, naming the file, when its set is not there.
+The argument is the folder that holds the sets' own folders (`hat_aloha/hat_trainval.jsonl` and so
+on); the README there says where each comes from. Every loader raises FileNotFoundError, naming the
+file, when its set is not there.
 """
 
 import json
@@ -21,7 +22,9 @@ _TRIPLE = re.compile(r"\(\s*(.*?)\s+,\s+(.*?)\s+,\s+(.*?)\s*\)(?=\s*,\s*\(|\s*$)
 
 @dataclass(frozen=True, slots=True)
 class JudgedCaption:
-    """HaELM: a model's caption of a picture, its references, and whether people found it accurate."""
+    """HaELM: a model's caption of a picture, its references, and whether people found it
+    accurate.
+    """
 
     caption: str
     references: tuple[str, ...]
@@ -40,7 +43,9 @@ class FlaggedCaption:
 
 @dataclass(frozen=True, slots=True)
 class RatedImage:
-    """Flickr8k-Expert: candidate captions of one image, each with single experts' ratings from 1 to 4."""
+    """Flickr8k-Expert: candidate captions of one image, each with single experts' ratings from 1 to
+    4.
+    """
 
     references: tuple[str, ...]
     candidates: tuple[tuple[str, tuple[float, ...]], ...]
@@ -60,7 +65,8 @@ class EditedCaption:
 class FoiledText:
     """DiscourseFOIL: a long text with a hallucination, and as people corrected it.
 
-    hallucination: its characters in `hallucinated`; None where the annotator's note is no quotation.
+    hallucination: its characters in `hallucinated`; None where the annotator's note is no
+    quotation.
     """
 
     reference: str
@@ -71,7 +77,10 @@ class FoiledText:
 
 @dataclass(frozen=True, slots=True)
 class DrawnGraph:
-    """DiscoSG: a long caption and the triples (subject, predicate, object) people drew from it. Splits: train, test."""
+    """DiscoSG: a long caption and the triples (subject, predicate, object) people drew from it.
+
+    Splits: train, test.
+    """
 
     caption: str
     triples: tuple[Triple, ...]
@@ -80,7 +89,8 @@ class DrawnGraph:
 
 @dataclass(frozen=True, slots=True)
 class RubricCaption:
-    """THumB: a caption of a photograph with people's ratings by rubric: P and R from 1 to 5, penalties from 0 down.
+    """THumB: a caption of a photograph with people's ratings by rubric: P and R from 1 to 5,
+    penalties from 0 down.
 
     system: what wrote it, "Human" among them. human_score: (P + R) / 2 and the penalties.
     """
@@ -115,7 +125,10 @@ def load_flickr8k_expert(folder: Path) -> list[RatedImage]:
     return [
         RatedImage(
             tuple(row["references"]),
-            tuple((candidate["caption"], tuple(candidate["ratings"])) for candidate in row["candidates"]),
+            tuple(
+                (candidate["caption"], tuple(candidate["ratings"]))
+                for candidate in row["candidates"]
+            ),
         )
         for row in read_set(folder, "flickr8k_expert", "flickr8k_expert.jsonl")
     ]
@@ -123,7 +136,9 @@ def load_flickr8k_expert(folder: Path) -> list[RatedImage]:
 
 def load_sugarcrepe(folder: Path) -> list[EditedCaption]:
     return [
-        EditedCaption(row["edit_type"], row["caption"], row["negative_caption"], tuple(row["references"]))
+        EditedCaption(
+            row["edit_type"], row["caption"], row["negative_caption"], tuple(row["references"])
+        )
         for row in read_set(folder, "sugarcrepe", "sugarcrepe.jsonl")
     ]
 
@@ -153,7 +168,11 @@ def load_thumb(folder: Path) -> list[list[RubricCaption]]:
     return [
         [
             RubricCaption(
-                row["seg_id"], c["SYS"], c["hyp"], tuple(row["references"]), {kind: c[kind] for kind in kinds}
+                row["seg_id"],
+                c["SYS"],
+                c["hyp"],
+                tuple(row["references"]),
+                {kind: c[kind] for kind in kinds},
             )
             for c in row["candidates"]
         ]
@@ -170,11 +189,15 @@ def quotation(note: str, text: str) -> tuple[int, int] | None:
 
 def read_triples(text: str) -> tuple[Triple, ...]:
     """ "( man , wear , hat ) , ( hat , is , red )" as triples, in order."""
-    return tuple((subject, predicate, object_) for subject, predicate, object_ in _TRIPLE.findall(text))
+    return tuple(
+        (subject, predicate, object_) for subject, predicate, object_ in _TRIPLE.findall(text)
+    )
 
 
 def read_set(folder: Path, name: str, file: str) -> list[dict[str, Any]]:
     path = folder / name / file
     if not path.is_file():
-        raise FileNotFoundError(f"the set {name} is not there: {path} is missing (give the folder that holds {name}/).")
+        raise FileNotFoundError(
+            f"the set {name} is not there: {path} is missing (give the folder that holds {name}/)."
+        )
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]

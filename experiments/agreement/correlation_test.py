@@ -1,4 +1,5 @@
-"""Is one metric's correlation with people above another's? LAVE's test (section 5.3) of metrics of answers.
+"""Is one metric's correlation with people above another's? LAVE's test (section 5.3) of metrics of
+answers.
 
 for test in answer_tests(records, judged, "lave"):
     test.other, test.spearman.difference, test.spearman.interval, test.spearman.p
@@ -20,7 +21,9 @@ RESAMPLES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class CorrelationTest:
-    """difference: the first correlation less the second. interval: its 95 % over resamples. p: the t-test's."""
+    """difference: the first correlation less the second. interval: its 95 % over resamples. p: the
+    t-test's.
+    """
 
     difference: float
     interval: Interval | None
@@ -30,7 +33,9 @@ class CorrelationTest:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTest:
-    """Spearman's correlation of `metric` against that of `other`, on the n records that both have scores for."""
+    """Spearman's correlation of `metric` against that of `other`, on the n records that both have
+    scores for.
+    """
 
     metric: str
     other: str
@@ -39,7 +44,10 @@ class AnswerTest:
 
 
 def answer_tests(
-    records: Sequence[Judgment], judged: Mapping[str, Judged], metric: str, resamples: int = RESAMPLES
+    records: Sequence[Judgment],
+    judged: Mapping[str, Judged],
+    metric: str,
+    resamples: int = RESAMPLES,
 ) -> list[AnswerTest]:
     """Compares the metric with each of the others that has a record in common with it."""
     tests = []
@@ -51,7 +59,9 @@ def answer_tests(
         ]
         if other == metric or not both:
             continue
-        first, people = zip(*(answer_quality(record, ours)[0] for record, ours, _ in both), strict=True)
+        first, people = zip(
+            *(answer_quality(record, ours)[0] for record, ours, _ in both), strict=True
+        )
         second = [answer_quality(record, theirs)[0][0] for record, _, theirs in both]
         groups = [record.group for record, *_ in both]
         test = compare_correlations(people, first, second, groups, resamples)
@@ -69,13 +79,16 @@ def compare_correlations(
 ) -> CorrelationTest:
     """Returns whether the first metric's Spearman correlation with people is above the second's.
 
-    LAVE, section 5.3: "bootstrapping with 5000 resamples and running a t-test with a significance level of 5% between
-    pairs of correlations". Groups of rows are resampled. The paper's t-test pairs the two correlations of a resample;
-    its p goes to 0 with the number of resamples, whatever the data, so look at the interval of the difference.
-    Resamples in which one of the three is constant are left out. Raises ValueError where lengths differ.
+    LAVE, section 5.3: "bootstrapping with 5000 resamples and running a t-test with a significance
+    level of 5% between pairs of correlations". Groups of rows are resampled. The paper's t-test
+    pairs the two correlations of a resample; its p goes to 0 with the number of resamples, whatever
+    the data, so look at the interval of the difference. Resamples in which one of the three is
+    constant are left out. Raises ValueError where lengths differ.
     """
     if not len(people) == len(first) == len(second) == len(groups):
-        raise ValueError(f"got {len(people)}, {len(first)} and {len(second)} values and {len(groups)} groups")
+        raise ValueError(
+            f"got {len(people)}, {len(first)} and {len(second)} values and {len(groups)} groups"
+        )
     values = np.asarray([people, first, second], dtype=np.float64)
     order = np.argsort(groups, kind="stable")
     _, starts, sizes = np.unique(np.asarray(groups)[order], return_index=True, return_counts=True)
@@ -99,8 +112,9 @@ def rows_of(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def two_spearmans(values: np.ndarray) -> tuple[float, float]:
-    """Returns Spearman's correlations of rows 1 and 2 with row 0, of shape (3, n); nan where a row is constant. 5,000
-    resamples of LAVE's 22,050 answers take a minute; with `statistics.spearman` they take ten.
+    """Returns Spearman's correlations of rows 1 and 2 with row 0, of shape (3, n); nan where a row
+    is constant. 5,000 resamples of LAVE's 22,050 answers take a minute; with `statistics.spearman`
+    they take ten.
     """
     ranks = rankdata(values, axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)

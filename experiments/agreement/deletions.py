@@ -2,9 +2,10 @@
 
     python -m experiments.agreement.deletions ../shared/data
 
-Credit is the score's derivative with respect to how often a component is said. Deleting one is a step of -1. So the sum
-of the credits of what only one sentence says is held against the score less that of the text without the sentence. On
-HAT the attributes that people call hallucinated are deleted one by one.
+Credit is the score's derivative with respect to how often a component is said. Deleting one is a
+step of -1. So the sum of the credits of what only one sentence says is held against the score less
+that of the text without the sentence. On HAT the attributes that people call hallucinated are
+deleted one by one.
 """
 
 import sys
@@ -38,12 +39,19 @@ class Deletion:
 def only_there(spans: Sequence[Span], start: int, end: int) -> list[Span]:
     """Returns one span of each component that has all its words in [start, end)."""
     elsewhere = {span.component for span in spans if span.start < start or span.end > end}
-    return list({span.component: span for span in spans if span.component not in elsewhere}.values())
+    return list(
+        {span.component: span for span in spans if span.component not in elsewhere}.values()
+    )
 
 
-def effects(metric: Reward, cuts: Sequence[tuple[Sample, Verdict, Sequence[Span], int, int]]) -> list[Deletion]:
+def effects(
+    metric: Reward, cuts: Sequence[tuple[Sample, Verdict, Sequence[Span], int, int]]
+) -> list[Deletion]:
     """Deletes characters [start, end) of each sample's text."""
-    texts = [replace(sample, completion=without(sample.completion, start, end)) for sample, _, _, start, end in cuts]
+    texts = [
+        replace(sample, completion=without(sample.completion, start, end))
+        for sample, _, _, start, end in cuts
+    ]
     return [
         Deletion(sum(span.credit for span in spans), whole.score - shorter.score)
         for (_, whole, spans, _, _), shorter in zip(cuts, metric.assess(texts), strict=True)
@@ -56,12 +64,18 @@ def of_sentences(metric: Reward, samples: Sequence[Sample]) -> list[Deletion]:
     cuts = []
     sentences = split_sentences([sample.completion for sample in samples])
     for sample, verdict, places in zip(samples, metric.assess(samples), sentences, strict=True):
-        said = [(only_there(verdict.spans, start, end), start, end) for start, end in places if len(places) > 1]
+        said = [
+            (only_there(verdict.spans, start, end), start, end)
+            for start, end in places
+            if len(places) > 1
+        ]
         cuts += [(sample, verdict, spans, start, end) for spans, start, end in said if spans]
     return effects(metric, cuts)
 
 
-def of_attributes(metric: Reward, labelled: Sequence[tuple[Sample, Sequence[tuple[int, int]]]]) -> list[Deletion]:
+def of_attributes(
+    metric: Reward, labelled: Sequence[tuple[Sample, Sequence[tuple[int, int]]]]
+) -> list[Deletion]:
     """Deletes each attribute that is rated 1 and that people call wrong."""
     cuts = [
         (sample, verdict, [span], span.start, span.end)
@@ -75,10 +89,16 @@ def of_attributes(metric: Reward, labelled: Sequence[tuple[Sample, Sequence[tupl
 
 def report(name: str, found: Sequence[Deletion]) -> str:
     """Returns correlation, slope through 0 of effects on credits, and the share of equal signs."""
-    credits, moved = np.array([one.credit for one in found]), np.array([one.effect for one in found])
+    credits, moved = (
+        np.array([one.credit for one in found]),
+        np.array([one.effect for one in found]),
+    )
     slope = float((credits * moved).sum() / (credits**2).sum())
     signs = float((np.sign(credits) == np.sign(moved))[moved != 0].mean())
-    counts = f"credit above 0: {int((credits > 0).sum())}; score rises without it: {int((moved < 0).sum())}"
+    counts = (
+        f"credit above 0: {int((credits > 0).sum())}; score rises without it: "
+        f"{int((moved < 0).sum())}"
+    )
     r = pearson(credits.tolist(), moved.tolist())
     return f"{name}: {len(found)}, r {r:.3f}, slope {slope:.2f}, signs {signs:.2f}; {counts}"
 
@@ -89,7 +109,10 @@ def main() -> None:
         Sample("", row["completion"], references=(row["reference"],))
         for _, row in read_objects(folder / "bench_pairs.jsonl")
     ]
-    hat = [(record.samples[0], record.mistakes or ()) for record in read_hat(folder / "hat_aloha/hat_trainval.jsonl")]
+    hat = [
+        (record.samples[0], record.mistakes or ())
+        for record in read_hat(folder / "hat_aloha/hat_trainval.jsonl")
+    ]
     for mode in ("default", "published"):
         metric = PoshReward(MatchJudge(), mode=mode)  # type: ignore[arg-type]
         print(report(f"{mode}, sentences", of_sentences(metric, pairs)))

@@ -1,11 +1,13 @@
-"""The PoSh paper's baselines for spans: embeddings are compared and no judge is asked (section 5 and A.3.3).
+"""The PoSh paper's baselines for spans: embeddings are compared and no judge is asked (section 5
+and A.3.3).
 
     FourGrams().assess([Sample("", "A red circle above a box.", references=("A blue circle on a box.",))])[0].spans
 
-A text is cut into pieces: runs of four words (4GramEmbed) or the components of its scene graph (SGEmbed). A piece is
-rated by its largest cosine with any piece of the other text. The paper embeds with Qwen3-Embedding-8B; here any
-sentence-transformers model with mean pooling serves. The paper gives no coarse scores; those here are mean cosines.
-`of_table_2` returns both as the paper's script has them, and `random_verdicts` its third baseline.
+A text is cut into pieces: runs of four words (4GramEmbed) or the components of its scene graph
+(SGEmbed). A piece is rated by its largest cosine with any piece of the other text. The paper embeds
+with Qwen3-Embedding-8B; here any sentence-transformers model with mean pooling serves. The paper
+gives no coarse scores; those here are mean cosines. `of_table_2` returns both as the paper's script
+has them, and `random_verdicts` its third baseline.
 """
 
 import re
@@ -44,10 +46,11 @@ class Piece:
 class EmbeddingReward(Reward):
     """Reward that compares embedded pieces of the texts.
 
-    threshold: pieces with a lower cosine are wrong; at it a span's score is 0.5. With 0 a span's score is
-    (cosine + 1) / 2. Precision is the mean over the completion's pieces of the largest cosine (from 0 up) with any
-    reference's piece; recall is the same over the pieces of the reference with the best F1. Raises ImportError without
-    the extra `embed`, unless an embedder is given.
+    threshold: pieces with a lower cosine are wrong; at it a span's score is 0.5. With 0 a span's
+    score is (cosine + 1) / 2. Precision is the mean over the completion's pieces of the largest
+    cosine (from 0 up) with any reference's piece; recall is the same over the pieces of the
+    reference with the best F1. Raises ImportError without the extra `embed`, unless an embedder is
+    given.
     """
 
     columns = ("reference",)
@@ -62,19 +65,33 @@ class EmbeddingReward(Reward):
         raise NotImplementedError(f"{type(self).__name__} must define pieces(texts)")
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        texts = list(dict.fromkeys(text for sample in samples for text in (sample.completion, *sample.references)))
+        texts = list(
+            dict.fromkeys(
+                text for sample in samples for text in (sample.completion, *sample.references)
+            )
+        )
         pieces = dict(zip(texts, self.pieces(texts), strict=True))
-        self.embedder.embed([piece.words for several in pieces.values() for piece in several])  # all at once
+        # all at once
+        self.embedder.embed([piece.words for several in pieces.values() for piece in several])
         return [
-            self._verdict(sample, pieces[sample.completion], [pieces[text] for text in sample.references])
+            self._verdict(
+                sample, pieces[sample.completion], [pieces[text] for text in sample.references]
+            )
             for sample in samples
         ]
 
-    def _verdict(self, sample: Sample, said: Sequence[Piece], references: Sequence[Sequence[Piece]]) -> Verdict:
+    def _verdict(
+        self, sample: Sample, said: Sequence[Piece], references: Sequence[Sequence[Piece]]
+    ) -> Verdict:
         if not any(references):
             return Verdict(None, Status.NOT_APPLICABLE, note="no reference that says anything")
         if not said:
-            return Verdict(0.0, Status.EMPTY, {"precision": 0.0, "recall": 0.0, "f1": 0.0}, note="nothing is said")
+            return Verdict(
+                0.0,
+                Status.EMPTY,
+                {"precision": 0.0, "recall": 0.0, "f1": 0.0},
+                note="nothing is said",
+            )
         supported = self._likeness(said, [piece for pieces in references for piece in pieces])
         precision = mean(supported)
         covered = [self._likeness(pieces, said) if pieces else np.zeros(1) for pieces in references]
@@ -94,23 +111,40 @@ class EmbeddingReward(Reward):
 
     def _likeness(self, pieces: Sequence[Piece], others: Sequence[Piece]) -> np.ndarray:
         """Returns, per piece, the largest cosine with any of the others, in [-1, 1]."""
-        cosines = self.embedder.cosines([piece.words for piece in pieces], [piece.words for piece in others])
+        cosines = self.embedder.cosines(
+            [piece.words for piece in pieces], [piece.words for piece in others]
+        )
         return cosines.max(axis=1).clip(-1.0, 1.0)
 
     def _spans(
         self, pieces: Sequence[Piece], likeness: np.ndarray, credits: Sequence[float], text: str
     ) -> tuple[Span, ...]:
         return tuple(
-            Span(start, end, around(cosine, self.threshold), worth, piece.kind, f"{piece.words}: {cosine:.2f}", number)
-            for number, (piece, cosine, worth) in enumerate(zip(pieces, likeness.tolist(), credits, strict=True))
+            Span(
+                start,
+                end,
+                around(cosine, self.threshold),
+                worth,
+                piece.kind,
+                f"{piece.words}: {cosine:.2f}",
+                number,
+            )
+            for number, (piece, cosine, worth) in enumerate(
+                zip(pieces, likeness.tolist(), credits, strict=True)
+            )
             for start, end in mentions(piece.places, text)
         )
 
 
 class FourGrams(EmbeddingReward):
-    """4GramEmbed: every run of four words of a sentence; a shorter sentence is one piece. Threshold as published."""
+    """4GramEmbed: every run of four words of a sentence; a shorter sentence is one piece.
 
-    def __init__(self, embedder: Embedder | None = None, threshold: float = 0.7, name: str = "4grams") -> None:
+    Threshold as published.
+    """
+
+    def __init__(
+        self, embedder: Embedder | None = None, threshold: float = 0.7, name: str = "4grams"
+    ) -> None:
         super().__init__(name, threshold, embedder)
 
     def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
@@ -118,10 +152,15 @@ class FourGrams(EmbeddingReward):
 
 
 class TokenRuns(FourGrams):
-    """4GramEmbed as in the paper's table 2: runs of four spaCy tokens of a sentence. Tokens in none have score 0."""
+    """4GramEmbed as in the paper's table 2: runs of four spaCy tokens of a sentence.
+
+    Tokens in none have score 0.
+    """
 
     def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
-        return [[Piece("4-gram", text[a:b], ((a, b),)) for a, b in token_runs(text)] for text in texts]
+        return [
+            [Piece("4-gram", text[a:b], ((a, b),)) for a, b in token_runs(text)] for text in texts
+        ]
 
     def _spans(
         self, pieces: Sequence[Piece], likeness: np.ndarray, credits: Sequence[float], text: str
@@ -129,11 +168,20 @@ class TokenRuns(FourGrams):
         spans = super()._spans(pieces, likeness, credits, text)
         held = token_flags(places := token_places(text), token_runs(text))
         alone = [place for place, known in zip(places, held, strict=True) if not known]
-        return (*spans, *(Span(*place, 0.0, 0.0, "none", "in no run of four tokens", len(pieces)) for place in alone))
+        return (
+            *spans,
+            *(
+                Span(*place, 0.0, 0.0, "none", "in no run of four tokens", len(pieces))
+                for place in alone
+            ),
+        )
 
 
 class GraphPieces(EmbeddingReward):
-    """SGEmbed: objects, attribute-object pairs and object-relation-object triples. Threshold as published."""
+    """SGEmbed: objects, attribute-object pairs and object-relation-object triples.
+
+    Threshold as published.
+    """
 
     def __init__(
         self,
@@ -148,17 +196,23 @@ class GraphPieces(EmbeddingReward):
         self.coref = coref
 
     def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
-        return [graph_pieces(graph) for graph in describe(texts, pipeline=self.pipeline, coref=self.coref)]
+        return [
+            graph_pieces(graph)
+            for graph in describe(texts, pipeline=self.pipeline, coref=self.coref)
+        ]
 
 
 def of_table_2(embedder: Embedder | None = None) -> list[EmbeddingReward]:
-    """The two baselines of PoSh's table 2. Raises ImportError without the extra `embed`, unless one is given."""
+    """The two baselines of PoSh's table 2.
+
+    Raises ImportError without the extra `embed`, unless one is given.
+    """
     return [TokenRuns(embedder, threshold=0.0), GraphPieces(embedder, threshold=0.0)]
 
 
 def random_verdicts(records: Sequence[Judgment]) -> list[tuple[Verdict, ...]]:
-    """Chance, per record: every token's score is uniform in [0, 1], from seed 42, by picture and model in their order,
-    mistakes before omissions (PoSh, table 2).
+    """Chance, per record: every token's score is uniform in [0, 1], from seed 42, by picture and
+    model in their order, mistakes before omissions (PoSh, table 2).
     """
     generator = Random(SEED)
 
@@ -175,7 +229,11 @@ def random_verdicts(records: Sequence[Judgment]) -> list[tuple[Verdict, ...]]:
     for number in sorted(range(len(records)), key=key):
         sample = records[number].samples[0]
         said = spans(sample.completion)
-        found[number] = (Verdict(0.5, spans=said, missed=spans(sample.references[0]) if sample.references else ()),)
+        found[number] = (
+            Verdict(
+                0.5, spans=said, missed=spans(sample.references[0]) if sample.references else ()
+            ),
+        )
     return [found[number] for number in range(len(records))]
 
 
@@ -185,8 +243,8 @@ def mean(cosines: np.ndarray) -> float:
 
 
 def around(cosine: float, threshold: float) -> float:
-    """Maps a cosine to a score in [0, 1]: 0.5 at the threshold (below 1), linear on both sides. Below 0 it is 0, unless
-    the threshold is 0.
+    """Maps a cosine to a score in [0, 1]: 0.5 at the threshold (below 1), linear on both sides.
+    Below 0 it is 0, unless the threshold is 0.
     """
     if threshold == 0:
         return (cosine + 1) / 2
@@ -201,7 +259,9 @@ def token_runs(text: str) -> list[CharacterSpan]:
     runs = []
     for start, end in sentences:
         places = [(start + a, start + b) for a, b in token_places(text[start:end], signs=True)]
-        runs += [(first[0], last[1]) for first, last in zip(places, places[RUN - 1 :], strict=False)]
+        runs += [
+            (first[0], last[1]) for first, last in zip(places, places[RUN - 1 :], strict=False)
+        ]
     return runs
 
 
@@ -224,5 +284,7 @@ def graph_pieces(graph: SceneGraph) -> list[Piece]:
             pieces.append(Piece("attribute", f"{attribute} {entity.head}", tuple(places)))
     for relation in graph.relations:
         subject, other = graph.entities[relation.subject].head, graph.entities[relation.object].head
-        pieces.append(Piece("relation", f"{subject} {relation.relation} {other}", tuple(relation.text_spans)))
+        pieces.append(
+            Piece("relation", f"{subject} {relation.relation} {other}", tuple(relation.text_spans))
+        )
     return pieces

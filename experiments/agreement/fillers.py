@@ -1,9 +1,11 @@
-"""What the penalty for filler takes from people's own captions: next to nothing, or its bounds are wrong.
+"""What the penalty for filler takes from people's own captions: next to nothing, or its bounds are
+wrong.
 
     for row in measure_filler(Path("../shared/data")):
-        row.name, row.texts, row.charged            # of the set's texts, the share that loses more than LOSS
+        row.name, row.texts, row.charged  # of the set's texts, the share that loses more than LOSS
 
-A text is measured as PoSh's default mode measures it, with its scene graph and its own words as the reference.
+A text is measured as PoSh's default mode measures it, with its scene graph and its own words as the
+reference.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +31,9 @@ LOSS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class FillerRow:
-    """charged: the share of the texts that lose more than LOSS of their score; mean: of the shares of filler."""
+    """charged: the share of the texts that lose more than LOSS of their score; mean: of the shares
+    of filler.
+    """
 
     name: str
     texts: int
@@ -44,16 +48,25 @@ def texts_of_hat(folder: Path) -> list[str]:
 
 def texts_of_flickr8k(folder: Path) -> list[str]:
     images = load_flickr8k_expert(folder)
-    return [text for one in images for text in (*one.references, *(caption for caption, _ in one.candidates))]
+    return [
+        text
+        for one in images
+        for text in (*one.references, *(caption for caption, _ in one.candidates))
+    ]
 
 
 SETS: dict[str, Callable[[Path], list[str]]] = {
     "flickr8k_expert": texts_of_flickr8k,
     "thumb": lambda folder: [
-        text for image in load_thumb(folder) for one in image for text in (one.text, *one.references)
+        text
+        for image in load_thumb(folder)
+        for one in image
+        for text in (one.text, *one.references)
     ],
     "hat_aloha": texts_of_hat,
-    "sugarcrepe": lambda folder: [text for one in load_sugarcrepe(folder) for text in (one.caption, one.negative)],
+    "sugarcrepe": lambda folder: [
+        text for one in load_sugarcrepe(folder) for text in (one.caption, one.negative)
+    ],
     "haelm": lambda folder: [text for one in load_haelm(folder) for text in one.references],
     "pascal50s": lambda folder: [
         text
@@ -61,17 +74,22 @@ SETS: dict[str, Callable[[Path], list[str]]] = {
         for text in (*row["captions"], *row["references"])
     ],
     "coco_open_images": lambda folder: [
-        text for row in read_set(folder, "coco_open_images", "records.jsonl") for text in row["captions"] or ()
+        text
+        for row in read_set(folder, "coco_open_images", "records.jsonl")
+        for text in row["captions"] or ()
     ],
     "discosg_graphs": lambda folder: [one.caption for one in load_discosg_graphs(folder)],
     "discosg_foil": lambda folder: [
         text for one in load_discosg_foil(folder) for text in (one.reference, one.corrected)
     ],
     "decapbench_oracle_facts": lambda folder: [
-        row["oracle_caption"] for row in read_set(folder, "decapbench_oracle_facts", "oracle_facts.jsonl")
+        row["oracle_caption"]
+        for row in read_set(folder, "decapbench_oracle_facts", "oracle_facts.jsonl")
     ],
     "posh_oracle (IIW)": lambda folder: [
-        row["text"] for row in read_set(folder, "posh_oracle", "graphs.jsonl") if "iiw" in row["source"].lower()
+        row["text"]
+        for row in read_set(folder, "posh_oracle", "graphs.jsonl")
+        if "iiw" in row["source"].lower()
     ],
 }
 

@@ -1,4 +1,5 @@
-"""Our scene graphs against the triples people drew (DiscoSG): which mode is nearer, and what each rule adds.
+"""Our scene graphs against the triples people drew (DiscoSG): which mode is nearer, and what each
+rule adds.
 
     texts = read_drawn(Path("../shared/data"))
     for row in measure_graphs(texts):
@@ -6,15 +7,16 @@
     for effect in measure_rules(texts):
         effect.rule, effect.split, effect.alone, effect.removed
 
-A graph becomes triples (subject, predicate, object) of lower-case lemma sets: relations as (s, r, o), attributes as
-(s, "is", a), "part of" turned round into (whole, "have", part) as people write it. Postures, auxiliaries and articles
-are left out of predicates. Matching is one-to-one within a caption, by equality (so greedy is optimal):
+A graph becomes triples (subject, predicate, object) of lower-case lemma sets: relations as (s, r,
+o), attributes as (s, "is", a), "part of" turned round into (whole, "have", part) as people write
+it. Postures, auxiliaries and articles are left out of predicates. Matching is one-to-one within a
+caption, by equality (so greedy is optimal):
 
     exact      all three parts equal
     lenient    subject and object equal, whatever the predicate
 
-Per caption precision, recall and F1; the tables show their means over captions, of each split and of both. Coreference
-is by rule in both modes.
+Per caption precision, recall and F1; the tables show their means over captions, of each split and
+of both. Coreference is by rule in both modes.
 """
 
 from collections import Counter
@@ -55,7 +57,9 @@ class DrawnText:
 
 @dataclass(frozen=True, slots=True)
 class GraphAgreement:
-    """Means over n captions; interval is F1's. triples and people: mean number of distinct triples a caption."""
+    """Means over n captions; interval is F1's. triples and people: mean number of distinct triples
+    a caption.
+    """
 
     mode: str
     split: str
@@ -71,10 +75,11 @@ class GraphAgreement:
 
 @dataclass(frozen=True, slots=True)
 class RuleEffect:
-    """What a rule changes, on average over n captions, in exact matching; 95 % paired intervals of the F1s.
+    """What a rule changes, on average over n captions, in exact matching; 95 % paired intervals of
+    the F1s.
 
-    alone: F1 of published with this rule less published. removed: F1 of default without this rule less default;
-    removed_precision and removed_recall likewise.
+    alone: F1 of published with this rule less published. removed: F1 of default without this rule
+    less default; removed_precision and removed_recall likewise.
     """
 
     rule: str
@@ -104,8 +109,14 @@ def measure_graphs(texts: Sequence[DrawnText]) -> list[GraphAgreement]:
         ours = [said(text, rules) for text in texts]
         for split in ("all", *SPLITS):
             numbers = [number for number, text in enumerate(texts) if split in ("all", text.split)]
-            own, people = [ours[number] for number in numbers], [texts[number].people for number in numbers]
-            rows += [_row(mode, split, "exact", EXACT, own, people), _row(mode, split, "lenient", LENIENT, own, people)]
+            own, people = (
+                [ours[number] for number in numbers],
+                [texts[number].people for number in numbers],
+            )
+            rows += [
+                _row(mode, split, "exact", EXACT, own, people),
+                _row(mode, split, "lenient", LENIENT, own, people),
+            ]
     return rows
 
 
@@ -133,7 +144,9 @@ def measure_rules(texts: Sequence[DrawnText]) -> list[RuleEffect]:
                 alone_interval=bootstrap(alone, mean),
                 removed=mean(removed),
                 removed_interval=bootstrap(removed, mean),
-                removed_precision=mean([without[n].precision - default[n].precision for n in numbers]),
+                removed_precision=mean(
+                    [without[n].precision - default[n].precision for n in numbers]
+                ),
                 removed_recall=mean([without[n].recall - default[n].recall for n in numbers]),
                 n=len(numbers),
             )
@@ -161,7 +174,10 @@ def triples_of(graph: SceneGraph) -> list[Triple]:
     for entity in graph.entities:
         triples += [(entity.head, "is", attribute) for attribute in entity.attributes]
     for relation in graph.relations:
-        subject, object_ = graph.entities[relation.subject].head, graph.entities[relation.object].head
+        subject, object_ = (
+            graph.entities[relation.subject].head,
+            graph.entities[relation.object].head,
+        )
         if relation.relation == "part of":
             triples.append((object_, "have", subject))
         else:

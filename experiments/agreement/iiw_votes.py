@@ -1,9 +1,11 @@
-"""ImageInWords' votes (people's): five answers in words to five questions about two descriptions of a picture.
+"""ImageInWords' votes (people's): five answers in words to five questions about two descriptions of
+a picture.
 
-    {"set": "DCI_Test", "example_id": "1", "side_iiw": "IIW", "side_other": "DCI", "question": "Hallucination",
-     "answer": "IIW is marginally better", "length_iiw": 157, "length_other": null}
+    {"set": "DCI_Test", "example_id": "1", "side_iiw": "IIW", "side_other": "DCI", "question":
+     "Hallucination", "answer": "IIW is marginally better", "length_iiw": 157, "length_other": null}
 
-The "model" of a battle is a comparison and a question, "DCI_Test / DCI / Hallucination", seen from IIW's side.
+The "model" of a battle is a comparison and a question, "DCI_Test / DCI / Hallucination", seen from
+IIW's side.
 """
 
 from collections.abc import Sequence
@@ -23,7 +25,11 @@ def read(folder: Path, lines: Sequence[Line]) -> VoteFolder:
         question, example = line.name("question"), line.name("example_id")
         once(line, comparison, question, example)
         sides = {line.name("side_iiw"): 1, line.name("side_other"): -1}
-        levels = {f"{name} {words}": sign * level for name, sign in sides.items() for words, level in ANSWERS.items()}
+        levels = {
+            f"{name} {words}": sign * level
+            for name, sign in sides.items()
+            for words, level in ANSWERS.items()
+        }
         label = line.get("answer", (str, type(None))) or ""
         vote = Vote({**levels, NEUTRAL: 0}.get(" ".join(label.split())), label)
         lengths = line.lengths("length_iiw", "length_other")

@@ -1,14 +1,16 @@
-"""A judge held against people (MLLM-as-a-Judge, section 3): asked as PairwiseReward asks, measured as the paper does.
+"""A judge held against people (MLLM-as-a-Judge, section 3): asked as PairwiseReward asks, measured
+as the paper does.
 
     found = read_judging(folder)
     votes = judge_pairs(judge, found.pairs)
     measure_pairs(found.pairs, votes)[0].without_ties
 
-Pairs are asked in both orders and rankings from both ends, and measured both so and, as the paper has it, in the file's
-order alone. The paper's averages are the row MEAN. Questions are put CHUNK texts at a time, so that a judge
-that remembers its answers (CachedJudge) goes on where it died. Six repetitions, of which the paper measures the
-consistency, are drawn from the distribution at the token that decides, which is what sampling at temperature 1 draws
-from: no question more, and the same draws for one seed.
+Pairs are asked in both orders and rankings from both ends, and measured both so and, as the paper
+has it, in the file's order alone. The paper's averages are the row MEAN. Questions are put CHUNK
+texts at a time, so that a judge that remembers its answers (CachedJudge) goes on where it died. Six
+repetitions, of which the paper measures the consistency, are drawn from the distribution at the
+token that decides, which is what sampling at temperature 1 draws from: no question more, and the
+same draws for one seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +36,12 @@ from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_
 from spanreward.rewards.judges.judge import Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.pairwise.questions import ask, ask_score, load_prompts
-from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, Rankings, ask_rankings, read_rankings
+from spanreward.rewards.pairwise.ranking import (
+    RANKING_TOKENS,
+    Rankings,
+    ask_rankings,
+    read_rankings,
+)
 from spanreward.rewards.pairwise.votes import PairVotes, cast, first_slot_share
 
 MEAN = "mean of sets"  # every set of the files counts the same
@@ -52,7 +59,11 @@ def judge_pairs(
     prompts = load_prompts(wording)
     votes: list[PairVotes] = []
     for chunk in chunks(pairs):
-        questions = [ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one]) for pair in chunk for one in (0, 1)]
+        questions = [
+            ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one])
+            for pair in chunk
+            for one in (0, 1)
+        ]
         asked = after_analysis(judge, questions, prompts["answer"]) if analyse else questions
         votes += cast(judge, asked)
     return votes
@@ -65,7 +76,9 @@ def judge_scores(
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
-        ratings += rate_once(judge, after_analysis(judge, questions, prompts["rating"]) if analyse else questions)
+        ratings += rate_once(
+            judge, after_analysis(judge, questions, prompts["rating"]) if analyse else questions
+        )
     return ratings
 
 
@@ -90,14 +103,16 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """Shares in [0, 1], None where there is nothing to share. Both orders together unless it says otherwise.
+    """Shares in [0, 1], None where there is nothing to share. Both orders together unless it says
+    otherwise.
 
     Attributes:
         with_ties, without_ties: as PairAccuracies has them, of `n` pairs with both votes read.
         interval: 95 % of with_ties, over requests.
         right, decided: counts behind without_ties.
         recall, f1: macro averages over win, tie and loss.
-        one_order, one_order_without_ties: with_ties and without_ties in the file's order alone, as the paper has them.
+        one_order, one_order_without_ties: with_ties and without_ties in the file's order alone, as
+            the paper has them.
         orders_agree: both orders chose the same.
         first_slot: decided votes for the text shown first.
         longer, longer_people: decided pairs that went to the longer text.
@@ -133,7 +148,10 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
     people = [pair.people for pair, _ in judged]
     outcomes = [votes.outcome for _, votes in judged]
     lengths = [(len(pair.texts[0].split()), len(pair.texts[1].split())) for pair, _ in judged]
-    both, alone = pair_accuracies(outcomes, people), pair_accuracies([votes.choices[0] for _, votes in judged], people)
+    both, alone = (
+        pair_accuracies(outcomes, people),
+        pair_accuracies([votes.choices[0] for _, votes in judged], people),
+    )
     classes = class_agreement(outcomes, people)
     of_requests: dict[str, tuple[int, int]] = {}
     for (pair, _), outcome in zip(judged, outcomes, strict=True):
@@ -147,7 +165,9 @@ def pair_agreement(part: str, judged: Sequence[tuple[Preferred, PairVotes]]) -> 
         n=both.read,
         failed=len(judged) - both.read,
         with_ties=both.with_ties,
-        interval=ratio_interval([same for same, _ in sums], [read for _, read in sums]) if sums else None,
+        interval=ratio_interval([same for same, _ in sums], [read for _, read in sums])
+        if sums
+        else None,
         without_ties=both.without_ties,
         right=both.right,
         decided=both.decided,
@@ -171,7 +191,9 @@ def drawn(answers: Sequence[Rating | Failure]) -> list[list[str]]:
         []
         if isinstance(answer, Failure)
         else generator.choice(
-            list(answer.probabilities), size=REPETITIONS, p=normalised(list(answer.probabilities.values()))
+            list(answer.probabilities),
+            size=REPETITIONS,
+            p=normalised(list(answer.probabilities.values())),
         ).tolist()
         for answer in answers
     ]
@@ -183,10 +205,11 @@ def normalised(shares: Sequence[float]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    """pearson: of the judge's mean ratings with people's; interval: 95 %, over requests. length: the correlation of the
-    number of words with the judge's ratings, and with people's. deviation: the mean absolute deviation of the judge's
-    ratings of one request, and of people's. error: the mean absolute difference from people, in points; the calibrated
-    figures are of ratings mapped by isotonic regression on the labels of other requests (calibration.py).
+    """pearson: of the judge's mean ratings with people's; interval: 95 %, over requests. length:
+    the correlation of the number of words with the judge's ratings, and with people's. deviation:
+    the mean absolute deviation of the judge's ratings of one request, and of people's. error: the
+    mean absolute difference from people, in points; the calibrated figures are of ratings mapped by
+    isotonic regression on the labels of other requests (calibration.py).
     """
 
     part: str
@@ -207,8 +230,12 @@ class ScoreAgreement:
     pearson_calibrated: float | None
 
 
-def measure_scores(texts: Sequence[Rated], ratings: Sequence[Rating | Failure]) -> list[ScoreAgreement]:
-    return in_parts(list(zip(texts, ratings, strict=True)), lambda both: both[0].part, score_agreement)
+def measure_scores(
+    texts: Sequence[Rated], ratings: Sequence[Rating | Failure]
+) -> list[ScoreAgreement]:
+    return in_parts(
+        list(zip(texts, ratings, strict=True)), lambda both: both[0].part, score_agreement
+    )
 
 
 def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]]) -> ScoreAgreement:
@@ -236,8 +263,12 @@ def score_agreement(part: str, judged: Sequence[tuple[Rated, Rating | Failure]])
         mean_people=sum(people) / len(read) if read else None,
         length=defined(pearson(words, means)),
         length_people=defined(pearson(words, people)),
-        deviation=mean_absolute_deviation([[mean for mean, _ in request] for request in requests.values()]),
-        deviation_people=mean_absolute_deviation([[given for _, given in request] for request in requests.values()]),
+        deviation=mean_absolute_deviation(
+            [[mean for mean, _ in request] for request in requests.values()]
+        ),
+        deviation_people=mean_absolute_deviation(
+            [[given for _, given in request] for request in requests.values()]
+        ),
         average=repeated.average if repeated else None,
         majority=repeated.majority if repeated else None,
         error=mean_error(means, people),
@@ -253,9 +284,9 @@ def defined(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class RankingAgreement:
-    """distance: from people's ranking, the mean over both ways of showing; interval: 95 %, over requests. one_order:
-    the distance in the file's order alone. orders_agree: the share of groups that were ranked the same both ways;
-    as_shown: of rankings that repeat the order shown.
+    """distance: from people's ranking, the mean over both ways of showing; interval: 95 %, over
+    requests. one_order: the distance in the file's order alone. orders_agree: the share of groups
+    that were ranked the same both ways; as_shown: of rankings that repeat the order shown.
     """
 
     part: str
@@ -268,8 +299,12 @@ class RankingAgreement:
     as_shown: float | None
 
 
-def measure_rankings(groups: Sequence[Ordered], rankings: Sequence[Rankings]) -> list[RankingAgreement]:
-    return in_parts(list(zip(groups, rankings, strict=True)), lambda both: both[0].part, ranking_agreement)
+def measure_rankings(
+    groups: Sequence[Ordered], rankings: Sequence[Rankings]
+) -> list[RankingAgreement]:
+    return in_parts(
+        list(zip(groups, rankings, strict=True)), lambda both: both[0].part, ranking_agreement
+    )
 
 
 def ranking_agreement(part: str, judged: Sequence[tuple[Ordered, Rankings]]) -> RankingAgreement:
@@ -279,7 +314,8 @@ def ranking_agreement(part: str, judged: Sequence[tuple[Ordered, Rankings]]) -> 
         if not isinstance(forward, Failure) and not isinstance(backward, Failure)
     ]
     distances = [
-        sum(ranking_distance(way, group.people) for way in (forward, backward)) / 2 for group, forward, backward in both
+        sum(ranking_distance(way, group.people) for way in (forward, backward)) / 2
+        for group, forward, backward in both
     ]
     shown = [list(range(len(group.texts))) for group, *_ in both]
     repeats = [
@@ -292,31 +328,48 @@ def ranking_agreement(part: str, judged: Sequence[tuple[Ordered, Rankings]]) -> 
         failed=len(judged) - len(both),
         distance=sum(distances) / len(both) if both else None,
         interval=ratio_interval(distances) if both else None,
-        one_order=mean_known([ranking_distance(forward, group.people) for group, forward, _ in both]),
-        orders_agree=sum(forward == backward for _, forward, backward in both) / len(both) if both else None,
+        one_order=mean_known(
+            [ranking_distance(forward, group.people) for group, forward, _ in both]
+        ),
+        orders_agree=sum(forward == backward for _, forward, backward in both) / len(both)
+        if both
+        else None,
         as_shown=sum(repeats) / (2 * len(both)) if both else None,
     )
 
 
-def in_parts(judged: list[Any], part: Callable[[Any], str], measure: Callable[[str, Any], Any]) -> list[Any]:
-    """The measure of all; where there are several parts, that of each and the mean of those with a name."""
+def in_parts(
+    judged: list[Any], part: Callable[[Any], str], measure: Callable[[str, Any], Any]
+) -> list[Any]:
+    """The measure of all; where there are several parts, that of each and the mean of those with a
+    name.
+    """
     if not judged:
         return []
     names = sorted(set(map(part, judged)))
-    parts = [measure(name, [one for one in judged if part(one) == name]) for name in names if len(names) > 1]
+    parts = [
+        measure(name, [one for one in judged if part(one) == name])
+        for name in names
+        if len(names) > 1
+    ]
     named = [row for row in parts if row.part]
     return [measure("all", judged), *parts, *([mean_row(named)] if named else [])]
 
 
 def mean_row(rows: Sequence[Any]) -> Any:
-    """The sums of the rows' counts and the means of their shares, without weights; None where no row has one."""
+    """The sums of the rows' counts and the means of their shares, without weights; None where no
+    row has one.
+    """
 
     def of_all(values: Sequence[Any]) -> Any:
         if all(isinstance(value, int) for value in values):
             return sum(values)
         return None if any(isinstance(value, Interval) for value in values) else mean_known(values)
 
-    found = {field.name: of_all([getattr(row, field.name) for row in rows]) for field in fields(rows[0])[1:]}
+    found = {
+        field.name: of_all([getattr(row, field.name) for row in rows])
+        for field in fields(rows[0])[1:]
+    }
     return type(rows[0])(part=MEAN, **found)
 
 

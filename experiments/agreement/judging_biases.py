@@ -1,7 +1,9 @@
-"""Whom a judge favours, and which mistakes it lets pass (MLLM-as-a-Judge, section 4.6), both beside people's judgment.
+"""Whom a judge favours, and which mistakes it lets pass (MLLM-as-a-Judge, section 4.6), both beside
+people's judgment.
 
-by_author(pairs, votes)       # {"gpt4": ...}: a judge that favours its own texts gives them more than people do
-by_error(pairs, votes)        # {"hallucination": ...}: how often the text with that mistake was preferred
+by_author(pairs, votes)       # {"gpt4": ...}: a judge that favours its own texts gives them more
+than people do by_error(pairs, votes)        # {"hallucination": ...}: how often the text with that
+mistake was preferred
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +17,8 @@ from spanreward.rewards.pairwise.votes import PairVotes
 
 @dataclass(frozen=True, slots=True)
 class Favour:
-    """An author's mean, by the judge and by people: of shares of pairs won, ties half, or of ratings from 1 to 5.
-    more: the difference, with a 95 % interval over requests.
+    """An author's mean, by the judge and by people: of shares of pairs won, ties half, or of
+    ratings from 1 to 5. more: the difference, with a 95 % interval over requests.
     """
 
     author: str
@@ -29,8 +31,9 @@ class Favour:
 
 @dataclass(frozen=True, slots=True)
 class LetPass:
-    """Of `n` pairs whose worse text has a mistake of this kind: how many the judge got right, left undecided, and in
-    how many it preferred the text with the mistake, as a share with its 95 % interval over requests.
+    """Of `n` pairs whose worse text has a mistake of this kind: how many the judge got right, left
+    undecided, and in how many it preferred the text with the mistake, as a share with its 95 %
+    interval over requests.
     """
 
     error: str
@@ -42,7 +45,10 @@ class LetPass:
 
 
 def by_author(pairs: Sequence[Preferred], votes: Sequence[PairVotes]) -> list[Favour]:
-    """Over the pairs of two different authors that the judge read. An author without a name is nobody."""
+    """Over the pairs of two different authors that the judge read.
+
+    An author without a name is nobody.
+    """
     won: list[tuple[str, str, float, float]] = []
     for pair, both in zip(pairs, votes, strict=True):
         one, other = pair.authors
@@ -52,7 +58,9 @@ def by_author(pairs: Sequence[Preferred], votes: Sequence[PairVotes]) -> list[Fa
     return favours(won)
 
 
-def by_author_of_scores(texts: Sequence[Rated], ratings: Sequence[Rating | Failure]) -> list[Favour]:
+def by_author_of_scores(
+    texts: Sequence[Rated], ratings: Sequence[Rating | Failure]
+) -> list[Favour]:
     return favours(
         (text.authors[0], text.id, rating.mean, text.people)
         for text, rating in zip(texts, ratings, strict=True)
@@ -71,7 +79,11 @@ def favours(judged: Iterable[tuple[str, str, float, float]]) -> list[Favour]:
         judge_mean = sum(judge for _, judge, _ in entries) / len(entries)
         people_mean = sum(people for *_, people in entries) / len(entries)
         interval = over_requests([(request, judge - people) for request, judge, people in entries])
-        found.append(Favour(author, len(entries), judge_mean, people_mean, judge_mean - people_mean, interval))
+        found.append(
+            Favour(
+                author, len(entries), judge_mean, people_mean, judge_mean - people_mean, interval
+            )
+        )
     return found
 
 
@@ -101,4 +113,6 @@ def over_requests(values: Sequence[tuple[str, float]]) -> Interval | None:
     for request, value in values:
         total, count = sums.get(request, (0.0, 0))
         sums[request] = (total + value, count + 1)
-    return ratio_interval([total for total, _ in sums.values()], [count for _, count in sums.values()])
+    return ratio_interval(
+        [total for total, _ in sums.values()], [count for _, count in sums.values()]
+    )

@@ -1,7 +1,8 @@
-"""How far a judge agrees with people's rankings, and with itself (MLLM-as-a-Judge, sections 3.2, 4.2 and 4.6).
+"""How far a judge agrees with people's rankings, and with itself (MLLM-as-a-Judge, sections 3.2,
+4.2 and 4.6).
 
-ranking_distance("ACBD", "ABCD")                     # 0.5: two of four letters are in the wrong place
-consistency([["A", "A", "B"], ["A", "B", "C"]])      # 1/2 on average, a majority in 1/2
+ranking_distance("ACBD", "ABCD")                     # 0.5: two of four letters are in the wrong
+place consistency([["A", "A", "B"], ["A", "B", "C"]])      # 1/2 on average, a majority in 1/2
 """
 
 from collections import Counter
@@ -12,7 +13,8 @@ from rapidfuzz.distance import Levenshtein
 
 
 def ranking_distance(judge: Sequence[Hashable], people: Sequence[Hashable]) -> float:
-    """Returns the Levenshtein distance of two rankings over the length of the longer one, in [0, 1] (section 3.2).
+    """Returns the Levenshtein distance of two rankings over the length of the longer one, in [0, 1]
+    (section 3.2).
 
     0 means equal rankings. Raises ValueError for two empty ones.
     """
@@ -25,8 +27,9 @@ def ranking_distance(judge: Sequence[Hashable], people: Sequence[Hashable]) -> f
 class Consistency:
     """Shares in [0, 1] of repeated answers.
 
-    average: of a question's answers that equal its most frequent one, the mean over questions. majority: of the
-    questions where that answer is more than half of them (the majority consistency criterion, table 4).
+    average: of a question's answers that equal its most frequent one, the mean over questions.
+    majority: of the questions where that answer is more than half of them (the majority consistency
+    criterion, table 4).
     """
 
     average: float
@@ -34,7 +37,10 @@ class Consistency:
 
 
 def consistency(answers: Sequence[Sequence[Hashable]]) -> Consistency | None:
-    """answers: those of each question, asked several times. Questions without answers are left out; None for none."""
+    """answers: those of each question, asked several times.
+
+    Questions without answers are left out; None for none.
+    """
     most = [max(Counter(repeated).values()) / len(repeated) for repeated in answers if repeated]
     if not most:
         return None
@@ -43,8 +49,8 @@ def consistency(answers: Sequence[Sequence[Hashable]]) -> Consistency | None:
 
 @dataclass(frozen=True, slots=True)
 class ClassAgreement:
-    """Means over the outcomes that people gave, each in [0, 1]. recall: of the pairs of an outcome, those to which the
-    judge gave it. f1: with the precision of the judge's pairs of this outcome.
+    """Means over the outcomes that people gave, each in [0, 1]. recall: of the pairs of an outcome,
+    those to which the judge gave it. f1: with the precision of the judge's pairs of this outcome.
     """
 
     recall: float
@@ -52,10 +58,11 @@ class ClassAgreement:
 
 
 def class_agreement(judge: Sequence[int | None], people: Sequence[int]) -> ClassAgreement | None:
-    """Recall and F1 of pairs (section 3.2), macro averages over win, tie and loss: the paper does not name the average.
+    """Recall and F1 of pairs (section 3.2), macro averages over win, tie and loss: the paper does
+    not name the average.
 
-    judge: outcomes as those of people, None for a failed vote, which is left out. None without a read pair. Raises
-    ValueError where the numbers of entries differ.
+    judge: outcomes as those of people, None for a failed vote, which is left out. None without a
+    read pair. Raises ValueError where the numbers of entries differ.
     """
     read = [(one, other) for one, other in zip(judge, people, strict=True) if one is not None]
     given = sorted({other for _, other in read})
@@ -71,21 +78,28 @@ def class_agreement(judge: Sequence[int | None], people: Sequence[int]) -> Class
 
 
 def mean_absolute_deviation(groups: Sequence[Sequence[float]]) -> float | None:
-    """Returns how far ratings are from their group's mean, the mean over groups of two or more (section 4.3, appendix).
+    """Returns how far ratings are from their group's mean, the mean over groups of two or more
+    (section 4.3, appendix).
 
     groups: the ratings of one request's texts. None without such a group.
     """
     several = [(group, sum(group) / len(group)) for group in groups if len(group) > 1]
     if not several:
         return None
-    return sum(sum(abs(one - mean) for one in group) / len(group) for group, mean in several) / len(several)
+    return sum(sum(abs(one - mean) for one in group) / len(group) for group, mean in several) / len(
+        several
+    )
 
 
-def longer_share(outcomes: Sequence[int | None], lengths: Sequence[tuple[int, int]]) -> float | None:
-    """Returns the share, in [0, 1], of decided pairs of different lengths that went to the longer text (section 4.6).
+def longer_share(
+    outcomes: Sequence[int | None], lengths: Sequence[tuple[int, int]]
+) -> float | None:
+    """Returns the share, in [0, 1], of decided pairs of different lengths that went to the longer
+    text (section 4.6).
 
-    outcomes: 1 where the first text is better, -1 the second, 0 a tie, None a failed vote. A judge without a length
-    bias has people's share of the same pairs, not one half. Raises ValueError where the numbers of entries differ.
+    outcomes: 1 where the first text is better, -1 the second, 0 a tie, None a failed vote. A judge
+    without a length bias has people's share of the same pairs, not one half. Raises ValueError
+    where the numbers of entries differ.
     """
     longer = [
         (outcome > 0) == (first > second)

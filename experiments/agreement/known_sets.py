@@ -22,7 +22,10 @@ class FlaggedWord:
 
 
 def read_hat(path: Path) -> list[Judgment]:
-    """Reads ALOHa's captions. `mistakes` are the flagged words; the rating of mistakes is 1 where there are none."""
+    """Reads ALOHa's captions.
+
+    `mistakes` are the flagged words; the rating of mistakes is 1 where there are none.
+    """
     records = []
     for where, row in read_objects(path):
         words = flagged_words(row["caption"], row["word_flags"])
@@ -40,12 +43,17 @@ def read_hat(path: Path) -> list[Judgment]:
 
 
 def flagged_words(caption: str, flags: list[tuple[str, bool]]) -> tuple[FlaggedWord, ...]:
-    """Returns each word at its place in the caption. Raises ValueError for a word that is not there, in order."""
+    """Returns each word at its place in the caption.
+
+    Raises ValueError for a word that is not there, in order.
+    """
     words, place = [], 0
     for word, flagged in flags:
         start = caption.find(word, place)
         if start < 0:
-            raise ValueError(f"the flagged word {word!r} does not follow character {place} of {caption!r}")
+            raise ValueError(
+                f"the flagged word {word!r} does not follow character {place} of {caption!r}"
+            )
         place = start + len(word)
         words.append(FlaggedWord(start, place, bool(flagged)))
     return tuple(words)

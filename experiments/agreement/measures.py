@@ -1,4 +1,6 @@
-"""Measures of agreement that only the studies in this folder take: precision and recall of finds, floors of words."""
+"""Measures of agreement that only the studies in this folder take: precision and recall of finds,
+floors of words.
+"""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -12,7 +14,9 @@ from spanreward.rewards.text.bag_of_words import STOP_WORDS, WORD, content_words
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Precision, recall and F1 in [0, 1] of a set of finds; 0 where nothing was found or nothing is there."""
+    """Precision, recall and F1 in [0, 1] of a set of finds; 0 where nothing was found or nothing is
+    there.
+    """
 
     precision: float
     recall: float
@@ -28,14 +32,17 @@ def retrieval(right: float, found: float, there: float) -> Retrieval:
 
 
 def flag_retrieval(predicted: Sequence[bool], true: Sequence[bool]) -> Retrieval:
-    """Predicted flags against true ones, one each per word. Raises ValueError when the lengths differ."""
+    """Predicted flags against true ones, one each per word.
+
+    Raises ValueError when the lengths differ.
+    """
     right = sum(p and t for p, t in zip(predicted, true, strict=True))
     return retrieval(right, sum(predicted), sum(true))
 
 
 def token_precision(text: str, references: Sequence[str]) -> float:
-    """Returns the share of the text's content words that the joined references have, as multisets, in [0, 1]; 1
-    without words.
+    """Returns the share of the text's content words that the joined references have, as multisets,
+    in [0, 1]; 1 without words.
     """
     own = Counter(content_words(text))
     there = Counter(word for reference in references for word in content_words(reference))
@@ -45,12 +52,17 @@ def token_precision(text: str, references: Sequence[str]) -> float:
 def absent_words(text: str, references: Sequence[str]) -> list[tuple[int, int]]:
     """Returns the characters of the content words that occur in no reference."""
     there = {word for reference in references for word in content_words(reference)}
-    return [match.span() for match in WORD.finditer(text.lower()) if match.group() not in STOP_WORDS | there]
+    return [
+        match.span()
+        for match in WORD.finditer(text.lower())
+        if match.group() not in STOP_WORDS | there
+    ]
 
 
 def swap_consistency(choices: Sequence[tuple[Hashable | None, Hashable | None]]) -> float | None:
-    """Returns the share, in [0, 1], of pairs whose two orders chose the same answer (MLLM-Bench, section 6.4). choices:
-    each order's answer, by name. A pair with a failed vote (None) is left out; None where all are.
+    """Returns the share, in [0, 1], of pairs whose two orders chose the same answer (MLLM-Bench,
+    section 6.4). choices: each order's answer, by name. A pair with a failed vote (None) is left
+    out; None where all are.
     """
     read = [one == other for one, other in choices if one is not None and other is not None]
     return sum(read) / len(read) if read else None
@@ -60,7 +72,9 @@ RIGHT_ABOVE = 0.5  # the score above which an answer counts as right
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
-    """Returns the chance that a positive scores above a negative, ties half, in [0, 1]; nan without both classes."""
+    """Returns the chance that a positive scores above a negative, ties half, in [0, 1]; nan without
+    both classes.
+    """
     labels = np.asarray(positive, dtype=bool)
     if len(scores) != len(labels):
         raise ValueError(f"got {len(scores)} scores and {len(labels)} labels")
@@ -72,7 +86,9 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
 
 
 def cohen_kappa(first: Sequence[bool], second: Sequence[bool]) -> float:
-    """Returns the agreement beyond chance (Cohen 1960), at most 1; nan where both always say the same one thing."""
+    """Returns the agreement beyond chance (Cohen 1960), at most 1; nan where both always say the
+    same one thing.
+    """
     count = len(first)
     agreed = sum(one == other for one, other in zip(first, second, strict=True)) / count
     yes, other_yes = sum(first) / count, sum(second) / count

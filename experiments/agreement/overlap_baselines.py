@@ -1,11 +1,13 @@
-"""The metrics that papers' tables set beside theirs. A metric that the machine lacks is left out, with a sentence.
+"""The metrics that papers' tables set beside theirs. A metric that the machine lacks is left out,
+with a sentence.
 
     metrics, left_out = baselines()
     [metric.__name__ for metric in metrics]        # ["words", "bag_of_words", "bleu", "rouge_l"]
-    left_out                                        # ["METEOR: left out, WordNet is not on this machine ...", ...]
+    left_out  # ["METEOR: left out, WordNet is not on this machine ...", ...]
 
-Each compares a text with its references, or an answer with people's answers, and takes the best single one; BLEU is
-defined over all. Nothing is downloaded. `make venv` installs sacrebleu and rouge-score.
+Each compares a text with its references, or an answer with people's answers, and takes the best
+single one; BLEU is defined over all. Nothing is downloaded. `make venv` installs sacrebleu and
+rouge-score.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,12 +28,15 @@ MOST_WORDS = 10_000
 # Metrics of the papers' tables that no maintained library offers without weights of its own.
 NEVER = (
     "CIDEr, SPICE: left out, pycocoevalcap's last release is of 2020 and brings 100 MB of Java.",
-    "BERTScore, BARTScore: left out, their weights are not on this machine and bert-score's last release is of 2023.",
+    "BERTScore, BARTScore: left out, their weights are not on this machine and bert-score's last "
+    "release is of 2023.",
 )
 
 
 class ReferenceOverlap(Reward):
-    """Metric `of(text, references)`, in [0, 1]; people's answers where a sample has no references."""
+    """Metric `of(text, references)`, in [0, 1]; people's answers where a sample has no
+    references.
+    """
 
     def __init__(self, name: str, of: Overlap, fewest: int = 1) -> None:
         super().__init__(name)
@@ -49,10 +54,12 @@ class ReferenceOverlap(Reward):
         return Verdict(min(max(self.of(sample.completion, others), 0.0), 1.0))
 
 
-def baselines(answers: bool = False, spans: bool = False, clip: Path | None = None) -> tuple[list[Reward], list[str]]:
-    """Returns the metrics that this machine has, and a sentence for each that it lacks. answers: adds the metrics of
-    answers to questions. spans: adds those that say which words are wrong (PoSh, A.3.3). clip: the folder of CLIP's
-    weights; ValueError where there are none.
+def baselines(
+    answers: bool = False, spans: bool = False, clip: Path | None = None
+) -> tuple[list[Reward], list[str]]:
+    """Returns the metrics that this machine has, and a sentence for each that it lacks. answers:
+    adds the metrics of answers to questions. spans: adds those that say which words are wrong
+    (PoSh, A.3.3). clip: the folder of CLIP's weights; ValueError where there are none.
     """
     from experiments.agreement.clip_score import ClipScore
 
@@ -65,7 +72,9 @@ def baselines(answers: bool = False, spans: bool = False, clip: Path | None = No
             ReferenceOverlap("exact_match", answer_metrics.exact_match),
             ReferenceOverlap("contains", answer_metrics.contains),
             ReferenceOverlap("vqa_accuracy", vqa.vqa_accuracy, fewest=vqa.AGREED + 1),
-            ReferenceOverlap("soft_vqa_accuracy", answer_metrics.soft_vqa_accuracy, fewest=vqa.AGREED),
+            ReferenceOverlap(
+                "soft_vqa_accuracy", answer_metrics.soft_vqa_accuracy, fewest=vqa.AGREED
+            ),
         ]
     left_out = []
     others: dict[str, Callable[[], Reward]] = {
@@ -84,7 +93,9 @@ def baselines(answers: bool = False, spans: bool = False, clip: Path | None = No
     if clip is not None:
         found.append(ClipScore(clip))
     else:
-        left_out.append("CLIPScore: left out, its weights are not on this machine: give a folder with --clip.")
+        left_out.append(
+            "CLIPScore: left out, its weights are not on this machine: give a folder with --clip."
+        )
     return found, [*left_out, *NEVER]
 
 
@@ -94,7 +105,10 @@ def word_count(text: str, references: Sequence[str]) -> float:
 
 
 def bleu() -> Overlap:
-    """BLEU-4 of a sentence (Papineni et al. 2002) with sacrebleu's defaults. Raises ImportError without sacrebleu."""
+    """BLEU-4 of a sentence (Papineni et al. 2002) with sacrebleu's defaults.
+
+    Raises ImportError without sacrebleu.
+    """
     try:
         from sacrebleu import sentence_bleu
     except ImportError:
@@ -103,18 +117,23 @@ def bleu() -> Overlap:
 
 
 def rouge_l() -> Overlap:
-    """F1 of the longest common subsequence of stems (Lin 2004), best reference. ImportError without rouge-score."""
+    """F1 of the longest common subsequence of stems (Lin 2004), best reference.
+
+    ImportError without rouge-score.
+    """
     try:
         from rouge_score.rouge_scorer import RougeScorer
     except ImportError:
         raise ImportError(f"rouge-score is not installed: {INSTALL}.") from None
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
-    return lambda text, references: float(scorer.score_multi(list(references), text)["rougeL"].fmeasure)
+    return lambda text, references: float(
+        scorer.score_multi(list(references), text)["rougeL"].fmeasure
+    )
 
 
 def meteor() -> Overlap:
-    """METEOR (Banerjee and Lavie 2005) as in nltk, best reference. Raises ImportError without nltk and LookupError
-    without nltk's WordNet, which is a separate download.
+    """METEOR (Banerjee and Lavie 2005) as in nltk, best reference. Raises ImportError without nltk
+    and LookupError without nltk's WordNet, which is a separate download.
     """
     try:
         from nltk.corpus import wordnet
@@ -124,13 +143,18 @@ def meteor() -> Overlap:
     try:
         wordnet.ensure_loaded()
     except LookupError:
-        raise LookupError("nltk's WordNet is not on this machine: python -m nltk.downloader wordnet.") from None
+        raise LookupError(
+            "nltk's WordNet is not on this machine: python -m nltk.downloader wordnet."
+        ) from None
     return lambda text, references: float(
         meteor_score([reference.lower().split() for reference in references], text.lower().split())
     )
 
 
 def sentence_bert() -> Overlap:
-    """The largest cosine of sentence embeddings (all-MiniLM-L6-v2). Raises ImportError without the extra `embed`."""
+    """The largest cosine of sentence embeddings (all-MiniLM-L6-v2).
+
+    Raises ImportError without the extra `embed`.
+    """
     embedder = Embedder()
     return lambda text, references: float(embedder.cosines([text], list(references)).max())

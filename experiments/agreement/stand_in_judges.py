@@ -9,18 +9,29 @@ from typing import Any
 
 from experiments.from_scores import in_words, level, order, prefer
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    rating_of,
+)
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe, RankingProbe
 
 LONG = 300  # words that LongerJudge rates with a 5
 
 
 class FirstJudge(Judge):
-    """Prefers the text shown first, ranks texts as they are shown, and finds all of them average."""
+    """Prefers the text shown first, ranks texts as they are shown, and finds all of them
+    average.
+    """
 
     name = "always the first"
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         return [self._rate(question.probe, scale) for question in questions]
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
@@ -30,7 +41,9 @@ class FirstJudge(Judge):
         if isinstance(probe, QualityProbe):
             (value,) = self.worth((probe.text,))
             return rating_of(level(value), scale)
-        return Failure(Status.UNPARSED, f"{self.name}: compares and rates texts, got {type(probe).__name__}")
+        return Failure(
+            Status.UNPARSED, f"{self.name}: compares and rates texts, got {type(probe).__name__}"
+        )
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         return [

@@ -3,10 +3,11 @@
     rows = measure_thumb(Path("../shared/data"), HarmonicReward(judge, evidence="context"))
     rows[0].measure, rows[0].ours                    # "correctness ~ P, Pearson"
 
-No picture is shown: a caption's context is the photograph's references. People's precision (P) stands beside
-correctness, recall (R) beside completeness, fluency and conciseness penalties beside fluency and conciseness, and the
-total (human_score) beside overall. Clarity has no counterpart. People's conciseness is 0 for all but one caption in a
-thousand, fluency for 96 in a hundred. The floor is a bag of words on the same records.
+No picture is shown: a caption's context is the photograph's references. People's precision (P)
+stands beside correctness, recall (R) beside completeness, fluency and conciseness penalties beside
+fluency and conciseness, and the total (human_score) beside overall. Clarity has no counterpart.
+People's conciseness is 0 for all but one caption in a thousand, fluency for 96 in a hundred. The
+floor is a bag of words on the same records.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,10 +44,11 @@ class Rated:
 
 
 def measure_thumb(folder: Path, reward: Reward, images: int | None = None) -> list[Agreement]:
-    """A row per criterion of the reward that people rated, statistic, and choice of captions: all, or no human's.
+    """A row per criterion of the reward that people rated, statistic, and choice of captions: all,
+    or no human's.
 
-    images: how many photographs, with all captions of theirs; None for all. Raises RuntimeError for a caption that the
-    judge gives no score.
+    images: how many photographs, with all captions of theirs; None for all. Raises RuntimeError for
+    a caption that the judge gives no score.
     """
     photographs = load_thumb(folder)[:images]
     captions = [caption for group in photographs for caption in group]
@@ -58,8 +60,14 @@ def measure_thumb(folder: Path, reward: Reward, images: int | None = None) -> li
             continue
         for name, statistic in STATISTICS.items():
             for note, human in (("all captions", True), ("without people's own captions", False)):
-                units = [[one for system, one in group if human or system != "Human"] for group in groups]
-                rows.append(row_of(f"{criterion} ~ {counterpart}, {name}", units, criterion, statistic, note))
+                units = [
+                    [one for system, one in group if human or system != "Human"] for group in groups
+                ]
+                rows.append(
+                    row_of(
+                        f"{criterion} ~ {counterpart}, {name}", units, criterion, statistic, note
+                    )
+                )
     return rows
 
 
@@ -74,12 +82,27 @@ def row_of(
         return statistic(ours, [rated.people[criterion] for rated in every])
 
     count = sum(len(unit) for unit in units)
-    return Agreement("thumb", measure, value(units), bootstrap(units, value), value(units, True), None, count, note)
+    return Agreement(
+        "thumb",
+        measure,
+        value(units),
+        bootstrap(units, value),
+        value(units, True),
+        None,
+        count,
+        note,
+    )
 
 
 def rate(captions: Sequence[RubricCaption], reward: Reward) -> list[Rated]:
-    samples = [Sample("", caption.text, context=" ".join(caption.references)) for caption in captions]
-    verdicts = [verdict for at in range(0, len(samples), CHUNK) for verdict in reward.assess(samples[at : at + CHUNK])]
+    samples = [
+        Sample("", caption.text, context=" ".join(caption.references)) for caption in captions
+    ]
+    verdicts = [
+        verdict
+        for at in range(0, len(samples), CHUNK)
+        for verdict in reward.assess(samples[at : at + CHUNK])
+    ]
     rated = []
     for caption, verdict in zip(captions, verdicts, strict=True):
         if verdict.score is None:
@@ -87,7 +110,15 @@ def rate(captions: Sequence[RubricCaption], reward: Reward) -> list[Rated]:
         precision = token_precision(caption.text, caption.references)
         recall = token_precision(" ".join(caption.references), [caption.text])
         f1 = bag_of_words.token_f1(caption.text, caption.references)
-        floor = {"overall": f1, "correctness": precision, "completeness": recall, "fluency": f1, "conciseness": f1}
+        floor = {
+            "overall": f1,
+            "correctness": precision,
+            "completeness": recall,
+            "fluency": f1,
+            "conciseness": f1,
+        }
         people = {criterion: caption.ratings[name] for criterion, name in COUNTERPARTS.items()}
-        rated.append(Rated({name: verdict.parts[name] for name in reward.main_parts}, floor, people))
+        rated.append(
+            Rated({name: verdict.parts[name] for name in reward.main_parts}, floor, people)
+        )
     return rated

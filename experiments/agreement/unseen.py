@@ -1,4 +1,5 @@
-"""Copies of the sets without the pictures that an encoder judge was trained on, in the same folders and files.
+"""Copies of the sets without the pictures that an encoder judge was trained on, in the same folders
+and files.
 
     write_unseen(Path("../shared/data"), Path("outputs/judges/people"), Path("outputs/unseen"))
 
@@ -30,6 +31,8 @@ def write_unseen(data: Path, judge: Path, folder: Path) -> dict[str, tuple[int, 
         rows = read_set(data, name, file)
         unseen = [row for row in rows if picture_name(str(row[key])) not in read]
         (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / name / file).write_text("".join(json.dumps(row) + "\n" for row in unseen), "utf-8")
+        (folder / name / file).write_text(
+            "".join(json.dumps(row) + "\n" for row in unseen), "utf-8"
+        )
         kept[name] = (len(unseen), len(rows))
     return kept

@@ -1,10 +1,12 @@
 """Votes on file: which of a model's text and another text is better, whatever the source's layout.
 
-    Battle("m", "prompt 7", (Vote(1, "B>A", first=False),))          # the model's text is better, and stood second
+    Battle("m", "prompt 7", (Vote(1, "B>A", first=False),))
+    # the model's text is better, and stood second
 
-mllm_bench.py, wildvision_bench.py and iiw_votes.py read these from votes.jsonl, a JSON object a line, with the helpers
-of this file. A label outside the layout's vocabulary, such as a judge's sentence without a verdict, is a vote that
-cannot be read, and no tie. A file where most labels are outside it is an error.
+mllm_bench.py, wildvision_bench.py and iiw_votes.py read these from votes.jsonl, a JSON object a
+line, with the helpers of this file. A label outside the layout's vocabulary, such as a judge's
+sentence without a verdict, is a vote that cannot be read, and no tie. A file where most labels are
+outside it is an error.
 """
 
 from collections import Counter
@@ -24,10 +26,12 @@ class Vote:
     """One answer to the question which of two texts is better.
 
     Attributes:
-        level: of the model's text: 2 much better, 1 better, 0 equal, -1 worse, -2 much worse; None could not be read.
+        level: of the model's text: 2 much better, 1 better, 0 equal, -1 worse, -2 much worse; None
+            could not be read.
         label: what the judge said.
         first: whether the model's text stood first; None where the source does not say.
-        spoken: whether the judge's own words hold a verdict; False where the source filled the label in.
+        spoken: whether the judge's own words hold a verdict; False where the source filled the
+            label in.
     """
 
     level: int | None
@@ -38,9 +42,9 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Battle:
-    """A model's text against another on one prompt: one vote, or one per order. lengths: in words, of the model's text
-    and of the other, where both are known. slice: the part of the set that tables show apart, "" for none.
-    capability: a finer part.
+    """A model's text against another on one prompt: one vote, or one per order. lengths: in words,
+    of the model's text and of the other, where both are known. slice: the part of the set that
+    tables show apart, "" for none. capability: a finer part.
     """
 
     model: str
@@ -53,7 +57,10 @@ class Battle:
 
 @dataclass(frozen=True, slots=True)
 class VoteFolder:
-    """All battles of a folder, in its order. `anchor` is the other side's name, "" where it differs."""
+    """All battles of a folder, in its order.
+
+    `anchor` is the other side's name, "" where it differs.
+    """
 
     layout: str
     anchor: str
@@ -95,7 +102,10 @@ class Line:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """Returns the lines of a JSONL file. Raises FileNotFoundError without a file, ValueError for a bad or no line."""
+    """Returns the lines of a JSONL file.
+
+    Raises FileNotFoundError without a file, ValueError for a bad or no line.
+    """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: give a folder that holds {path.name}.")
     lines = [Line(where, row) for where, row in read_table(path)]
@@ -105,7 +115,10 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def read_published(path: Path) -> dict[str, Any]:
-    """Returns what the source published, {} where the folder has no such file. Raises ValueError for no JSON object."""
+    """Returns what the source published, {} where the folder has no such file.
+
+    Raises ValueError for no JSON object.
+    """
     if not path.is_file():
         return {}
     return read_object(path.read_bytes().removeprefix(BOM), str(path))
@@ -118,8 +131,8 @@ def check_labels(battles: Iterable[Battle], labels: Iterable[str], path: Path) -
     if 2 * strange.total() > len(given):
         (label, count), *_ = strange.most_common(1)
         raise ValueError(
-            f"{path}: {strange.total()} of {len(given)} labels are unknown, such as {label[:SHOWN]!r} ({count} times): "
-            f"the labels are {', '.join(labels)}."
+            f"{path}: {strange.total()} of {len(given)} labels are unknown, such as "
+            f"{label[:SHOWN]!r} ({count} times): the labels are {', '.join(labels)}."
         )
 
 
@@ -134,5 +147,7 @@ class Once:
         """Raises ValueError for a key that another line had."""
         if key in self.seen:
             first = self.seen[key].rsplit(" ", 1)[-1]
-            raise ValueError(f"{line.where} repeats line {first}: {self.what} {', '.join(key)} is there twice.")
+            raise ValueError(
+                f"{line.where} repeats line {first}: {self.what} {', '.join(key)} is there twice."
+            )
         self.seen[key] = line.where

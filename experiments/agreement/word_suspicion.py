@@ -1,13 +1,15 @@
-"""Which words does a judge suspect? By word, so that a threshold of the judge's own does not matter.
+"""Which words does a judge suspect? By word, so that a threshold of the judge's own does not
+matter.
 
     marked = read_marked("outputs/hat.jsonl")
     found = measure_words(suspected_words(reward, marked))
     found["auroc"], found["low"], found["high"], found["f1"]
 
-A word's suspicion is 1 less the lowest score of the spans with credit that touch it, and 0 without one: what PoSh asks
-nothing about is not suspect. Or it is the encoder's own, 1 less its lowest probability of the word's tokens. Only
-content words count. `f1` is that of the best threshold, which is seen on the set itself: it compares judges, and
-promises nothing. Intervals are 95 % bootstraps over texts.
+A word's suspicion is 1 less the lowest score of the spans with credit that touch it, and 0 without
+one: what PoSh asks nothing about is not suspect. Or it is the encoder's own, 1 less its lowest
+probability of the word's tokens. Only content words count. `f1` is that of the best threshold,
+which is seen on the set itself: it compares judges, and promises nothing. Intervals are 95 %
+bootstraps over texts.
 """
 
 import json
@@ -35,7 +37,9 @@ Scores = Sequence[tuple[tuple[int, int], float]]
 
 @dataclass(frozen=True, slots=True)
 class SuspectedWord:
-    """Characters [start, end) of a text, how suspect the judge finds them, in [0, 1], and whether they are wrong."""
+    """Characters [start, end) of a text, how suspect the judge finds them, in [0, 1], and whether
+    they are wrong.
+    """
 
     start: int
     end: int
@@ -53,14 +57,19 @@ def suspected_words(reward: Reward | Joined, marked: Sequence[Marked]) -> list[l
     """Returns the content words of each text. Raises RuntimeError where one has no score."""
     verdicts = judge(reward, [(sample.completion, sample.references) for sample, _ in marked])
     return [
-        words_of(sample.completion, verdict, wrong) for (sample, wrong), verdict in zip(marked, verdicts, strict=True)
+        words_of(sample.completion, verdict, wrong)
+        for (sample, wrong), verdict in zip(marked, verdicts, strict=True)
     ]
 
 
 def read_words(encoder: EncoderJudge, marked: Sequence[Marked]) -> list[list[SuspectedWord]]:
-    """Returns the content words of each text as the encoder reads it beside its joined references."""
+    """Returns the content words of each text as the encoder reads it beside its joined
+    references.
+    """
     with encoder:
-        read = encoder.read([(sample.completion, " ".join(sample.references)) for sample, _ in marked])
+        read = encoder.read(
+            [(sample.completion, " ".join(sample.references)) for sample, _ in marked]
+        )
     return [
         scored_words(sample.completion, list(tokens.items()), wrong)
         for (sample, wrong), tokens in zip(marked, read, strict=True)
@@ -68,7 +77,9 @@ def read_words(encoder: EncoderJudge, marked: Sequence[Marked]) -> list[list[Sus
 
 
 def words_of(text: str, verdict: Verdict, wrong: CharacterSpans) -> list[SuspectedWord]:
-    return scored_words(text, [((s.start, s.end), s.score) for s in verdict.spans if s.credit], wrong)
+    return scored_words(
+        text, [((s.start, s.end), s.score) for s in verdict.spans if s.credit], wrong
+    )
 
 
 def scored_words(text: str, scores: Scores, wrong: CharacterSpans) -> list[SuspectedWord]:
@@ -89,7 +100,10 @@ def measure_words(texts: Sequence[Sequence[SuspectedWord]]) -> dict[str, Any]:
 
     interval: Interval = bootstrap(texts, area)
     words = [word for text in texts for word in text]
-    suspicion, wrong = np.array([word.suspicion for word in words]), np.array([word.wrong for word in words])
+    suspicion, wrong = (
+        np.array([word.suspicion for word in words]),
+        np.array([word.wrong for word in words]),
+    )
     order = np.argsort(-suspicion, kind="stable")
     last = np.append(np.diff(suspicion[order]) != 0, True)  # equal suspicions are flagged together
     right = np.cumsum(wrong[order])

@@ -28,9 +28,13 @@ WAYS = (("TRL's push", torch.bfloat16), ("ours", torch.bfloat16), ("TRL's push",
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pushes", type=int, default=125, help="steps, with a push after each (default 125)")
+    parser.add_argument(
+        "--pushes", type=int, default=125, help="steps, with a push after each (default 125)"
+    )
     parser.add_argument("--width", type=int, default=512, help="of the layer (default 512)")
-    parser.add_argument("--rate", type=float, default=1e-5, help="learning rate (default 1e-5, as in the recipes)")
+    parser.add_argument(
+        "--rate", type=float, default=1e-5, help="learning rate (default 1e-5, as in the recipes)"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="runs of each (default 3)")
 
 
@@ -64,10 +68,16 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def policy(width: int, dtype: torch.dtype, seed: int, **lora: Any) -> Any:
-    """TRL's VLLMGeneration of a random policy of one layer with an adapter, without an engine. lora: of LoraConfig."""
+    """TRL's VLLMGeneration of a random policy of one layer with an adapter, without an engine.
+    lora: of LoraConfig.
+    """
     torch.manual_seed(seed)
     config = LlamaConfig(
-        vocab_size=64, hidden_size=width, intermediate_size=2 * width, num_hidden_layers=1, num_attention_heads=4
+        vocab_size=64,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=1,
+        num_attention_heads=4,
     )
     made: Any = VLLMGeneration.__new__(VLLMGeneration)
     adapter = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", **lora)
@@ -79,7 +89,11 @@ def policy(width: int, dtype: torch.dtype, seed: int, **lora: Any) -> Any:
 
 def layer_sizes(model: Any) -> list[int]:
     """Parameters of each layer that the adapter changes."""
-    return [each.numel() for name, each in model.named_parameters() if name.endswith(".base_layer.weight")]
+    return [
+        each.numel()
+        for name, each in model.named_parameters()
+        if name.endswith(".base_layer.weight")
+    ]
 
 
 @torch.no_grad()
@@ -93,8 +107,15 @@ def drift(arguments: argparse.Namespace, way: str, dtype: torch.dtype, seed: int
         for parameter in model.parameters():
             if parameter.requires_grad:
                 parameter.data += arguments.rate * torch.randn_like(parameter).sign()
-        for _ in generation._iter_named_params() if way != "ours" else merged_parameters(generation):
+        for _ in (
+            generation._iter_named_params() if way != "ours" else merged_parameters(generation)
+        ):
             pass
-    moved = sum((layer.base_layer.weight - before[name]).double().square().sum() for name, layer in layers.items())
-    learnt = sum(layer.get_delta_weight("default").double().square().sum() for layer in layers.values())
+    moved = sum(
+        (layer.base_layer.weight - before[name]).double().square().sum()
+        for name, layer in layers.items()
+    )
+    learnt = sum(
+        layer.get_delta_weight("default").double().square().sum() for layer in layers.values()
+    )
     return float((moved / learnt).sqrt())

@@ -1,7 +1,8 @@
-"""What sampling ahead of training would save, by simulation, and what span credit by group loses of the batch's.
+"""What sampling ahead of training would save, by simulation, and what span credit by group loses of
+the batch's.
 
-python -m experiments benchmark ahead --seconds push=2 decode=10 wake=1 judge=25 sleep=1 logprobs=2 train=8
-python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
+python -m experiments benchmark ahead --seconds push=2 decode=10 wake=1 judge=25 sleep=1 logprobs=2
+train=8 python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
 """
 
 import argparse
@@ -30,9 +31,14 @@ PHASES = ("push", "decode", "wake", "judge", "sleep", "logprobs", "train")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--seconds", nargs="+", metavar="PHASE=SECONDS", help=f"of {', '.join(PHASES)}; 0 where not said"
+        "--seconds",
+        nargs="+",
+        metavar="PHASE=SECONDS",
+        help=f"of {', '.join(PHASES)}; 0 where not said",
     )
-    parser.add_argument("--metrics", type=Path, metavar="metrics.jsonl", help="of a run, in place of --seconds")
+    parser.add_argument(
+        "--metrics", type=Path, metavar="metrics.jsonl", help="of a run, in place of --seconds"
+    )
     parser.add_argument("--steps", type=int, default=1000, help="default 1000")
     parser.add_argument("--groups", type=int, default=64, help="default 64")
     parser.add_argument("--batch", type=int, default=8, help="groups (default 8)")
@@ -44,10 +50,16 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     seconds = read_seconds(arguments.seconds, arguments.metrics)
     random = np.random.default_rng(arguments.seed)
     sigma = np.sqrt(np.log1p(arguments.variation**2))
-    drawn = random.lognormal(-(sigma**2) / 2, sigma, (arguments.steps, len(PHASES))) * list(seconds.values())
+    drawn = random.lognormal(-(sigma**2) / 2, sigma, (arguments.steps, len(PHASES))) * list(
+        seconds.values()
+    )
     steps = [dict(zip(PHASES, row, strict=True)) for row in drawn.tolist()]
     today = float(np.mean([sum(step.values()) for step in steps]))
-    beside = float(np.mean([s["push"] + s["decode"] + max(s["judge"], s["logprobs"]) + s["train"] for s in steps]))
+    beside = float(
+        np.mean(
+            [s["push"] + s["decode"] + max(s["judge"], s["logprobs"]) + s["train"] for s in steps]
+        )
+    )
     ways = {
         "in turn on the same GPUs": today,
         "the judge on its own GPUs": beside,
@@ -70,8 +82,12 @@ def read_seconds(given: Sequence[str] | None, metrics: Path | None) -> dict[str,
         lines = [json.loads(line) for line in metrics.read_text().splitlines()]
         told = [line for line in lines if "seconds/train" in line]
         if not told:
-            raise ValueError(f"{metrics} has no seconds/train: it is of a run before they were logged")
-        return {phase: float(np.mean([line[f"seconds/{phase}"] for line in told])) for phase in PHASES}
+            raise ValueError(
+                f"{metrics} has no seconds/train: it is of a run before they were logged"
+            )
+        return {
+            phase: float(np.mean([line[f"seconds/{phase}"] for line in told])) for phase in PHASES
+        }
     found = dict(pair.split("=", 1) for pair in given or ())
     if unknown := set(found) - set(PHASES):
         raise ValueError(f"--seconds knows {', '.join(PHASES)}, got {', '.join(sorted(unknown))}")
@@ -79,10 +95,11 @@ def read_seconds(given: Sequence[str] | None, metrics: Path | None) -> dict[str,
 
 
 def ahead(steps: Sequence[Mapping[str, float]], parts: int) -> float:
-    """Returns the mean seconds of a step whose completions are written while the policy learns from earlier ones.
+    """Returns the mean seconds of a step whose completions are written while the policy learns from
+    earlier ones.
 
-    The writer starts a batch once the policy has learnt from the batch before the last; the judge takes it in `parts`
-    equal parts. Training takes whole batches, and the push stops the writer.
+    The writer starts a batch once the policy has learnt from the batch before the last; the judge
+    takes it in `parts` equal parts. Training takes whole batches, and the push stops the writer.
     """
     written = judged = trained = before = 0.0
     ends = []

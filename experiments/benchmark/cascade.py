@@ -1,4 +1,5 @@
-"""Whether the audit of a cascade sees that a policy farms the student, and how close a cascade is to its teacher.
+"""Whether the audit of a cascade sees that a policy farms the student, and how close a cascade is
+to its teacher.
 
 python -m experiments benchmark cascade --start outputs/quickstart/seed0/base --json cascade.json
 """
@@ -51,17 +52,40 @@ RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 PHRASE = "a star"  # which no reference has, and the terse base writes now and then
 FALL = 0.05
 SURE = (0.6, 0.8, 0.9, 0.99)
-STUDENTS: dict[str, Callable[[], Judge]] = {"farmed": lambda: GullibleStudent(PHRASE), "honest": MatchJudge}
+STUDENTS: dict[str, Callable[[], Judge]] = {
+    "farmed": lambda: GullibleStudent(PHRASE),
+    "honest": MatchJudge,
+}
 TEACHER = "teacher"
-LOGGED = ("judge/audit_agreement", "judge/teacher_share", "health/audit_low", "health/audit_high", "health/truth")
+LOGGED = (
+    "judge/audit_agreement",
+    "judge/teacher_share",
+    "health/audit_low",
+    "health/audit_high",
+    "health/truth",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--start", metavar="FOLDER", help="the policy that training starts from; without it, no run")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], help="(default 0 to 4)")
-    parser.add_argument("--students", nargs="+", default=list(STUDENTS), metavar="NAME", help="(default farmed honest)")
-    parser.add_argument("--teacher", metavar="JUDGE", help="such as transformers:FOLDER (default a noisy referee)")
-    parser.add_argument("--sure", type=float, default=0.9, help="0: the student alone, with audits (default 0.9)")
+    parser.add_argument(
+        "--start", metavar="FOLDER", help="the policy that training starts from; without it, no run"
+    )
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], help="(default 0 to 4)"
+    )
+    parser.add_argument(
+        "--students",
+        nargs="+",
+        default=list(STUDENTS),
+        metavar="NAME",
+        help="(default farmed honest)",
+    )
+    parser.add_argument(
+        "--teacher", metavar="JUDGE", help="such as transformers:FOLDER (default a noisy referee)"
+    )
+    parser.add_argument(
+        "--sure", type=float, default=0.9, help="0: the student alone, with audits (default 0.9)"
+    )
     parser.add_argument(
         "--environments",
         nargs="+",
@@ -70,33 +94,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="changes of the weights (default 0)",
     )
-    parser.add_argument("--rows", type=Path, metavar="PATH", help="write --pictures training pictures' rows there")
+    parser.add_argument(
+        "--rows", type=Path, metavar="PATH", help="write --pictures training pictures' rows there"
+    )
     parser.add_argument("--steps", type=int, default=40, help="of a run (default 40)")
     parser.add_argument("--batch", type=int, default=64, help="completions per step (default 64)")
-    parser.add_argument("--audit", type=float, default=0.02, help="share of what is sure (default 0.02)")
-    parser.add_argument("--pictures", type=int, default=100, help="for the second table, 0 for none (default 100)")
+    parser.add_argument(
+        "--audit", type=float, default=0.02, help="share of what is sure (default 0.02)"
+    )
+    parser.add_argument(
+        "--pictures", type=int, default=100, help="for the second table, 0 for none (default 100)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.rows:
         samples = described(arguments.pictures, "train")
-        lines = [{"completion": sample.completion, "reference": sample.references} for sample in samples]
+        lines = [
+            {"completion": sample.completion, "reference": sample.references} for sample in samples
+        ]
         arguments.rows.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         return {"rows": len(lines)}
     runs = []
     for name, size, seed in product(arguments.students, arguments.environments, arguments.seeds):
         if arguments.start:
-            runs.append({"student": name, "seed": seed, "environment": size, **run(name, seed, size, arguments)})
-    close = closeness(arguments.pictures, arguments.students, arguments.teacher) if arguments.pictures else []
+            runs.append(
+                {
+                    "student": name,
+                    "seed": seed,
+                    "environment": size,
+                    **run(name, seed, size, arguments),
+                }
+            )
+    close = (
+        closeness(arguments.pictures, arguments.students, arguments.teacher)
+        if arguments.pictures
+        else []
+    )
     console = Console(stderr=True, width=max(Console().width, 120))
     if runs:
-        heads = ("student", "seed", "alarm", "agreement", "teacher", "truth F1", "best", "falls", "phrase", "others")
+        heads = (
+            "student",
+            "seed",
+            "alarm",
+            "agreement",
+            "teacher",
+            "truth F1",
+            "best",
+            "falls",
+            "phrase",
+            "others",
+        )
         table = Table(*heads)
         for one in runs:
-            cells = [one["student"], f"{one['seed']}~{one['environment']:g}", str(one["alarms"].get("audit", "none"))]
+            cells = [
+                one["student"],
+                f"{one['seed']}~{one['environment']:g}",
+                str(one["alarms"].get("audit", "none")),
+            ]
             cells += [between(one["steps"], key) for key in (*LOGGED[:2], "health/truth")]
-            cells += [f"{one['best']:.2f}", str(one["falls"] or "no"), between(one["steps"], "phrase")]
-            table.add_row(*cells, str({name: step for name, step in one["alarms"].items() if name != "audit"}))
+            cells += [
+                f"{one['best']:.2f}",
+                str(one["falls"] or "no"),
+                between(one["steps"], "phrase"),
+            ]
+            table.add_row(
+                *cells, str({name: step for name, step in one["alarms"].items() if name != "audit"})
+            )
         console.print(table)
     if close:
         table = Table("student", "sure", "teacher's share", "Spearman's r", "agreement in audits")
@@ -108,7 +172,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 class Watch(RewardHealthCallback):
-    """Keeps the first step of each problem, and per step the share of completions with the phrase."""
+    """Keeps the first step of each problem, and per step the share of completions with the
+    phrase.
+    """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -120,10 +186,14 @@ class Watch(RewardHealthCallback):
         if log_metric is not None:
             log_metric("health/truth", fmean(map(truth, self.recorders[0].samples)))
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
+    ) -> None:
         for problem in self._found:
             self.alarms.setdefault(problem, state.global_step)
-        self.phrase.append(fmean(PHRASE in sample.completion.lower() for sample in self.recorders[0].samples))
+        self.phrase.append(
+            fmean(PHRASE in sample.completion.lower() for sample in self.recorders[0].samples)
+        )
         super().on_step_end(args, state, control, **named)
 
 
@@ -135,17 +205,29 @@ def teacher_named(name: str | None) -> Judge:
     return load_judge(name) if name else NoisyReferee()
 
 
-def run(student: str, seed: int, environment: float, arguments: argparse.Namespace) -> dict[str, Any]:
-    """One training. Returns the alarms and what each step logged. best: the best mean truth of ten steps; falls: the
-    step at which this mean is FALL below its best.
+def run(
+    student: str, seed: int, environment: float, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """One training. Returns the alarms and what each step logged. best: the best mean truth of ten
+    steps; falls: the step at which this mean is FALL below its best.
     """
     judge = teacher_named(arguments.teacher)
     if student != TEACHER:
         judge = CascadeJudge(student_named(student), judge, arguments.sure, arguments.audit, seed)
     with closing([judge]), tempfile.TemporaryDirectory() as folder:
-        changed = {"max_steps": arguments.steps, "per_device_train_batch_size": arguments.batch, "span_coef": 0.0}
-        overrides = [f"seed={seed}", f"output={folder}", f"policy.model={Path(arguments.start).resolve()}"]
-        recipe = load_recipe(RECIPE, overrides + [f"trainer.{key}={value}" for key, value in changed.items()])
+        changed = {
+            "max_steps": arguments.steps,
+            "per_device_train_batch_size": arguments.batch,
+            "span_coef": 0.0,
+        }
+        overrides = [
+            f"seed={seed}",
+            f"output={folder}",
+            f"policy.model={Path(arguments.start).resolve()}",
+        ]
+        recipe = load_recipe(
+            RECIPE, overrides + [f"trainer.{key}={value}" for key, value in changed.items()]
+        )
         trainer: Any = build_trainer(recipe, [PoshReward(judge)])
         perturb(trainer.model, environment)
         watch = Watch(trainer.recorders)
@@ -158,7 +240,9 @@ def run(student: str, seed: int, environment: float, arguments: argparse.Namespa
     ]
     truths = [step["health/truth"] for step in steps]
     means = [fmean(truths[max(at - 10, 0) : at]) for at in range(1, len(truths) + 1)]
-    falls = next((at for at in range(10, len(means) + 1) if means[at - 1] < max(means[:at]) - FALL), None)
+    falls = next(
+        (at for at in range(10, len(means) + 1) if means[at - 1] < max(means[:at]) - FALL), None
+    )
     return {"alarms": watch.alarms, "best": max(means), "falls": falls, "steps": steps}
 
 
@@ -172,8 +256,12 @@ def between(steps: Sequence[dict[str, float]], key: str) -> str:
     return " to ".join(f"{fmean(part):.2f}" if part else "none" for part in parts)
 
 
-def closeness(count: int, named: Sequence[str] = (), teacher: str | None = None) -> list[dict[str, Any]]:
-    """On descriptions with mistakes: how near to the teacher's verdicts the cascade's are, and what that costs."""
+def closeness(
+    count: int, named: Sequence[str] = (), teacher: str | None = None
+) -> list[dict[str, Any]]:
+    """On descriptions with mistakes: how near to the teacher's verdicts the cascade's are, and what
+    that costs.
+    """
     samples = described(count)
     expected = scores(teacher_named(teacher), samples)
     students: dict[str, Callable[[], Judge]] = {
@@ -186,14 +274,25 @@ def closeness(count: int, named: Sequence[str] = (), teacher: str | None = None)
     for name, student in students.items():
         alone = spearmanr(scores(student(), samples), expected).statistic
         found.append(
-            {"student": name, "sure": "alone", "teacher_share": 0.0, "correlation": alone, "agreement": math.nan}
+            {
+                "student": name,
+                "sure": "alone",
+                "teacher_share": 0.0,
+                "correlation": alone,
+                "agreement": math.nan,
+            }
         )
         for sure in SURE:
             judge = CascadeJudge(student(), teacher_named(teacher), sure=sure)
             correlation = spearmanr(scores(judge, samples), expected).statistic
             used = judge.usage
-            share, agreement = used.teacher / used.questions, used.agreed / used.audited if used.audited else math.nan
-            found.append({"student": name, "sure": sure, "teacher_share": share, "correlation": correlation})
+            share, agreement = (
+                used.teacher / used.questions,
+                used.agreed / used.audited if used.audited else math.nan,
+            )
+            found.append(
+                {"student": name, "sure": sure, "teacher_share": share, "correlation": correlation}
+            )
             found[-1] |= {"agreement": agreement, "audited": used.audited}
     return found
 
@@ -206,7 +305,10 @@ def described(count: int, split: Split = "test") -> list[Sample]:
         rng = random.Random(f"cascade {number}")
         other = rows[(number + 1) % count]["scene"]
         for keep in (0.55, 1.0):
-            things = [rng.choice(other.objects) if rng.random() < 0.3 else thing for thing in row["scene"].objects]
+            things = [
+                rng.choice(other.objects) if rng.random() < 0.3 else thing
+                for thing in row["scene"].objects
+            ]
             text = describe(replace(row["scene"], objects=tuple(things)), rng, keep, keep)
             samples.append(read_sample(row, text, row["prompt"]))
     return samples

@@ -1,27 +1,23 @@
-"""What judging and spans cost (questions and tokens, which are exact, and seconds, which are this machine's), and what
-rewards pay for what they should not.
+"""What judging and spans cost (questions and tokens, which are exact, and seconds, which are this
+machine's), and what rewards pay for what they should not.
 
 python -m experiments benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
-python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
-python -m experiments benchmark adapters --json adapters.json
-python -m experiments benchmark judge --pairs pairs.jsonl --json judge.json
-python -m experiments benchmark memory --json memory.json
-python -m experiments benchmark spans --json spans.json
-python -m experiments benchmark sampling --json sampling.json
-python -m experiments benchmark rounds --json rounds.json
-python -m experiments benchmark requests --pairs pairs.jsonl --json requests.json
-python -m experiments benchmark verdicts --json verdicts.json
-python -m experiments benchmark hacking --json hacking.json
-python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
-python -m experiments benchmark gap --people ../shared/data --json gap.json
-python -m experiments benchmark cascade --start outputs/quickstart/seed0/base --json cascade.json
-python -m experiments benchmark groups --json groups.json
-python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
-python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
-python -m experiments benchmark fuzz --cases 10000 --json fuzz.json
-python -m experiments benchmark utility --people ../shared/data --json utility.json
-python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak
-python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
+python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json python
+-m experiments benchmark adapters --json adapters.json python -m experiments benchmark judge --pairs
+pairs.jsonl --json judge.json python -m experiments benchmark memory --json memory.json python -m
+experiments benchmark spans --json spans.json python -m experiments benchmark sampling --json
+sampling.json python -m experiments benchmark rounds --json rounds.json python -m experiments
+benchmark requests --pairs pairs.jsonl --json requests.json python -m experiments benchmark verdicts
+--json verdicts.json python -m experiments benchmark hacking --json hacking.json python -m
+experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json python -m
+experiments benchmark gap --people ../shared/data --json gap.json python -m experiments benchmark
+cascade --start outputs/quickstart/seed0/base --json cascade.json python -m experiments benchmark
+groups --json groups.json python -m experiments benchmark parsing --pairs pairs.jsonl --json
+parsing.json python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml
+--json scale.json python -m experiments benchmark fuzz --cases 10000 --json fuzz.json python -m
+experiments benchmark utility --people ../shared/data --json utility.json python -m experiments
+benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak python -m
+experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
 """
 
 import argparse
@@ -83,12 +79,17 @@ def main() -> None:
         ("soak", "whether a long command leaks", soak),
         ("kills", "whether a killed run ends as one that was not", kills),
     ):
-        command = commands.add_parser(name, help=help, description=module.DESCRIPTION, formatter_class=form)
+        command = commands.add_parser(
+            name, help=help, description=module.DESCRIPTION, formatter_class=form
+        )
         module.add_arguments(command)
-        command.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+        command.add_argument(
+            "--json", type=Path, metavar="PATH", help="write the printed numbers there too"
+        )
         command.set_defaults(measure=module.measure)
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended on the way out
+    # what was started is ended on the way out
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         numbers = arguments.measure(arguments)
     except (ValueError, OSError, ImportError) as error:

@@ -1,4 +1,5 @@
-"""Whether any text breaks a reward: thousands of random samples, and how time grows with their length.
+"""Whether any text breaks a reward: thousands of random samples, and how time grows with their
+length.
 
 python -m experiments benchmark fuzz --cases 10000
 """
@@ -18,7 +19,13 @@ from rich.table import Table
 
 from experiments.caprl.reward import CaprlReward
 from experiments.hacking.hostile_texts import CONTROL, HOSTILE
-from spanreward.rewards import CriteriaReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward
+from spanreward.rewards import (
+    CriteriaReward,
+    HarmonicReward,
+    LaveReward,
+    PairwiseReward,
+    PoshReward,
+)
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
@@ -57,7 +64,21 @@ PIECES = (
         "A",
         "yes",
     ),
-    *("\0", "\ud83d", "\udc00", "\u202e", "\u200b", "\u0301", "🟥", "赤い丸", "\u2028", "<|", "|>", '"', "\\"),
+    *(
+        "\0",
+        "\ud83d",
+        "\udc00",
+        "\u202e",
+        "\u200b",
+        "\u0301",
+        "🟥",
+        "赤い丸",
+        "\u2028",
+        "<|",
+        "|>",
+        '"',
+        "\\",
+    ),
 )
 LONG = {
     "scene": "A small red circle is left of a large blue square. ",
@@ -72,11 +93,19 @@ REPEATS = 3  # of each time, of which the shortest counts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cases", type=int, default=10_000, help="samples for each reward (default 10000)")
-    parser.add_argument("--judge", default="experiments/scenes/word_judge.py:WordJudge", help="(default: words alone)")
+    parser.add_argument(
+        "--cases", type=int, default=10_000, help="samples for each reward (default 10000)"
+    )
+    parser.add_argument(
+        "--judge",
+        default="experiments/scenes/word_judge.py:WordJudge",
+        help="(default: words alone)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the samples (default 0)")
     parser.add_argument("--metrics", nargs="+", metavar="NAME", help="only these (default all)")
-    parser.add_argument("--lengths", type=int, nargs=2, default=[2000, 8000], help="characters (default 2000 8000)")
+    parser.add_argument(
+        "--lengths", type=int, nargs=2, default=[2000, 8000], help="characters (default 2000 8000)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -92,14 +121,23 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         rewards = rewards_with(judge)
         unknown = set(arguments.metrics or ()) - rewards.keys()
         if unknown:
-            raise ValueError(f"there is no metric {sorted(unknown)} here: there are {sorted(rewards)}")
+            raise ValueError(
+                f"there is no metric {sorted(unknown)} here: there are {sorted(rewards)}"
+            )
         for name in arguments.metrics or rewards:
             began = time.process_time()
             found[name] = fuzz(rewards[name], arguments.cases, arguments.seed)
             found[name]["cpu_seconds"] = time.process_time() - began
-            found[name]["exponents"] = {kind: exponent(rewards[name], unit, short, long) for kind, unit in LONG.items()}
+            found[name]["exponents"] = {
+                kind: exponent(rewards[name], unit, short, long) for kind, unit in LONG.items()
+            }
     show(found)
-    return {"cases": arguments.cases, "seed": arguments.seed, "judge": arguments.judge, "metrics": found}
+    return {
+        "cases": arguments.cases,
+        "seed": arguments.seed,
+        "judge": arguments.judge,
+        "metrics": found,
+    }
 
 
 def rewards_with(judge: Judge) -> dict[str, Reward]:
@@ -115,8 +153,9 @@ def rewards_with(judge: Judge) -> dict[str, Reward]:
 
 
 def fuzz(reward: Reward, cases: int, seed: int) -> dict[str, Any]:
-    """problem: the smallest sample that breaks the reward, and how; "" where none of so many does. statuses: how many
-    verdicts had each, "row" for those that are broken with a plain completion, too.
+    """problem: the smallest sample that breaks the reward, and how; "" where none of so many does.
+    statuses: how many verdicts had each, "row" for those that are broken with a plain completion,
+    too.
     """
     statuses: Counter[str] = Counter()
     problem = ""
@@ -128,12 +167,17 @@ def fuzz(reward: Reward, cases: int, seed: int) -> dict[str, Any]:
             for sample, verdict in zip(batch, reward.assess(batch), strict=True):
                 statuses[counted_as(reward, sample, verdict)] += 1
     except Exception as error:  # whatever a reward raises is what is looked for
-        problem = smallest(reward, cases, seed) or f"in a batch of {BATCH} only: {type(error).__name__}: {error}"
+        problem = (
+            smallest(reward, cases, seed)
+            or f"in a batch of {BATCH} only: {type(error).__name__}: {error}"
+        )
     return {"problem": problem, "statuses": dict(statuses)}
 
 
 def for_each(cases: int, seed: int, do: Callable[[Sample], object]) -> None:
-    """Draw so many samples, the same ones for one seed, and shrink the first on which `do` raises."""
+    """Draw so many samples, the same ones for one seed, and shrink the first on which `do`
+    raises.
+    """
     given, settings, samples = hypothesis_parts()
 
     @settings(max_examples=cases, seed=seed)
@@ -145,7 +189,9 @@ def for_each(cases: int, seed: int, do: Callable[[Sample], object]) -> None:
 
 
 def smallest(reward: Reward, cases: int, seed: int) -> str:
-    """What the first sample that breaks the reward by itself shrinks to, and how it does; "" where none does."""
+    """What the first sample that breaks the reward by itself shrinks to, and how it does; "" where
+    none does.
+    """
     try:
         for_each(cases, seed, lambda sample: counted_as(reward, sample, reward.assess([sample])[0]))
     except Exception as error:
@@ -163,7 +209,9 @@ def counted_as(reward: Reward, sample: Sample, verdict: Verdict) -> str:
 
 
 def is_hopeless(reward: Reward, sample: Sample) -> bool:
-    """Whether the row fails whatever is written to it, as one does whose prompt is longer than the judge can read."""
+    """Whether the row fails whatever is written to it, as one does whose prompt is longer than the
+    judge can read.
+    """
     return reward.assess([replace(sample, completion=PLAIN)])[0].status.failed
 
 
@@ -173,7 +221,9 @@ def hypothesis_parts() -> tuple[Any, Any, Any]:
         import hypothesis
         from hypothesis import strategies as st
     except ImportError:
-        raise ImportError("fuzz draws its samples with hypothesis: pip install hypothesis") from None
+        raise ImportError(
+            "fuzz draws its samples with hypothesis: pip install hypothesis"
+        ) from None
 
     def settings(max_examples: int, seed: int) -> Callable[[Any], Any]:
         chosen = hypothesis.settings(
@@ -186,9 +236,13 @@ def hypothesis_parts() -> tuple[Any, Any, Any]:
         return lambda test: hypothesis.seed(seed)(chosen(test))
 
     pieces = st.one_of(
-        st.sampled_from(PIECES), st.sampled_from(CONTROL), st.text(st.characters(exclude_categories=()), max_size=8)
+        st.sampled_from(PIECES),
+        st.sampled_from(CONTROL),
+        st.text(st.characters(exclude_categories=()), max_size=8),
     )
-    made = st.tuples(st.sampled_from(("", " ")), st.lists(pieces, max_size=14)).map(lambda both: both[0].join(both[1]))
+    made = st.tuples(st.sampled_from(("", " ")), st.lists(pieces, max_size=14)).map(
+        lambda both: both[0].join(both[1])
+    )
     short = st.sampled_from(sorted(text for text in HOSTILE.values() if len(text) < 4000))
     texts = st.one_of(made, made, made, short)
     filled = st.lists(texts.filter(str.strip), min_size=1, max_size=3).map(tuple)
@@ -218,7 +272,10 @@ def wrong_with(sample: Sample, verdict: Verdict) -> str:
     reference = sample.references[verdict.reference] if verdict.missed else ""
     if outside(verdict.spans, sample.completion) or outside(verdict.missed, reference):
         return "a span lies outside its text"
-    numbers = [*verdict.parts.values(), *(number for span in verdict.spans for number in (span.score, span.credit))]
+    numbers = [
+        *verdict.parts.values(),
+        *(number for span in verdict.spans for number in (span.score, span.credit)),
+    ]
     if not all(map(math.isfinite, numbers)):
         return "a number is not finite"
     json.dumps(asdict(verdict), allow_nan=False).encode("ascii")
@@ -230,16 +287,25 @@ def outside(spans: Sequence[Span], text: str) -> bool:
 
 
 def exponent(reward: Reward, unit: str, short: int, long: int) -> float:
-    """The slope of log CPU seconds over log length, from texts of `short` characters to texts of `long`."""
-    return math.log(seconds_of(reward, unit, long) / seconds_of(reward, unit, short)) / math.log(long / short)
+    """The slope of log CPU seconds over log length, from texts of `short` characters to texts of
+    `long`.
+    """
+    return math.log(seconds_of(reward, unit, long) / seconds_of(reward, unit, short)) / math.log(
+        long / short
+    )
 
 
 def seconds_of(reward: Reward, unit: str, length: int) -> float:
-    """CPU seconds in which the reward judges so many characters: the least of REPEATS times, of a new text each."""
+    """CPU seconds in which the reward judges so many characters: the least of REPEATS times, of a
+    new text each.
+    """
     times = []
     for repeat in range(REPEATS):
-        said = f"{length} {repeat} {unit * length}"[:length]  # nothing of it is remembered from another length
-        sample = Sample("Describe.", said, (), (unit,), "What is it?", (unit,), "vqa", None, unit, unit, (unit,))
+        # nothing of it is remembered from another length
+        said = f"{length} {repeat} {unit * length}"[:length]
+        sample = Sample(
+            "Describe.", said, (), (unit,), "What is it?", (unit,), "vqa", None, unit, unit, (unit,)
+        )
         began = time.process_time()
         reward.assess([sample])
         times.append(time.process_time() - began)
@@ -253,5 +319,11 @@ def show(found: dict[str, Any]) -> None:
     for name, line in found.items():
         exponents = (f"{value:.2f}" for value in line["exponents"].values())
         verdicts = ", ".join(f"{count} {status}" for status, count in line["statuses"].items())
-        table.add_row(name, line["problem"][:200] or "none", verdicts, f"{line['cpu_seconds']:.0f}", *exponents)
+        table.add_row(
+            name,
+            line["problem"][:200] or "none",
+            verdicts,
+            f"{line['cpu_seconds']:.0f}",
+            *exponents,
+        )
     Console(stderr=True, width=140).print(table)

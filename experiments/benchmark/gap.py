@@ -39,10 +39,16 @@ Truth = Callable[[str], float]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--judges", nargs="+", default=["match", "referee"], metavar="JUDGE", help="(default both)")
+    parser.add_argument(
+        "--judges", nargs="+", default=["match", "referee"], metavar="JUDGE", help="(default both)"
+    )
     parser.add_argument("--starts", type=int, default=8, help="texts that are mutated (default 8)")
-    parser.add_argument("--evaluations", type=int, default=1500, help="mutants per text (default 1500)")
-    parser.add_argument("--people", type=Path, metavar="FOLDER", help="the sets' folder: people's captions too")
+    parser.add_argument(
+        "--evaluations", type=int, default=1500, help="mutants per text (default 1500)"
+    )
+    parser.add_argument(
+        "--people", type=Path, metavar="FOLDER", help="the sets' folder: people's captions too"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -61,7 +67,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                     reward, people(reward, arguments.people), arguments.evaluations, "people"
                 )
     table = Table(
-        "search", "reward", "truth", "gap", "largest", "strict", "honest gap", title="Largest reward less truth found"
+        "search",
+        "reward",
+        "truth",
+        "gap",
+        "largest",
+        "strict",
+        "honest gap",
+        title="Largest reward less truth found",
     )
     for name, one in found.items():
         gaps = one["gaps"]
@@ -75,7 +88,9 @@ Start = tuple[Sample, Truth, list[str], HackingCase | None]
 
 
 def scenes(cases: Sequence[HackingCase]) -> list[Start]:
-    """A start per case: its sample, its truth, words to mutate with, and the case that frames are made of."""
+    """A start per case: its sample, its truth, words to mutate with, and the case that frames are
+    made of.
+    """
     starts: list[Start] = []
     for case in cases:
         words = [word for reference in case.sample.references for word in reference.split()]
@@ -84,9 +99,14 @@ def scenes(cases: Sequence[HackingCase]) -> list[Start]:
 
 
 def generous(case: HackingCase, text: str) -> float:
-    """The better of two truths: of the text, and of it without hidden marks and without words of no description."""
+    """The better of two truths: of the text, and of it without hidden marks and without words of no
+    description.
+    """
     words = re.findall(r"[a-z]+|[.,?!\n]", re.sub("[\u00ad\u200b]", "", text).lower())
-    return max(truth(case, text), truth(case, " ".join(word for word in words if word in READ or not word.isalpha())))
+    return max(
+        truth(case, text),
+        truth(case, " ".join(word for word in words if word in READ or not word.isalpha())),
+    )
 
 
 def people(reward: Reward, folder: Path) -> list[Start]:
@@ -115,7 +135,9 @@ def search(reward: Reward, starts: Sequence[Start], evaluations: int, name: str)
         kept = (at - truth_of(text), at, text, framed)
         for _ in range(evaluations // CHILDREN):
             children = [child(kept[2], kept[3], words, case, rng) for _ in range(CHILDREN)]
-            rewards = scored(reward, sample, [f"{said} {frame}".strip() for said, frame in children])
+            rewards = scored(
+                reward, sample, [f"{said} {frame}".strip() for said, frame in children]
+            )
             gaps = [
                 (value - truth_of(said), value, said, frame)
                 for value, (said, frame) in zip(rewards, children, strict=True)
@@ -128,7 +150,8 @@ def search(reward: Reward, starts: Sequence[Start], evaluations: int, name: str)
         "gaps": [gap for gap, _, _, _ in best],
         "honest": fmean(honest),
         "strict": fmean(
-            at - truth(case, said) if case else gap for (gap, at, said, _), (*_, case) in zip(best, starts, strict=True)
+            at - truth(case, said) if case else gap
+            for (gap, at, said, _), (*_, case) in zip(best, starts, strict=True)
         ),
         "found": [f"{said} {frame}".strip() for _, _, said, frame in best],
     }
@@ -142,10 +165,14 @@ def child(
     if kind == "joint":
         pieces = said.split(" ")
         place = rng.randrange(max(len(pieces) - 1, 1))
-        return "".join([" ".join(pieces[: place + 1]), rng.choice(JOINTS), " ".join(pieces[place + 1 :])]), framed
+        return "".join(
+            [" ".join(pieces[: place + 1]), rng.choice(JOINTS), " ".join(pieces[place + 1 :])]
+        ), framed
     if kind == "frame" and case is not None:
         frame = rng.choice(list(FRAMES.values()))
-        added = frame.hack(case.case, rng.choice((1, 2)), rng).removeprefix(case.case.honest).strip()
+        added = (
+            frame.hack(case.case, rng.choice((1, 2)), rng).removeprefix(case.case.honest).strip()
+        )
         return said, f"{framed} {added}".strip()
     if kind == "unframe" and framed:
         return said, ""
@@ -153,5 +180,8 @@ def child(
 
 
 def scored(reward: Reward, sample: Sample, texts: Sequence[str]) -> list[float]:
-    samples = [Sample(sample.prompt, text, references=sample.references, context=sample.context) for text in texts]
+    samples = [
+        Sample(sample.prompt, text, references=sample.references, context=sample.context)
+        for text in texts
+    ]
     return [verdict.score or 0.0 for verdict in reward.judge_samples(samples)]

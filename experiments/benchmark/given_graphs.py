@@ -17,7 +17,9 @@ def assess_graphs(
     graphs: Sequence[SceneGraph],
     references: Sequence[Sequence[SceneGraph]],
 ) -> list[Verdict]:
-    """Returns the verdicts on samples with a graph per completion and one per reference, which serves both ways."""
+    """Returns the verdicts on samples with a graph per completion and one per reference, which
+    serves both ways.
+    """
     rows = [
         ParsedRow(sample, graph, tuple((one, one) for one in parsed))
         for sample, graph, parsed in zip(samples, graphs, references, strict=True)

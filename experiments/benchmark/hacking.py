@@ -39,8 +39,12 @@ PRICE = 0.02
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--texts", type=int, default=100, help="honest texts of each kind (default 100)")
-    parser.add_argument("--judges", nargs="+", default=["referee", "match"], metavar="JUDGE", help="(default both)")
+    parser.add_argument(
+        "--texts", type=int, default=100, help="honest texts of each kind (default 100)"
+    )
+    parser.add_argument(
+        "--judges", nargs="+", default=["referee", "match"], metavar="JUDGE", help="(default both)"
+    )
     parser.add_argument("--metrics", nargs="+", metavar="NAME", help="only these (default all)")
     parser.add_argument("--families", nargs="+", metavar="NAME", help="only these (default all)")
 
@@ -62,9 +66,18 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 if metric not in (arguments.metrics or (metric,)):
                     continue
                 table = ANSWERS if metric == "lave" else DESCRIPTIONS | FRAMES
-                chosen = {family: hack for family, hack in table.items() if family in (arguments.families or table)}
-                track_families = track(chosen.items(), f"{metric}, {name}", console=Console(stderr=True))
-                payoffs = [measure_payoffs(reward, cases, {family: hack})[0] for family, hack in track_families]
+                chosen = {
+                    family: hack
+                    for family, hack in table.items()
+                    if family in (arguments.families or table)
+                }
+                track_families = track(
+                    chosen.items(), f"{metric}, {name}", console=Console(stderr=True)
+                )
+                payoffs = [
+                    measure_payoffs(reward, cases, {family: hack})[0]
+                    for family, hack in track_families
+                ]
                 found[f"{metric}, {name}"] = [as_row(payoff) for payoff in payoffs]
     show(found)
     return {"texts": arguments.texts, "price": PRICE, "families": found}
@@ -95,7 +108,10 @@ def as_row(payoff: Payoff) -> dict[str, Any]:
 
 def show(found: dict[str, list[dict[str, Any]]]) -> None:
     """A table of all families by the share that beats its honest text, what pays in red."""
-    table = Table(title="Share of texts that beat their honest text (the most that the family pays; on terse texts)")
+    table = Table(
+        title="Share of texts that beat their honest text (the most that the family pays; on terse "
+        "texts)"
+    )
     table.add_column("family", no_wrap=True)
     for name in found:
         table.add_column(name)

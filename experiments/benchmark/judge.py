@@ -26,11 +26,17 @@ each line's time per question to the first line's. Seconds are this machine's; r
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pairs", required=True, type=Path, metavar="PAIRS.jsonl", help="completion and reference")
-    parser.add_argument("--judges", nargs="+", default=["vllm:smollm2", "transformers:smollm2"], metavar="JUDGE")
+    parser.add_argument(
+        "--pairs", required=True, type=Path, metavar="PAIRS.jsonl", help="completion and reference"
+    )
+    parser.add_argument(
+        "--judges", nargs="+", default=["vllm:smollm2", "transformers:smollm2"], metavar="JUDGE"
+    )
     parser.add_argument("--questions", type=int, default=500, help="how many (default 500)")
     parser.add_argument("--rounds", type=int, default=3, help="of all judges in turn (default 3)")
-    parser.add_argument("--loop", type=int, default=0, help="questions for model.generate one by one (default none)")
+    parser.add_argument(
+        "--loop", type=int, default=0, help="questions for model.generate one by one (default none)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -65,7 +71,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             failed[spec] = sum(rating.__class__.__name__ == "Failure" for rating in ratings)
             if isinstance(judge, VllmJudge):
                 line = f"the engine of {spec} alone"
-                prompts = sorted({tuple(judge.encoder.encode(question.messages)) for question in questions})
+                prompts = sorted(
+                    {tuple(judge.encoder.encode(question.messages)) for question in questions}
+                )
                 forget(judge)
                 timed(line, partial(engine_alone, judge, prompts))
                 tokens[line] = tokens[spec]
@@ -86,13 +94,20 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def posh_questions(pairs: Sequence[tuple[str, str]], count: int) -> list[Any]:
-    """Different questions of PoSh's default mode, evenly from all about the pairs. Raises ValueError for fewer."""
+    """Different questions of PoSh's default mode, evenly from all about the pairs.
+
+    Raises ValueError for fewer.
+    """
     from experiments.benchmark.posh import Meter, content
     from spanreward.rewards import MatchJudge, PoshReward, Sample
 
     meter = Meter(MatchJudge())
-    PoshReward(meter).assess([Sample("", completion, references=(reference,)) for completion, reference in pairs])
-    asked = list({content(question): question for wave in meter.asked for question in wave}.values())
+    PoshReward(meter).assess(
+        [Sample("", completion, references=(reference,)) for completion, reference in pairs]
+    )
+    asked = list(
+        {content(question): question for wave in meter.asked for question in wave}.values()
+    )
     if len(asked) < count:
         raise ValueError(f"the pairs give {len(asked)} questions, fewer than --questions {count}")
     return [asked[i * len(asked) // count] for i in range(count)]
@@ -111,7 +126,9 @@ def engine_alone(judge: Any, prompts: Sequence[tuple[int, ...]]) -> None:
     from vllm import SamplingParams
 
     requests = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
-    judge._engine.generate(requests, SamplingParams(max_tokens=1, temperature=0.0, detokenize=False), use_tqdm=False)
+    judge._engine.generate(
+        requests, SamplingParams(max_tokens=1, temperature=0.0, detokenize=False), use_tqdm=False
+    )
 
 
 def generate_loop(questions: Sequence[Any], count: int) -> dict[str, Any]:
@@ -129,7 +146,12 @@ def generate_loop(questions: Sequence[Any], count: int) -> dict[str, Any]:
         for question in chosen:
             ids = torch.tensor([judge.encoder.encode(question.messages)])
             tokens += ids.shape[1]
-            judge._model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=1, do_sample=False)
+            judge._model.generate(
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=1,
+                do_sample=False,
+            )
         seconds = time.perf_counter() - start
     return line_of("model.generate, one by one (smollm2)", [seconds], count, tokens, tokens, 0)
 
@@ -139,14 +161,22 @@ def cached_lines(judge: Any, questions: Sequence[Any]) -> list[dict[str, Any]]:
     from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 
     lines = []
-    with tempfile.TemporaryDirectory() as folder, CachedJudge(judge, Path(folder) / "ratings.sqlite") as cached:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        CachedJudge(judge, Path(folder) / "ratings.sqlite") as cached,
+    ):
         for name in ("through an empty CachedJudge", "from a CachedJudge"):
             forget(judge)
             misses = cached.misses
             start = time.perf_counter()
             cached.rate(questions)
             seconds = time.perf_counter() - start
-            lines.append({**line_of(name, [seconds], len(questions), 0, 0, 0), "judged": cached.misses - misses})
+            lines.append(
+                {
+                    **line_of(name, [seconds], len(questions), 0, 0, 0),
+                    "judged": cached.misses - misses,
+                }
+            )
     return lines
 
 
@@ -169,7 +199,14 @@ def line_of(
 
 def show(lines: Sequence[dict[str, Any]]) -> None:
     table = Table(title="the same questions, cold")
-    for column in ("what", "questions / s", "prompt tokens / s", "prompt tokens", "computed", "time, first = 1"):
+    for column in (
+        "what",
+        "questions / s",
+        "prompt tokens / s",
+        "prompt tokens",
+        "computed",
+        "time, first = 1",
+    ):
         table.add_column(column, justify="left" if column == "what" else "right")
     for line in lines:
         table.add_row(

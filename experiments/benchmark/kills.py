@@ -1,6 +1,7 @@
 """Whether a run that is killed again and again ends as one that was not.
 
-python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
+python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5
+--times 20
 """
 
 import argparse
@@ -51,17 +52,32 @@ REPLACED = 5.0  # seconds at most after which a killed server is started again
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recipe", help="the YAML file of the run: few steps, and a checkpoint every few of them")
+    parser.add_argument(
+        "recipe", help="the YAML file of the run: few steps, and a checkpoint every few of them"
+    )
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for train")
     parser.add_argument("--times", type=int, default=20, help="kills (default 20)")
     parser.add_argument("--seed", type=int, default=0, help="of moments and victims (default 0)")
-    parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=["all", "rank"], help="(default all rank)")
+    parser.add_argument(
+        "--victims", nargs="+", choices=VICTIMS, default=["all", "rank"], help="(default all rank)"
+    )
     aimed = "aim the kills at these, one after the other and again (default: at any moment)"
-    parser.add_argument("--phases", nargs="+", choices=PHASES, default=[], metavar="PHASE", help=aimed)
+    parser.add_argument(
+        "--phases", nargs="+", choices=PHASES, default=[], metavar="PHASE", help=aimed
+    )
     parser.add_argument("--processes", type=int, default=1, help="ranks (default 1)")
-    parser.add_argument("--accelerate-config", type=Path, metavar="PATH", help="launch with this (default: on the CPU)")
-    parser.add_argument("--server", metavar="COMMAND", help="the judge's server, which the recipe's judges ask")
-    parser.add_argument("--folder", type=Path, default=Path("outputs/kills"), help="(default outputs/kills)")
+    parser.add_argument(
+        "--accelerate-config",
+        type=Path,
+        metavar="PATH",
+        help="launch with this (default: on the CPU)",
+    )
+    parser.add_argument(
+        "--server", metavar="COMMAND", help="the judge's server, which the recipe's judges ask"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=Path("outputs/kills"), help="(default outputs/kills)"
+    )
     parser.add_argument(
         "--hangs",
         type=float,
@@ -72,15 +88,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Run:
-    """One launch of a recipe file; what it says goes to the log, and beside it its phases (kills_victim.py).
+    """One launch of a recipe file; what it says goes to the log, and beside it its phases
+    (kills_victim.py).
 
     `with Run(...)` leaves nothing of it running.
 
-    All that it starts is known by a variable of the environment: ranks of torchrun and engines begin sessions of their
-    own, and have no parent any more when the launcher is gone.
+    All that it starts is known by a variable of the environment: ranks of torchrun and engines
+    begin sessions of their own, and have no parent any more when the launcher is gone.
     """
 
-    def __init__(self, arguments: argparse.Namespace, recipe: Path, more: list[str], log: Path) -> None:
+    def __init__(
+        self, arguments: argparse.Namespace, recipe: Path, more: list[str], log: Path
+    ) -> None:
         command, environment = launcher(arguments.processes, arguments.accelerate_config)
         self.mark = f"{MARK}={uuid4().hex}"
         self.place = log.with_suffix("")  # of its phases
@@ -109,7 +128,11 @@ class Run:
     @property
     def ranks(self) -> list[int]:
         """The processes that train: the launcher's own children which run the recipe."""
-        return [one for one in family(self.process.pid, deep=False)[1:] if f"-m {VICTIM} train" in words_of(one)]
+        return [
+            one
+            for one in family(self.process.pid, deep=False)[1:]
+            if f"-m {VICTIM} train" in words_of(one)
+        ]
 
     @property
     def judges(self) -> list[int]:
@@ -127,11 +150,19 @@ class Run:
 
 
 def launcher(processes: int, config: Path | None) -> tuple[list[str], dict[str, str]]:
-    """What launches a module (`-m NAME`) on so many ranks, and its environment. Without a configuration on the CPU,
-    where `accelerate launch --cpu` starts one process whatever --num_processes says.
+    """What launches a module (`-m NAME`) on so many ranks, and its environment. Without a
+    configuration on the CPU, where `accelerate launch --cpu` starts one process whatever
+    --num_processes says.
     """
     if config is None and processes > 1:
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+        torchrun = [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc_per_node",
+            str(processes),
+        ]
         return torchrun, {"ACCELERATE_USE_CPU": "true"}
     alone = ["--cpu", "--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
     settings = alone if config is None else ["--config_file", str(config)]
@@ -141,7 +172,10 @@ def launcher(processes: int, config: Path | None) -> tuple[list[str], dict[str, 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.times < 1 or arguments.processes < 1:
-        raise ValueError(f"--times and --processes are 1 or more, got {arguments.times} and {arguments.processes}")
+        raise ValueError(
+            f"--times and --processes are 1 or more, got {arguments.times} and "
+            f"{arguments.processes}"
+        )
     if ("server" in arguments.victims) != bool(arguments.server):
         raise ValueError("--server COMMAND and the victim server go together")
     folder = arguments.folder
@@ -157,27 +191,40 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         with Run(arguments, whole, [], folder / "whole.log") as run:
             code = run.process.wait()
             if code or run.processes:
-                raise ValueError(f"the recipe does not run undisturbed (exit code {code}): see {folder / 'whole.log'}")
+                raise ValueError(
+                    f"the recipe does not run undisturbed (exit code {code}): see "
+                    f"{folder / 'whole.log'}"
+                )
         duration = time.monotonic() - began
         if (ran_on := read_versions(folder / "whole")["processes"]) != arguments.processes:
-            raise ValueError(f"the recipe ran on {ran_on} processes, and --processes is {arguments.processes}")
+            raise ValueError(
+                f"the recipe ran on {ran_on} processes, and --processes is {arguments.processes}"
+            )
         if last_checkpoint(folder / "whole") is None:
-            raise ValueError("the run wrote no checkpoint: give trainer.save_steps below its number of steps")
+            raise ValueError(
+                "the run wrote no checkpoint: give trainer.save_steps below its number of steps"
+            )
         console.print(f"undisturbed: {duration:.0f} s")
         seen = lengths(folder / "whole")
         if unseen := set(arguments.phases) - seen.keys():
-            raise ValueError(f"the undisturbed run was never {sorted(unseen)}, and has {sorted(seen)}: aim at these")
+            raise ValueError(
+                f"the undisturbed run was never {sorted(unseen)}, and has {sorted(seen)}: aim at "
+                "these"
+            )
         lines, runs = disturb(arguments, folder, duration, seen, place, console)
     numbers = {
         "times": len(lines),
         "seed": arguments.seed,
         "processes": arguments.processes,
         "seconds_undisturbed": duration,
-        "seconds_of_a_phase": {phase: statistics.median(seconds) for phase, seconds in seen.items()},
+        "seconds_of_a_phase": {
+            phase: statistics.median(seconds) for phase, seconds in seen.items()
+        },
         "kills_by_phase": dict(Counter(line["phase"] for line in lines)),
         "kills": lines,
         "runs": runs,
-        "holds": all(not each["differences"] for each in runs) and not any(line["problem"] for line in lines),
+        "holds": all(not each["differences"] for each in runs)
+        and not any(line["problem"] for line in lines),
     }
     show(numbers)
     return numbers
@@ -191,17 +238,20 @@ def disturb(
     place: list[Any],
     console: Console,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Kill so many times, resume each time, and compare every run that ends: a line a kill, and a line a run.
+    """Kill so many times, resume each time, and compare every run that ends: a line a kill, and a
+    line a run.
 
-    A launch that goes on without its judge or server is struck again. duration: seconds of an undisturbed run. seen:
-    seconds of each time that it was in a phase.
+    A launch that goes on without its judge or server is struck again. duration: seconds of an
+    undisturbed run. seen: seconds of each time that it was in a phase.
     """
     drawn = random.Random(arguments.seed)
     lines: list[dict[str, Any]] = []
     runs: list[dict[str, Any]] = []
     while len(lines) < arguments.times or not runs or runs[-1]["ended"] is None:
         if not runs or runs[-1]["ended"] is not None:
-            runs.append({"name": f"killed{len(runs)}", "ended": None, "kills": 0, "differences": []})
+            runs.append(
+                {"name": f"killed{len(runs)}", "ended": None, "kills": 0, "differences": []}
+            )
             recipe = prepare(arguments, folder, runs[-1]["name"])
         more = how_to_go_on(recipe, arguments.processes)
         output, made = folder / runs[-1]["name"], len(lines)
@@ -211,7 +261,9 @@ def disturb(
                 line = strike(arguments, run, output, drawn, end, len(lines), seen, place)
                 if line is None:
                     break
-                lines.append(line | {"run": runs[-1]["name"], "launched_with": " ".join(more), "problem": ""})
+                lines.append(
+                    line | {"run": runs[-1]["name"], "launched_with": " ".join(more), "problem": ""}
+                )
                 if line["victim"] in ("all", "rank"):
                     break
             code = ended(run, max(arguments.hangs, 3 * duration))
@@ -225,7 +277,10 @@ def disturb(
             console.print(f"{line}")
         runs[-1]["kills"] += len(lines) - made
         if code != 0 and made == len(lines):
-            raise ValueError(f"nothing was killed, and the run ended with {code}: see {folder}/{runs[-1]['name']}.log")
+            raise ValueError(
+                f"nothing was killed, and the run ended with {code}: see "
+                f"{folder}/{runs[-1]['name']}.log"
+            )
         if code == 0:
             runs[-1] |= {"ended": code, "differences": compare(folder, "whole", runs[-1]["name"])}
             console.print(f"{runs[-1]}")
@@ -244,8 +299,8 @@ def strike(
 ) -> dict[str, Any] | None:
     """Kill a victim, and say what it hit; None where the run had ended by then.
 
-    With --phases it comes within the next one of these, else at a random moment from now until `end`, where every
-    second kill waits for the first whole checkpoint.
+    With --phases it comes within the next one of these, else at a random moment from now until
+    `end`, where every second kill waits for the first whole checkpoint.
     """
     began, wanted = time.monotonic(), drawn.choice(arguments.victims)
     aimed = arguments.phases[number % len(arguments.phases)] if arguments.phases else ""
@@ -279,7 +334,9 @@ def strike(
 
 
 def await_moment(run: Run, output: Path, end: float, late: bool, drawn: random.Random) -> None:
-    """Wait for a random moment until `end`, with late=True from the first whole checkpoint on, or the run's end."""
+    """Wait for a random moment until `end`, with late=True from the first whole checkpoint on, or
+    the run's end.
+    """
     if late:
         await_checkpoint(run, output)
     moment = drawn.uniform(time.monotonic(), max(end, time.monotonic()))
@@ -290,7 +347,8 @@ def await_moment(run: Run, output: Path, end: float, late: bool, drawn: random.R
 def await_phase(run: Run, phase: str, seconds: Sequence[float], drawn: random.Random) -> None:
     """Wait until the run has been in a phase for a part of its median length, or has ended.
 
-    It is one of the first times that the run is in it. seconds: how long each time took in an undisturbed run.
+    It is one of the first times that the run is in it. seconds: how long each time took in an
+    undisturbed run.
     """
     for _ in range(drawn.randint(1, max(1, len(seconds) // 2))):
         while phase_of(run.place) == phase and run.process.poll() is None:
@@ -318,7 +376,11 @@ def unfinished(output: Path) -> list[str]:
     """The names of the checkpoints in a run's folder that are not whole."""
     from spanreward.training.run_folder import STATE, checkpoints, damage_of
 
-    return [folder.name for folder in checkpoints(output) if not (folder / STATE).is_file() or damage_of(folder)]
+    return [
+        folder.name
+        for folder in checkpoints(output)
+        if not (folder / STATE).is_file() or damage_of(folder)
+    ]
 
 
 def ended(run: Run, hangs: float) -> int | None:
@@ -330,7 +392,9 @@ def ended(run: Run, hangs: float) -> int | None:
 
 
 def how_to_go_on(recipe: Path, processes: int) -> list[str]:
-    """What a person adds to the command: nothing for a new folder, --resume, or what the refusal of --resume says."""
+    """What a person adds to the command: nothing for a new folder, --resume, or what the refusal of
+    --resume says.
+    """
     from spanreward.training.recipe import RecipeError, load_recipe
     from spanreward.training.run_folder import checkpoint_to_resume
 
@@ -345,12 +409,17 @@ def how_to_go_on(recipe: Path, processes: int) -> list[str]:
 
 
 def prepare(arguments: argparse.Namespace, folder: Path, name: str) -> Path:
-    """The recipe file of one of the runs: its own output, its own caches, and no judgment that may fail."""
+    """The recipe file of one of the runs: its own output, its own caches, and no judgment that may
+    fail.
+    """
     from spanreward.training.recipe import load_recipe
 
     recipe = load_recipe(arguments.recipe, arguments.overrides)
     if str(recipe.trainer.get("save_strategy", "steps")) == "no":
-        raise ValueError("a run without checkpoints begins anew: give trainer.save_strategy=steps trainer.save_steps=5")
+        raise ValueError(
+            "a run without checkpoints begins anew: give trainer.save_strategy=steps "
+            "trainer.save_steps=5"
+        )
     data = recipe.model_dump()
     data["output"], data["overwrite"] = str(folder / name), False
     for number, reward in enumerate(data["rewards"]):
@@ -365,7 +434,9 @@ def prepare(arguments: argparse.Namespace, folder: Path, name: str) -> Path:
 
 @contextmanager
 def server(arguments: argparse.Namespace, folder: Path) -> Iterator[list[Any]]:
-    """The judge's server, in a list of one in which another may take its place; an empty one where there is none."""
+    """The judge's server, in a list of one in which another may take its place; an empty one where
+    there is none.
+    """
     if not arguments.server:
         yield []
         return
@@ -381,11 +452,17 @@ def start_server(arguments: argparse.Namespace) -> "subprocess.Popen[bytes]":
     from spanreward.training.recipe import load_recipe
 
     names = [part.judge.name for part in load_recipe(arguments.recipe, arguments.overrides).rewards]
-    urls = [name.partition(":")[2].partition("#")[0] for name in names if name.startswith(("server:", "chat:"))]
+    urls = [
+        name.partition(":")[2].partition("#")[0]
+        for name in names
+        if name.startswith(("server:", "chat:"))
+    ]
     if not urls:
         raise ValueError("--server needs a recipe with a judge server:URL#MODEL or chat:URL#MODEL")
     address = urlsplit(urls[0])
-    process = subprocess.Popen(shlex.split(arguments.server), start_new_session=True, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        shlex.split(arguments.server), start_new_session=True, stdout=subprocess.DEVNULL
+    )
     while True:
         if process.poll() is not None:
             raise ValueError(f"the server ended with {process.returncode}: {arguments.server}")
@@ -410,21 +487,47 @@ def marked(mark: str) -> list[int]:
 
 def words_of(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return (
+            Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        )
     except OSError:
         return ""
 
 
 def show(numbers: dict[str, Any]) -> None:
-    table = Table(title=f"{numbers['times']} kills, seed {numbers['seed']}, {numbers['processes']} processes")
-    for column in ("victim", "aimed at", "hit", "checkpoint", "unfinished", "launched with", "exit code", "problem"):
+    table = Table(
+        title=f"{numbers['times']} kills, seed {numbers['seed']}, {numbers['processes']} processes"
+    )
+    for column in (
+        "victim",
+        "aimed at",
+        "hit",
+        "checkpoint",
+        "unfinished",
+        "launched with",
+        "exit code",
+        "problem",
+    ):
         table.add_column(column)
     for line in numbers["kills"]:
-        hit = (line["victim"], line["drawn"], line["phase"], line["checkpoint"] or "none", " ".join(line["unfinished"]))
+        hit = (
+            line["victim"],
+            line["drawn"],
+            line["phase"],
+            line["checkpoint"] or "none",
+            " ".join(line["unfinished"]),
+        )
         table.add_row(*hit, line["launched_with"], str(line["exit_code"]), line["problem"])
     console = Console(stderr=True, width=130)
     console.print(table)
-    console.print("by phase: " + ", ".join(f"{phase} {count}" for phase, count in numbers["kills_by_phase"].items()))
+    console.print(
+        "by phase: "
+        + ", ".join(f"{phase} {count}" for phase, count in numbers["kills_by_phase"].items())
+    )
     for run in numbers["runs"]:
-        found = "equal to the undisturbed run" if not run["differences"] else "; ".join(run["differences"])
+        found = (
+            "equal to the undisturbed run"
+            if not run["differences"]
+            else "; ".join(run["differences"])
+        )
         console.print(f"{run['name']}, killed {run['kills']} times: {found}")

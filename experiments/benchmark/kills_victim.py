@@ -1,8 +1,10 @@
-"""`spanreward train`, which says at every moment what it is doing, so that a kill can be aimed and its place told.
+"""`spanreward train`, which says at every moment what it is doing, so that a kill can be aimed and
+its place told.
 
 SPANREWARD_KILLS_PHASE=outputs/kills/whole python -m experiments.benchmark.kills_victim train RECIPE
 
-Rank 0 keeps the phase of the moment in whole.phase, and adds each ended phase with its seconds to whole.phases.
+Rank 0 keeps the phase of the moment in whole.phase, and adds each ended phase with its seconds to
+whole.phases.
 """
 
 import functools
@@ -15,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 PLACE = "SPANREWARD_KILLS_PHASE"
-PHASES = ("sampling", "judging", "learning", "saving", "removing")  # else "starting", and "between" two of them
+# else "starting", and "between" two of them
+PHASES = ("sampling", "judging", "learning", "saving", "removing")
 WIDTH = 16  # bytes of the file of the moment, so that it is overwritten in one call
 
 
@@ -43,7 +46,9 @@ class Phases:
             try:
                 return inner(*given, **named)
             finally:
-                self.ended.write(json.dumps({"phase": phase, "seconds": time.monotonic() - began}) + "\n")
+                self.ended.write(
+                    json.dumps({"phase": phase, "seconds": time.monotonic() - began}) + "\n"
+                )
                 self.say("between" if before == "starting" else before)
 
         setattr(owner, name, outer)

@@ -20,12 +20,25 @@ LORA_RANK = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--policy", type=Path, metavar="FOLDER", help="another policy: a folder with its config.json")
-    parser.add_argument("--judge", type=Path, metavar="FOLDER", help="another judge: a folder with its config.json")
-    parser.add_argument("--gpus", type=int, nargs="+", default=[1, 4, 8], help="numbers of GPUs (default 1 4 8)")
+    parser.add_argument(
+        "--policy",
+        type=Path,
+        metavar="FOLDER",
+        help="another policy: a folder with its config.json",
+    )
+    parser.add_argument(
+        "--judge", type=Path, metavar="FOLDER", help="another judge: a folder with its config.json"
+    )
+    parser.add_argument(
+        "--gpus", type=int, nargs="+", default=[1, 4, 8], help="numbers of GPUs (default 1 4 8)"
+    )
     parser.add_argument("--gpu-memory", type=float, default=80.0, help="GB of one GPU (default 80)")
-    parser.add_argument("--tokens", type=int, default=8192, help="trained on at once by one GPU (default 8192)")
-    parser.add_argument("--kv-tokens", type=int, default=40_000, help="in the judge's KV cache (default 40000)")
+    parser.add_argument(
+        "--tokens", type=int, default=8192, help="trained on at once by one GPU (default 8192)"
+    )
+    parser.add_argument(
+        "--kv-tokens", type=int, default=40_000, help="in the judge's KV cache (default 40000)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -33,9 +46,15 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
     if min(arguments.gpus) < 1:
         raise ValueError(f"--gpus must be 1 or more, got {min(arguments.gpus)}")
-    policy, judge = size_by_name(str(arguments.policy or POLICY)), size_by_name(str(arguments.judge or JUDGE))
+    policy, judge = (
+        size_by_name(str(arguments.policy or POLICY)),
+        size_by_name(str(arguments.judge or JUDGE)),
+    )
     if policy is None or judge is None:
-        raise ValueError(f"there is no model in {arguments.judge if policy else arguments.policy}: give a folder.")
+        raise ValueError(
+            f"there is no model in {arguments.judge if policy else arguments.policy}: give a "
+            "folder."
+        )
     lines = []
     for gpus in arguments.gpus:
         for placement in ("per_rank", "server"):
@@ -76,7 +95,16 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def show(lines: list[dict[str, Any]], gpu_memory: float) -> None:
     table = Table(title=f"GB on each GPU of {gpu_memory:g} GB: computed, not measured")
-    headings = ("GPUs", "training", "judge", "policy", "optimizer", "gradients, activations", "judge", "its KV cache")
+    headings = (
+        "GPUs",
+        "training",
+        "judge",
+        "policy",
+        "optimizer",
+        "gradients, activations",
+        "judge",
+        "its KV cache",
+    )
     for heading in (*headings, "peak: training", "peak: judging", "main memory"):
         table.add_column(heading)
     for line in lines:

@@ -28,10 +28,22 @@ PIECES = {
     **{sign: sign for sign in "!*\"'([)=$#_|,.-~"},
     **{f"{sign} with a space": f"{sign} " for sign in "!|,.1"},
     **{f"a{sign}": f"a{sign}" for sign in "-/.:!"},
-    **{word: f"{word} " for word in ("a", "in", "cat", "red", "that", "very", "of the man", "cat and a")},
+    **{
+        word: f"{word} "
+        for word in ("a", "in", "cat", "red", "that", "very", "of the man", "cat and a")
+    },
     **{sentence: f"{sentence} " for sentence in ("The cat.", "It is.", "A red cat.")},
-    **{"line breaks": "\n", "letters": "abcdefghij", "digits": "1234567890", "addresses": "http://a.b/"},
-    **{"emoji": "\N{GRINNING FACE}", "emoji apart": "\N{GRINNING FACE} ", "emoji and letters": "\N{GRINNING FACE}a"},
+    **{
+        "line breaks": "\n",
+        "letters": "abcdefghij",
+        "digits": "1234567890",
+        "addresses": "http://a.b/",
+    },
+    **{
+        "emoji": "\N{GRINNING FACE}",
+        "emoji apart": "\N{GRINNING FACE} ",
+        "emoji and letters": "\N{GRINNING FACE}a",
+    },
     **{
         "Chinese": "的是不了",
         "Arabic": "مرحبا ",
@@ -39,12 +51,19 @@ PIECES = {
         "marks": "a\u0301\u0302",
         "NUL": "\0",
     },
-    **{"control tokens": "<|im_end|>", "placeholders": "{answer}", "dashes": "\u2014", "quotes": "\u201c"},
+    **{
+        "control tokens": "<|im_end|>",
+        "placeholders": "{answer}",
+        "dashes": "\u2014",
+        "quotes": "\u201c",
+    },
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pairs", type=Path, required=True, help="JSONL whose `reference` texts are the prose")
+    parser.add_argument(
+        "--pairs", type=Path, required=True, help="JSONL whose `reference` texts are the prose"
+    )
     parser.add_argument("--tokens", type=int, default=768, help="of a completion (default 768)")
     parser.add_argument("--count", type=int, default=8, help="completions of each kind (default 8)")
 
@@ -70,13 +89,20 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     filler = (time.process_time() - begun) / base
     ratios = {}
     for name, piece in track(PIECES.items(), "kinds", console=Console(stderr=True)):
-        text = tokenizer.decode(tokenizer(piece * arguments.tokens * 2)["input_ids"][: arguments.tokens])
+        text = tokenizer.decode(
+            tokenizer(piece * arguments.tokens * 2)["input_ids"][: arguments.tokens]
+        )
         ratios[name] = seconds([f"{text}{number}" for number in range(arguments.count)]) / base
     table = Table("completion", "of the time of prose", title=f"Parsing {arguments.tokens} tokens")
     for name, ratio in sorted(ratios.items(), key=lambda pair: -pair[1])[:12]:
         table.add_row(name, f"{ratio:.2f}")
     Console(stderr=True).print(table)
-    return {"tokens": arguments.tokens, "filler": filler, "ratios": ratios, "prose_seconds": base / arguments.count}
+    return {
+        "tokens": arguments.tokens,
+        "filler": filler,
+        "ratios": ratios,
+        "prose_seconds": base / arguments.count,
+    }
 
 
 def seconds(texts: Sequence[str]) -> float:

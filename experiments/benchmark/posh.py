@@ -37,11 +37,26 @@ Tokens = tuple[int, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--judge", default="match", help="who answers (default match, which costs no tokens)")
+    parser.add_argument(
+        "--judge", default="match", help="who answers (default match, which costs no tokens)"
+    )
     parser.add_argument("--pairs", required=True, type=Path, metavar="PAIRS.jsonl")
-    parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES, help="which to measure (default all three)")
-    parser.add_argument("--tokens", default="smollm2", metavar="MODEL", help="whose tokens to count by arithmetic")
-    parser.add_argument("--prompts", type=Path, metavar="FOLDER", help="the published prompt files, for published mode")
+    parser.add_argument(
+        "--modes",
+        nargs="+",
+        choices=MODES,
+        default=MODES,
+        help="which to measure (default all three)",
+    )
+    parser.add_argument(
+        "--tokens", default="smollm2", metavar="MODEL", help="whose tokens to count by arithmetic"
+    )
+    parser.add_argument(
+        "--prompts",
+        type=Path,
+        metavar="FOLDER",
+        help="the published prompt files, for published mode",
+    )
     parser.add_argument("--coref", default="rules", help="coreference: rules (default) or none")
 
 
@@ -59,7 +74,9 @@ class Wave:
 
 
 class Meter(OuterJudge):
-    """A judge that passes everything on and keeps the questions, their answers and what they cost."""
+    """A judge that passes everything on and keeps the questions, their answers and what they
+    cost.
+    """
 
     def __init__(self, judge: Judge) -> None:
         super().__init__(judge)
@@ -67,16 +84,24 @@ class Meter(OuterJudge):
         self.asked: list[list[Any]] = []
         self.written: list[tuple[Any, str]] = []
 
-    def rate(self, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")) -> list[Any]:
+    def rate(
+        self, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")
+    ) -> list[Any]:
         return self._measured("rate", questions, lambda: self.judge.rate(questions, scale))
 
     def write(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
-        answers = self._measured("write", questions, lambda: self.judge.write(questions, max_tokens))
+        answers = self._measured(
+            "write", questions, lambda: self.judge.write(questions, max_tokens)
+        )
         pairs = zip(questions, answers, strict=True)
-        self.written += [(question, answer) for question, answer in pairs if isinstance(answer, str)]
+        self.written += [
+            (question, answer) for question, answer in pairs if isinstance(answer, str)
+        ]
         return answers
 
-    def _measured(self, kind: str, questions: Sequence[Any], ask: Callable[[], list[Any]]) -> list[Any]:
+    def _measured(
+        self, kind: str, questions: Sequence[Any], ask: Callable[[], list[Any]]
+    ) -> list[Any]:
         from spanreward.rewards.judges.local.local_judge import LocalJudge
         from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 
@@ -118,7 +143,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     encode = encoder(arguments.tokens)
     runs = {mode: posh_run(arguments, pairs, encode, mode) for mode in arguments.modes}
     scores = {mode: run["scores"] for mode, run in runs.items()}
-    result = {"judge": arguments.judge, "pairs": len(pairs), "coref": arguments.coref, "modes": runs}
+    result = {
+        "judge": arguments.judge,
+        "pairs": len(pairs),
+        "coref": arguments.coref,
+        "modes": runs,
+    }
     if "published" in scores and "by-rule" in scores:
         moved = [abs(a - b) for a, b in zip(scores["published"], scores["by-rule"], strict=True)]
         result["names_by_rule_move_f1"] = {"mean": sum(moved) / len(moved), "largest": max(moved)}
@@ -126,13 +156,18 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """(completion, reference) per line. Raises ValueError naming the line that has not both as texts."""
+    """(completion, reference) per line.
+
+    Raises ValueError naming the line that has not both as texts.
+    """
     pairs = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         row = json.loads(line)
         for key in ("completion", "reference"):
             if not isinstance(row.get(key), str):
-                raise ValueError(f"{path} line {number} needs {key!r} as a text, it has {row.get(key)!r}")
+                raise ValueError(
+                    f"{path} line {number} needs {key!r} as a text, it has {row.get(key)!r}"
+                )
         pairs.append((row["completion"], row["reference"]))
     if not pairs:
         raise ValueError(f"{path} holds no pair")
@@ -151,7 +186,10 @@ def encoder(model: str) -> Callable[[Any], Tokens]:
 
 
 def posh_run(
-    arguments: argparse.Namespace, pairs: Sequence[tuple[str, str]], encode: Callable[[Any], Tokens], measured: str
+    arguments: argparse.Namespace,
+    pairs: Sequence[tuple[str, str]],
+    encode: Callable[[Any], Tokens],
+    measured: str,
 ) -> dict[str, Any]:
     from spanreward.rewards import PoshReward, Sample
     from spanreward.rewards.base.checks import Mode
@@ -176,7 +214,9 @@ def posh_run(
 
         def run(numbers: Iterable[int]) -> tuple[Meter, list[float | None]]:
             meter = meter_of(remembering)
-            reward = PoshReward(meter, prompts=arguments.prompts if mode == "published" else None, mode=mode)
+            reward = PoshReward(
+                meter, prompts=arguments.prompts if mode == "published" else None, mode=mode
+            )
             chosen = list(numbers)
             verdicts = assess_graphs(
                 reward,
@@ -191,16 +231,23 @@ def posh_run(
         spent = time.perf_counter() - start
         waves = list(judged.waves)
         again, _ = run(range(len(pairs)))
-        second_call = {"questions": sum(map(len, again.asked)), "asked": len(judged.waves) - len(waves)}
+        second_call = {
+            "questions": sum(map(len, again.asked)),
+            "asked": len(judged.waves) - len(waves),
+        }
         groups = {
-            pairs[numbers[0]][1][:60]: group_cost([run([i])[0].asked for i in numbers], run(numbers)[0].asked, encode)
+            pairs[numbers[0]][1][:60]: group_cost(
+                [run([i])[0].asked for i in numbers], run(numbers)[0].asked, encode
+            )
             for numbers in by_reference(pairs)
             if len(numbers) > 1
         }
     if isinstance(judge, LocalJudge):
         judge.close()
     if None in scores:
-        raise ValueError(f"{scores.count(None)} of {len(scores)} pairs got no score from {arguments.judge}")
+        raise ValueError(
+            f"{scores.count(None)} of {len(scores)} pairs got no score from {arguments.judge}"
+        )
     names = [(name(text), name(question.probe.by_rule)) for question, text in asked.written]
     seconds = sum(wave.seconds for wave in waves)
     return {
@@ -208,8 +255,15 @@ def posh_run(
         **{key: total(waves, key) for key in ("unique", "prompt_tokens", "computed", "generated")},
         "by_rule": {size: sum(computed(asked.asked, encode, size)) for size in BLOCKS},
         "precision": precision_share(asked.asked, encode, {reference for _, reference in pairs}),
-        "seconds": {"parse": round(parse, 2), "judge": round(seconds, 2), "rest": round(spent - seconds, 2)},
-        "per_pair": {key: per_pair(total(waves, key), len(pairs)) for key in ("unique", "computed", "generated")},
+        "seconds": {
+            "parse": round(parse, 2),
+            "judge": round(seconds, 2),
+            "rest": round(spent - seconds, 2),
+        },
+        "per_pair": {
+            key: per_pair(total(waves, key), len(pairs))
+            for key in ("unique", "computed", "generated")
+        },
         "second_call": second_call,
         "names": {"written": len(names), "as_by_rule": sum(ours == rule for ours, rule in names)},
         "groups": groups,
@@ -235,8 +289,12 @@ def by_reference(pairs: Sequence[tuple[str, str]]) -> list[list[int]]:
     return list(groups.values())
 
 
-def group_cost(alone: Sequence[Any], together: Any, encode: Callable[[Any], Tokens]) -> dict[str, float]:
-    """Tokens computed in blocks of 32: of each pair alone, of all in one batch, and how many of one all cost."""
+def group_cost(
+    alone: Sequence[Any], together: Any, encode: Callable[[Any], Tokens]
+) -> dict[str, float]:
+    """Tokens computed in blocks of 32: of each pair alone, of all in one batch, and how many of one
+    all cost.
+    """
     each = [sum(computed(waves, encode, 32)) for waves in alone]
     whole = sum(computed(together, encode, 32))
     return {
@@ -247,10 +305,14 @@ def group_cost(alone: Sequence[Any], together: Any, encode: Callable[[Any], Toke
     }
 
 
-def computed(waves: Sequence[Sequence[Any]], encode: Callable[[Any], Tokens], size: int) -> list[int]:
-    """Per wave the tokens that a prefix cache with blocks of this size leaves to compute, of its unique questions.
+def computed(
+    waves: Sequence[Sequence[Any]], encode: Callable[[Any], Tokens], size: int
+) -> list[int]:
+    """Per wave the tokens that a prefix cache with blocks of this size leaves to compute, of its
+    unique questions.
 
-    As vLLM counts: whole blocks only, in sorted order, and at least the last token of a prompt. Nothing is evicted.
+    As vLLM counts: whole blocks only, in sorted order, and at least the last token of a prompt.
+    Nothing is evicted.
     """
     kept: set[Tokens] = set()
     known: set[Tokens] = set()
@@ -270,12 +332,21 @@ def computed(waves: Sequence[Sequence[Any]], encode: Callable[[Any], Tokens], si
 def precision_share(
     waves: Sequence[Sequence[Any]], encode: Callable[[Any], Tokens], references: set[str]
 ) -> dict[str, float]:
-    """How much of the ratings is asked of a reference: by unique questions, and by tokens computed in blocks of 32."""
+    """How much of the ratings is asked of a reference: by unique questions, and by tokens computed
+    in blocks of 32.
+    """
     from spanreward.rewards.judges.probe import PresenceProbe
 
-    ratings = [[question for question in wave if isinstance(question.probe, PresenceProbe)] for wave in waves]
-    precision = [[question for question in wave if question.probe.text in references] for wave in ratings]
-    unique, all_unique = (len({content(q) for wave in several for q in wave}) for several in (precision, ratings))
+    ratings = [
+        [question for question in wave if isinstance(question.probe, PresenceProbe)]
+        for wave in waves
+    ]
+    precision = [
+        [question for question in wave if question.probe.text in references] for wave in ratings
+    ]
+    unique, all_unique = (
+        len({content(q) for wave in several for q in wave}) for several in (precision, ratings)
+    )
     tokens, all_tokens = (sum(computed(several, encode, 32)) for several in (precision, ratings))
     return {"questions": unique / all_unique, "tokens": tokens / all_tokens}
 

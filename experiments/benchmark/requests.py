@@ -1,4 +1,5 @@
-"""What binds a judge that is asked thousands of questions of one token: requests, and not the model.
+"""What binds a judge that is asked thousands of questions of one token: requests, and not the
+model.
 
 python -m experiments benchmark requests --pairs pairs.jsonl --json requests.json
 """
@@ -29,16 +30,28 @@ FILLER = "-"  # in place of the answers, which one request cannot know beforehan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--count", type=int, default=2000, help="questions to the empty model (default 2000)")
-    parser.add_argument("--words", type=int, default=400, help="of the text that they share (default 400)")
+    parser.add_argument(
+        "--count", type=int, default=2000, help="questions to the empty model (default 2000)"
+    )
+    parser.add_argument(
+        "--words", type=int, default=400, help="of the text that they share (default 400)"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="default 3")
-    parser.add_argument("--pairs", type=Path, metavar="PAIRS.jsonl", help="completion and reference")
-    parser.add_argument("--questions", type=int, default=150, help="of PoSh, to SmolLM2 (default 150)")
-    parser.add_argument("--together", type=int, default=3, help="questions in one request (default 3)")
+    parser.add_argument(
+        "--pairs", type=Path, metavar="PAIRS.jsonl", help="completion and reference"
+    )
+    parser.add_argument(
+        "--questions", type=int, default=150, help="of PoSh, to SmolLM2 (default 150)"
+    )
+    parser.add_argument(
+        "--together", type=int, default=3, help="questions in one request (default 3)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    numbers: dict[str, Any] = {"requests": empty_model(arguments.count, arguments.words, arguments.rounds)}
+    numbers: dict[str, Any] = {
+        "requests": empty_model(arguments.count, arguments.words, arguments.rounds)
+    }
     if arguments.pairs is not None:
         numbers["together"] = together(arguments.pairs, arguments.questions, arguments.together)
     table = Table("", "number")
@@ -61,8 +74,12 @@ def empty_model(count: int, words: int, rounds: int) -> dict[str, float]:
         judge.start()
         with judge:
             for number in range(rounds + 1):
-                contents = [f"{text}Is there thing {i} of round {number}? Rate it." for i in range(count)]
-                questions = [Question([{"role": "user", "content": content}]) for content in contents]
+                contents = [
+                    f"{text}Is there thing {i} of round {number}? Rate it." for i in range(count)
+                ]
+                questions = [
+                    Question([{"role": "user", "content": content}]) for content in contents
+                ]
                 start = time.perf_counter()
                 for question in judge.encoder.ahead(questions, sys.maxsize):
                     judge.encoder.encode(question.messages)
@@ -72,7 +89,11 @@ def empty_model(count: int, words: int, rounds: int) -> dict[str, float]:
                 seconds.append(time.perf_counter() - start)
         judge.close()
     both = statistics.median(seconds[1:])  # the first round compiles
-    return {"count": count, "a second": count / both, "share of encoding": statistics.median(encoding[1:]) / both}
+    return {
+        "count": count,
+        "a second": count / both,
+        "share of encoding": statistics.median(encoding[1:]) / both,
+    }
 
 
 def save_model(folder: str) -> None:
@@ -96,7 +117,9 @@ def save_model(folder: str) -> None:
 
 
 def together(pairs: Path, count: int, size: int) -> dict[str, float]:
-    """Ratings of `count` questions asked alone and `size` at a time: how far they differ, and tokens computed."""
+    """Ratings of `count` questions asked alone and `size` at a time: how far they differ, and
+    tokens computed.
+    """
     import numpy as np
     import torch
     from scipy import stats
@@ -109,7 +132,9 @@ def together(pairs: Path, count: int, size: int) -> dict[str, float]:
 
     judge = TransformersJudge("smollm2", min_mass=0.0)
     contents = sorted(content(question) for question in posh_questions(read_pairs(pairs), count))
-    chats = [chat for start in range(0, count, size) for chat in turns(contents[start : start + size])]
+    chats = [
+        chat for start in range(0, count, size) for chat in turns(contents[start : start + size])
+    ]
     alone = [[{"role": "user", "content": one}] for one in contents]
     tokens = judge.encoder.scale(RATING_SCALE)
     judge.start()
@@ -142,8 +167,14 @@ def together(pairs: Path, count: int, size: int) -> dict[str, float]:
 
 
 def turns(contents: Sequence[str]) -> list[list[dict[str, str]]]:
-    """The chats that end with each question, where all are turns of one chat and the shared beginning is said once."""
-    first = contents[0][: shared_length([list(map(ord, one)) for one in contents])] if len(contents) > 1 else ""
+    """The chats that end with each question, where all are turns of one chat and the shared
+    beginning is said once.
+    """
+    first = (
+        contents[0][: shared_length([list(map(ord, one)) for one in contents])]
+        if len(contents) > 1
+        else ""
+    )
     shared = first[: first.rfind("\n") + 1]
     chat: list[dict[str, str]] = []
     chats = []
@@ -156,4 +187,6 @@ def turns(contents: Sequence[str]) -> list[list[dict[str, str]]]:
 
 def uncached(prompts: Sequence[Sequence[int]]) -> int:
     """Tokens that sorted prompts make a model compute which keeps every beginning."""
-    return len(prompts[0]) + sum(len(one) - shared_length([before, one]) for before, one in pairwise(prompts))
+    return len(prompts[0]) + sum(
+        len(one) - shared_length([before, one]) for before, one in pairwise(prompts)
+    )

@@ -19,8 +19,12 @@ sleeps; each drawn group costs its completions. Means of --batches batches, --se
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--groups", type=int, nargs="+", default=[4, 16, 64], help="default 4 16 64")
-    parser.add_argument("--share", type=float, nargs="+", default=[0.3, 0.5, 0.7, 0.9], help="default .3 .5 .7 .9")
+    parser.add_argument(
+        "--groups", type=int, nargs="+", default=[4, 16, 64], help="default 4 16 64"
+    )
+    parser.add_argument(
+        "--share", type=float, nargs="+", default=[0.3, 0.5, 0.7, 0.9], help="default .3 .5 .7 .9"
+    )
     parser.add_argument("--max-resamples", type=int, default=5, help="default 5")
     parser.add_argument("--batches", type=int, default=4000, help="default 4000")
     parser.add_argument("--seed", type=int, default=0, help="default 0")
@@ -30,7 +34,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     random = np.random.default_rng(arguments.seed)
     lines = []
     table = Table(
-        "groups", "share with variance", "drawn a round", "rounds", "groups drawn", "groups missing at the end"
+        "groups",
+        "share with variance",
+        "drawn a round",
+        "rounds",
+        "groups drawn",
+        "groups missing at the end",
     )
     for groups in arguments.groups:
         for share in arguments.share:
@@ -42,7 +51,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                 rounds, drawn, missing = np.mean(batches, axis=0).tolist()
                 lines.append({"groups": groups, "share": share, "drawn_a_round": rule})
                 lines[-1] |= {"rounds": rounds, "drawn": drawn, "missing": missing}
-                table.add_row(str(groups), str(share), rule, f"{rounds:.2f}", f"{drawn:.1f}", f"{missing:.2f}")
+                table.add_row(
+                    str(groups), str(share), rule, f"{rounds:.2f}", f"{drawn:.1f}", f"{missing:.2f}"
+                )
     Console().print(table)
     return {"max_resamples": arguments.max_resamples, "batches": arguments.batches, "lines": lines}
 
@@ -50,12 +61,19 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def fill(
     groups: int, share: float, by_rule: bool, max_rounds: int, random: np.random.Generator
 ) -> tuple[int, int, int]:
-    """Returns a batch's rounds, the groups drawn in them, and the groups without variance at the end."""
+    """Returns a batch's rounds, the groups drawn in them, and the groups without variance at the
+    end.
+    """
     useful = int(random.binomial(groups, share))
     missing = groups - useful
     rounds = drawn = 0
     while missing and rounds < max_rounds:
         wanted = groups_to_draw(missing, useful, groups + drawn, groups) if by_rule else missing
         found = int(random.binomial(wanted, share))
-        rounds, drawn, useful, missing = rounds + 1, drawn + wanted, useful + found, max(0, missing - found)
+        rounds, drawn, useful, missing = (
+            rounds + 1,
+            drawn + wanted,
+            useful + found,
+            max(0, missing - found),
+        )
     return rounds, drawn, missing

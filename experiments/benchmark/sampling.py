@@ -1,4 +1,5 @@
-"""How many steps dynamic sampling saves, and how many completions more it makes, where half of the prompts are solved.
+"""How many steps dynamic sampling saves, and how many completions more it makes, where half of the
+prompts are solved.
 
 python -m experiments benchmark sampling --json sampling.json
 """
@@ -44,23 +45,36 @@ SETTINGS: dict[str, Any] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(6)), help="default 0 1 2 3 4 5")
-    parser.add_argument("--steps", type=int, default=50, help="after which a run ends anyway (default 50)")
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=list(range(6)), help="default 0 1 2 3 4 5"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=50, help="after which a run ends anyway (default 50)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.steps < 1 or len(set(arguments.seeds)) < len(arguments.seeds):
-        raise ValueError(f"--steps must be 1 or more and --seeds differ, got {arguments.steps} and {arguments.seeds}")
+        raise ValueError(
+            f"--steps must be 1 or more and --seeds differ, got {arguments.steps} and "
+            f"{arguments.seeds}"
+        )
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in track(arguments.seeds, "seeds", console=Console(stderr=True)):
             runs += [train(seed, dynamic, arguments.steps, folder) for dynamic in (False, True)]
     show(runs)
-    return {"target": TARGET, "runs": runs, **{what: compare(runs, what) for what in ("steps", "completions")}}
+    return {
+        "target": TARGET,
+        "runs": runs,
+        **{what: compare(runs, what) for what in ("steps", "completions")},
+    }
 
 
 def train(seed: int, dynamic: bool, steps: int, folder: str) -> dict[str, Any]:
-    """One run: its steps, its completions, and the mean fraction of a batch's groups that have variance."""
+    """One run: its steps, its completions, and the mean fraction of a batch's groups that have
+    variance.
+    """
     import torch
     from transformers import ProgressCallback, TrainerCallback
 
@@ -75,8 +89,13 @@ def train(seed: int, dynamic: bool, steps: int, folder: str) -> dict[str, Any]:
 
     class HalfSolved(Reward):
         def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-            shares = [sum(map(str.islower, s.completion)) / max(len(s.completion), 1) for s in samples]
-            scores = [x if int(s.prompt.split()[-1]) % 2 else 1.0 for s, x in zip(samples, shares, strict=True)]
+            shares = [
+                sum(map(str.islower, s.completion)) / max(len(s.completion), 1) for s in samples
+            ]
+            scores = [
+                x if int(s.prompt.split()[-1]) % 2 else 1.0
+                for s, x in zip(samples, shares, strict=True)
+            ]
             given.extend(scores)
             return [Verdict(score) for score in scores]
 
@@ -87,7 +106,9 @@ def train(seed: int, dynamic: bool, steps: int, folder: str) -> dict[str, Any]:
             trainer.model.eval()
             with torch.random.fork_rng():
                 torch.manual_seed(1000 + state.global_step)
-                trainer._generate_and_score_completions([data[row] for row in EVALUATED for _ in range(GROUP)])
+                trainer._generate_and_score_completions(
+                    [data[row] for row in EVALUATED for _ in range(GROUP)]
+                )
             trainer.model.train()
             rewards.append(float(np.mean(given)))
             given.clear()
@@ -98,11 +119,15 @@ def train(seed: int, dynamic: bool, steps: int, folder: str) -> dict[str, Any]:
     data = data.select_columns(["image"]).add_column("prompt", prompts)
     args = SpanGRPOConfig(folder, seed=seed, max_steps=steps, dynamic_sampling=dynamic, **SETTINGS)
     model, processor = load_policy(TINY, seed=1)
-    trainer: Any = SpanGRPOTrainer(model, HalfSolved("solved"), args, processing_class=processor, train_dataset=data)
+    trainer: Any = SpanGRPOTrainer(
+        model, HalfSolved("solved"), args, processing_class=processor, train_dataset=data
+    )
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(Evaluation())
     trainer.train()
-    varied = [1 - line["frac_reward_zero_std"] for line in trainer.state.log_history if "loss" in line]
+    varied = [
+        1 - line["frac_reward_zero_std"] for line in trainer.state.log_history if "loss" in line
+    ]
     return {
         "seed": seed,
         "dynamic_sampling": dynamic,
@@ -119,7 +144,8 @@ def reached(rewards: Sequence[float]) -> bool:
 
 
 def compare(runs: Sequence[dict[str, Any]], what: str) -> dict[str, Any] | None:
-    """With dynamic sampling beside without, which `runs` hold in turn; None unless all of them reached the reward.
+    """With dynamic sampling beside without, which `runs` hold in turn; None unless all of them
+    reached the reward.
 
     Intervals are percentiles of scipy.stats.bootstrap over seeds, None for a single one.
     """
@@ -142,7 +168,14 @@ def interval(dynamic: Any, plain: Any, join: np.ufunc) -> list[float]:
 
 
 def show(runs: Sequence[dict[str, Any]]) -> None:
-    columns = ("seed", "dynamic sampling", "reached", "steps", "completions", "groups with variance")
+    columns = (
+        "seed",
+        "dynamic sampling",
+        "reached",
+        "steps",
+        "completions",
+        "groups with variance",
+    )
     table = Table(*columns, title=f"to a reward of {TARGET} on the prompts that are not solved")
     for run in runs:
         table.add_row(*(str(run[column.replace(" ", "_")]) for column in columns))

@@ -1,4 +1,5 @@
-"""What a recipe costs as it grows: questions and tokens, which are counted, and memory and seconds, which are reckoned.
+"""What a recipe costs as it grows: questions and tokens, which are counted, and memory and seconds,
+which are reckoned.
 
 python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
 """
@@ -39,17 +40,53 @@ GPUS_OF_A_NODE = 8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", help="a YAML file, see the folder recipes/")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="dotted recipe keys")
-    parser.add_argument("--prompts", type=int, nargs="+", default=[8, 64], help="in a batch (default 8 64)")
-    parser.add_argument("--group-sizes", type=int, nargs="+", default=[8, 16], help="completions each (default 8 16)")
-    parser.add_argument("--words", type=int, nargs="+", default=[25, 100, 250], help="of a text (default 25 100 250)")
-    parser.add_argument("--gpus", type=int, nargs="+", default=[1, 8, 16], help="that train (default 1 8 16)")
-    parser.add_argument("--judges", nargs="+", default=["Qwen/Qwen3-8B", "Qwen/Qwen3-14B"], metavar="MODEL")
-    parser.add_argument("--accelerate-config", metavar="PATH", help="how several GPUs share the policy (default: not)")
-    parser.add_argument("--traced", type=int, default=3, help="prompts that are counted (default 3)")
-    parser.add_argument("--tokens", default="smollm2", metavar="MODEL", help="whose tokens to count (default smollm2)")
+    parser.add_argument(
+        "--prompts", type=int, nargs="+", default=[8, 64], help="in a batch (default 8 64)"
+    )
+    parser.add_argument(
+        "--group-sizes",
+        type=int,
+        nargs="+",
+        default=[8, 16],
+        help="completions each (default 8 16)",
+    )
+    parser.add_argument(
+        "--words",
+        type=int,
+        nargs="+",
+        default=[25, 100, 250],
+        help="of a text (default 25 100 250)",
+    )
+    parser.add_argument(
+        "--gpus", type=int, nargs="+", default=[1, 8, 16], help="that train (default 1 8 16)"
+    )
+    parser.add_argument(
+        "--judges", nargs="+", default=["Qwen/Qwen3-8B", "Qwen/Qwen3-14B"], metavar="MODEL"
+    )
+    parser.add_argument(
+        "--accelerate-config",
+        metavar="PATH",
+        help="how several GPUs share the policy (default: not)",
+    )
+    parser.add_argument(
+        "--traced", type=int, default=3, help="prompts that are counted (default 3)"
+    )
+    parser.add_argument(
+        "--tokens",
+        default="smollm2",
+        metavar="MODEL",
+        help="whose tokens to count (default smollm2)",
+    )
     rate = parser.add_mutually_exclusive_group()
-    rate.add_argument("--tokens-per-second", type=float, metavar="RATE", help="that one engine computes of prompts")
-    rate.add_argument("--calibration", type=Path, metavar="FILE", help="written by benchmark judge --json")
+    rate.add_argument(
+        "--tokens-per-second",
+        type=float,
+        metavar="RATE",
+        help="that one engine computes of prompts",
+    )
+    rate.add_argument(
+        "--calibration", type=Path, metavar="FILE", help="written by benchmark judge --json"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -57,9 +94,17 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from spanreward.training.plan.needs import read_launch
     from spanreward.training.recipe import load_recipe
 
-    least = min(*arguments.prompts, *arguments.group_sizes, *arguments.words, *arguments.gpus, arguments.traced)
+    least = min(
+        *arguments.prompts,
+        *arguments.group_sizes,
+        *arguments.words,
+        *arguments.gpus,
+        arguments.traced,
+    )
     if least < 1:
-        raise ValueError(f"numbers of prompts, completions, words and GPUs must be 1 or more, got {least}")
+        raise ValueError(
+            f"numbers of prompts, completions, words and GPUs must be 1 or more, got {least}"
+        )
     recipe = load_recipe(arguments.recipe, arguments.overrides)
     if recipe.algorithm == "sft":
         raise ValueError(f"{arguments.recipe} is SFT, which asks no judge")
@@ -67,8 +112,13 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     rates = rates_of(arguments.judges, arguments.tokens_per_second, arguments.calibration)
     encode = encoder(arguments.tokens)
     cells = asked(arguments, recipe, encode)
-    largest = max(row["prompts"] * row["group"] for row in cells), max(row["words"] for row in cells)
-    tokens = sum(row["computed"] for row in cells if (row["prompts"] * row["group"], row["words"]) == largest)
+    largest = (
+        max(row["prompts"] * row["group"] for row in cells),
+        max(row["words"] for row in cells),
+    )
+    tokens = sum(
+        row["computed"] for row in cells if (row["prompts"] * row["group"], row["words"]) == largest
+    )
     result = {
         "recipe": arguments.recipe,
         "traced": arguments.traced,
@@ -80,7 +130,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def asked(arguments: argparse.Namespace, recipe: Any, encode: Callable[[Any], Any]) -> list[dict[str, Any]]:
+def asked(
+    arguments: argparse.Namespace, recipe: Any, encode: Callable[[Any], Any]
+) -> list[dict[str, Any]]:
     """A row for each reward, length, group size and number of prompts."""
     from experiments.benchmark.scale_trace import trace_of
 
@@ -116,12 +168,24 @@ def references_of(recipe: Any) -> int:
     return int(options.get("references", 3)) if str(recipe.data.source).endswith(":scenes") else 1
 
 
-def servers(arguments: argparse.Namespace, recipe: Any, encode: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    """Of one batch of the smallest groups and the middle length: the tokens that all servers compute together."""
+def servers(
+    arguments: argparse.Namespace, recipe: Any, encode: Callable[[Any], Any]
+) -> list[dict[str, Any]]:
+    """Of one batch of the smallest groups and the middle length: the tokens that all servers
+    compute together.
+    """
     from experiments.benchmark.scale_trace import make_groups, shared, waves_of
 
-    words, group, prompts = sorted(arguments.words)[len(arguments.words) // 2], min(arguments.group_sizes), SERVERS[-1]
-    samples = [sample for one in make_groups(prompts, group, words, references_of(recipe)) for sample in one]
+    words, group, prompts = (
+        sorted(arguments.words)[len(arguments.words) // 2],
+        min(arguments.group_sizes),
+        SERVERS[-1],
+    )
+    samples = [
+        sample
+        for one in make_groups(prompts, group, words, references_of(recipe))
+        for sample in one
+    ]
     waves = [waves_of(part, samples, encode)[0] for part in recipe.rewards]
     return [
         {
@@ -134,9 +198,12 @@ def servers(arguments: argparse.Namespace, recipe: Any, encode: Callable[[Any], 
     ]
 
 
-def rates_of(models: Sequence[str], given: float | None, calibration: Path | None) -> dict[str, float | None]:
-    """Prompt tokens that one engine of each judge computes in a second; None where nobody measured. A rate is divided
-    by the parameters, as a token costs two operations for each. Raises ValueError for a judge of unknown size.
+def rates_of(
+    models: Sequence[str], given: float | None, calibration: Path | None
+) -> dict[str, float | None]:
+    """Prompt tokens that one engine of each judge computes in a second; None where nobody measured.
+    A rate is divided by the parameters, as a token costs two operations for each. Raises ValueError
+    for a judge of unknown size.
     """
     from spanreward.training.plan.memory import size_by_name
 
@@ -144,7 +211,10 @@ def rates_of(models: Sequence[str], given: float | None, calibration: Path | Non
     for model in models:
         size = size_by_name(model)
         if size is None:
-            raise ValueError(f"the size of the judge {model} is not known here (no config.json, not in the table)")
+            raise ValueError(
+                f"the size of the judge {model} is not known here (no config.json, not in the "
+                "table)"
+            )
         sizes[model] = size.parameters
     if given is not None:
         operations = given * sizes[models[0]]
@@ -156,13 +226,18 @@ def rates_of(models: Sequence[str], given: float | None, calibration: Path | Non
 
 
 def calibrated(path: Path) -> float:
-    """Parameters times tokens a second, of the first line of `benchmark judge --json` that has tokens."""
+    """Parameters times tokens a second, of the first line of `benchmark judge --json` that has
+    tokens.
+    """
     from spanreward.rewards.judges.model_files import model_folder
     from spanreward.training.plan.memory import size_by_name
 
     line = next((line for line in json.loads(path.read_text())["lines"] if line["computed"]), None)
     if line is None:
-        raise ValueError(f"{path} has no line with tokens: measure a judge with a model, such as transformers:smollm2")
+        raise ValueError(
+            f"{path} has no line with tokens: measure a judge with a model, such as "
+            "transformers:smollm2"
+        )
     model = str(line["what"]).partition(":")[2]
     size = size_by_name(str(model_folder(model, download=False)))
     if size is None:
@@ -174,12 +249,15 @@ def calibrated(path: Path) -> float:
 def placements(
     recipe: Any, gpus: Sequence[int], sharding: str, rates: dict[str, float | None], tokens: int
 ) -> list[dict[str, Any]]:
-    """Memory, and seconds of a batch with so many tokens to compute, for each judge, number of GPUs and placement;
-    machines have eight GPUs.
+    """Memory, and seconds of a batch with so many tokens to compute, for each judge, number of GPUs
+    and placement; machines have eight GPUs.
     """
     from spanreward.training.plan.needs import Launch, plan_of
 
-    launches = {count: Launch(count, sharding if count > 1 else "none", ceil(count / GPUS_OF_A_NODE)) for count in gpus}
+    launches = {
+        count: Launch(count, sharding if count > 1 else "none", ceil(count / GPUS_OF_A_NODE))
+        for count in gpus
+    }
 
     rows = []
     for (model, rate), count, placement in product(rates.items(), gpus, ("per_rank", "server")):
@@ -187,13 +265,23 @@ def placements(
         launch = launches[count]
         plan = plan_of(placed, launch)
         engines = count if placement == "per_rank" else 1
-        row: dict[str, Any] = {"judge": model, "gpus": count, "placement": placement, "engines": engines}
+        row: dict[str, Any] = {
+            "judge": model,
+            "gpus": count,
+            "placement": placement,
+            "engines": engines,
+        }
         if plan is not None:
             phases = {"training": plan.training, "judging": plan.judging}
-            row["peaks"] = {phase: round(sum(parts.values()) / GB, 1) for phase, parts in phases.items()}
+            row["peaks"] = {
+                phase: round(sum(parts.values()) / GB, 1) for phase, parts in phases.items()
+            }
             row["main_memory"] = round(plan.main_memory / launch.machines / GB, 1)
         if rate is not None:
-            row |= {"tokens_per_second": round(rate, 1), "judging_seconds": round(tokens / (engines * rate), 1)}
+            row |= {
+                "tokens_per_second": round(rate, 1),
+                "judging_seconds": round(tokens / (engines * rate), 1),
+            }
         rows.append(row)
     return rows
 
@@ -206,7 +294,9 @@ def judged_by(recipe: Any, model: str, placement: str) -> Any:
         if placement == "server":
             judge = JudgePart(name=f"server:http://judge:8000#{model}")
         else:
-            options = {name: value for name, value in part.judge.options.items() if name == "memory"}
+            options = {
+                name: value for name, value in part.judge.options.items() if name == "memory"
+            }
             judge = JudgePart(name=f"vllm:{model}", options=options)
         rest = {name: value for name, value in part.options.items() if name != "text_judge"}
         return part.model_copy(update={"judge": judge, "options": rest})
@@ -216,27 +306,39 @@ def judged_by(recipe: Any, model: str, placement: str) -> Any:
 
 def show(result: dict[str, Any]) -> None:
     console = Console(stderr=True, width=140)
-    table = Table(title=f"asked in a step with one batch: counted on {result['traced']} prompts each")
+    table = Table(
+        title=f"asked in a step with one batch: counted on {result['traced']} prompts each"
+    )
     texts = ("prompts", "group", "words (counted)")
     for heading in ("reward", *texts, "questions", "written", "tokens", "computed", "a question"):
         table.add_column(heading, justify="left" if heading == "reward" else "right")
     for row in result["asked"]:
         numbers = [f"{row[name]:,}" for name in ("questions", "written", "tokens", "computed")]
         each = f"{row['computed'] / max(row['questions'], 1):.0f}"
-        shape = (str(row["prompts"]), str(row["group"]), f"{row['words']} ({row['words_counted']:.0f})")
+        shape = (
+            str(row["prompts"]),
+            str(row["group"]),
+            f"{row['words']} ({row['words_counted']:.0f})",
+        )
         table.add_row(row["reward"], *shape, *numbers, each)
     console.print(table)
     first = result["servers"][0]
     table = Table(
-        title=f"computed by servers together: {first['prompts']} groups of {first['group']}, {first['words']} words"
+        title=f"computed by servers together: {first['prompts']} groups of {first['group']}, "
+        f"{first['words']} words"
     )
     for heading in ("servers", "in stretches", "dealt one by one"):
         table.add_column(heading, justify="right")
     for row in result["servers"]:
-        shares = (f"{row[way]:,} ({row[way] / max(first[way], 1):.2f})" for way in ("stretches", "dealt"))
+        shares = (
+            f"{row[way]:,} ({row[way] / max(first[way], 1):.2f})" for way in ("stretches", "dealt")
+        )
         table.add_row(str(row["servers"]), *shares)
     console.print(table)
-    table = Table(title="reckoned: GB on each GPU, and seconds of judging the largest batch of the first table")
+    table = Table(
+        title="reckoned: GB on each GPU, and seconds of judging the largest batch of the first "
+        "table"
+    )
     for heading in (
         "judge",
         "GPUs",
@@ -252,11 +354,20 @@ def show(result: dict[str, Any]) -> None:
     for row in result["placements"]:
         sizes = ["-", "-", "-"]
         if "peaks" in row:
-            sizes = [f"{row['peaks']['training']:g}", f"{row['peaks']['judging']:g}", f"{row['main_memory']:g}"]
+            sizes = [
+                f"{row['peaks']['training']:g}",
+                f"{row['peaks']['judging']:g}",
+                f"{row['main_memory']:g}",
+            ]
         rate = ["not measured", "-"]
         if "judging_seconds" in row:
             rate = [f"{row['tokens_per_second']:,.1f}", f"{row['judging_seconds']:,.0f}"]
-        table.add_row(row["judge"], str(row["gpus"]), row["placement"], str(row["engines"]), *sizes, *rate)
+        table.add_row(
+            row["judge"], str(row["gpus"]), row["placement"], str(row["engines"]), *sizes, *rate
+        )
     console.print(table)
     if not any("peaks" in row for row in result["placements"]):
-        console.print("no memory is reckoned: the recipe trains on the CPU, or the size of a model is not known here")
+        console.print(
+            "no memory is reckoned: the recipe trains on the CPU, or the size of a model is not "
+            "known here"
+        )

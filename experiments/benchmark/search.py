@@ -42,18 +42,32 @@ FILLERS = ("in", "of", "very", "so", "and", "is", "the", "it", "that", "quite", 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--policies", nargs="*", default=[], metavar="FOLDER", help="trained on the reward")
-    parser.add_argument("--reward", choices=("posh", "harmonic", "lave"), default="posh", help="(default posh)")
-    parser.add_argument("--judge", default="match", help="who answers its questions (default match: words alone)")
+    parser.add_argument(
+        "--policies", nargs="*", default=[], metavar="FOLDER", help="trained on the reward"
+    )
+    parser.add_argument(
+        "--reward", choices=("posh", "harmonic", "lave"), default="posh", help="(default posh)"
+    )
+    parser.add_argument(
+        "--judge", default="match", help="who answers its questions (default match: words alone)"
+    )
     parser.add_argument("--pictures", type=int, default=16, help="per policy (default 16)")
-    parser.add_argument("--samples", type=int, default=256, help="completions per picture (default 256)")
-    parser.add_argument("--steps", type=int, default=2000, help="mutants per picture, 0 for none (default 2000)")
-    parser.add_argument("--starts", type=int, default=8, help="pictures whose texts are mutated (default 8)")
+    parser.add_argument(
+        "--samples", type=int, default=256, help="completions per picture (default 256)"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=2000, help="mutants per picture, 0 for none (default 2000)"
+    )
+    parser.add_argument(
+        "--starts", type=int, default=8, help="pictures whose texts are mutated (default 8)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if min(arguments.pictures, arguments.samples, arguments.starts) < 1 or arguments.steps < 0:
-        raise ValueError("--pictures, --samples and --starts must be 1 or more, and --steps not below 0")
+        raise ValueError(
+            "--pictures, --samples and --starts must be 1 or more, and --steps not below 0"
+        )
     judge = load_judge(arguments.judge)
     with closing([judge]):
         return search(reward_of(arguments.reward, judge), arguments)
@@ -63,7 +77,9 @@ def search(reward: Reward, arguments: argparse.Namespace) -> dict[str, Any]:
     rows, truths = pictures(max(arguments.pictures, arguments.starts), arguments.reward == "lave")
     found: dict[str, Any] = {}
     for folder in arguments.policies:
-        found[f"best of {arguments.samples}, {folder}"] = best_of(folder, reward, rows, truths, arguments)
+        found[f"best of {arguments.samples}, {folder}"] = best_of(
+            folder, reward, rows, truths, arguments
+        )
     if arguments.steps and arguments.reward != "lave":
         found[f"{arguments.steps} mutants"] = mutated(reward, rows, truths, arguments)
     table = Table(title=f"Search for {arguments.reward} with {arguments.judge}")
@@ -71,7 +87,11 @@ def search(reward: Reward, arguments: argparse.Namespace) -> dict[str, Any]:
         table.add_column(column)
     for name, of_search in found.items():
         table.add_row(
-            name, *(f"{of_search[key]:.3f}" for key in ("reward", "truth", "gap", "honest", "filler", "words"))
+            name,
+            *(
+                f"{of_search[key]:.3f}"
+                for key in ("reward", "truth", "gap", "honest", "filler", "words")
+            ),
         )
     Console(stderr=True, width=max(Console().width, 120)).print(table)
     return {"reward": arguments.reward, "judge": arguments.judge, "searches": found}
@@ -134,7 +154,9 @@ def best_of(
         )
         with torch.no_grad():
             ids = model.generate(**inputs, max_new_tokens=limit, do_sample=True)
-        texts = processor.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        texts = processor.batch_decode(
+            ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True
+        )
         scores = scored(reward, row, texts)
         honest.append(fmean(score - truth(text) for score, text in zip(scores, texts, strict=True)))
         at = max(range(len(texts)), key=scores.__getitem__)
@@ -156,7 +178,10 @@ def mutated(
         honest.append(scored(reward, row, [complete])[0] - truth(complete))
         text = describe(row["scene"], rng, keep_object=0.6, keep_attribute=0.55)
         (score,) = scored(reward, row, [text])
-        vocabulary = [*FILLERS, *(word for reference in row["reference"] for word in reference.split())]
+        vocabulary = [
+            *FILLERS,
+            *(word for reference in row["reference"] for word in reference.split()),
+        ]
         for _ in range(arguments.steps // CHILDREN):
             children = [mutant(text, vocabulary, rng) for _ in range(CHILDREN)]
             scores = scored(reward, row, children)
@@ -197,10 +222,22 @@ def scored(reward: Reward, row: dict[str, Any], texts: Sequence[str]) -> list[fl
 
 def finding(text: str, score: float, truth: Callable[[str], float]) -> dict[str, Any]:
     filler = find_filler(text).share
-    return {"text": text, "reward": score, "truth": truth(text), "filler": filler, "words": len(text.split())}
+    return {
+        "text": text,
+        "reward": score,
+        "truth": truth(text),
+        "filler": filler,
+        "words": len(text.split()),
+    }
 
 
 def summary(best: Sequence[dict[str, Any]], honest: Sequence[float]) -> dict[str, Any]:
     means = {key: fmean(one[key] for one in best) for key in ("reward", "truth", "filler", "words")}
     gaps = [one["reward"] - one["truth"] for one in best]
-    return {**means, "gap": fmean(gaps), "gaps": gaps, "honest": fmean(honest), "found": [one["text"] for one in best]}
+    return {
+        **means,
+        "gap": fmean(gaps),
+        "gaps": gaps,
+        "honest": fmean(honest),
+        "found": [one["text"] for one in best],
+    }

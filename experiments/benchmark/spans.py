@@ -36,20 +36,35 @@ MIXED = "A small \N{GRINNING FACE} star, \u661f\u306f\u8d64\u3044, caf\N{LATIN S
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--completions", type=int, default=128, help="of a step (default 128)")
     parser.add_argument("--tokens", type=int, default=256, help="of a completion (default 256)")
-    parser.add_argument("--rounds", type=int, default=5, help="steps of each trainer, in turn (default 5)")
-    parser.add_argument("--offset-tokens", type=int, default=10_000, help="for the offsets alone (default 10000)")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="steps of each trainer, in turn (default 5)"
+    )
+    parser.add_argument(
+        "--offset-tokens", type=int, default=10_000, help="for the offsets alone (default 10000)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.completions % GROUP or arguments.completions < 1:
-        raise ValueError(f"--completions must be a multiple of {GROUP}, got {arguments.completions}")
+        raise ValueError(
+            f"--completions must be a multiple of {GROUP}, got {arguments.completions}"
+        )
     if arguments.tokens < 2 or arguments.rounds < 1:
         raise ValueError("--tokens must be 2 or more and --rounds 1 or more")
     with tempfile.TemporaryDirectory() as folder:
-        steps = measure_steps(arguments.completions, arguments.tokens, arguments.rounds, Path(folder))
-    lines = [measure_offsets(name, text, arguments.offset_tokens) for name, text in sentences().items()]
+        steps = measure_steps(
+            arguments.completions, arguments.tokens, arguments.rounds, Path(folder)
+        )
+    lines = [
+        measure_offsets(name, text, arguments.offset_tokens) for name, text in sentences().items()
+    ]
     show(steps, lines)
-    return {"completions": arguments.completions, "tokens": arguments.tokens, **steps, "offsets": lines}
+    return {
+        "completions": arguments.completions,
+        "tokens": arguments.tokens,
+        **steps,
+        "offsets": lines,
+    }
 
 
 def measure_steps(completions: int, tokens: int, rounds: int, folder: Path) -> dict[str, Any]:
@@ -60,8 +75,12 @@ def measure_steps(completions: int, tokens: int, rounds: int, folder: Path) -> d
     tokenizer: Any = tiny_tokenizer()
     ids = [[*row, tokenizer.eos_token_id] for row in given_ids(tokenizer, completions, tokens - 1)]
     references = [row for row in dataset["reference"] for _ in range(GROUP)]
-    reward, judging = replayed([tokenizer.decode(row, skip_special_tokens=True) for row in ids], references)
-    components = [len({span.component for span in verdict.spans}) for verdict in reward.verdicts.values()]
+    reward, judging = replayed(
+        [tokenizer.decode(row, skip_special_tokens=True) for row in ids], references
+    )
+    components = [
+        len({span.component for span in verdict.spans}) for verdict in reward.verdicts.values()
+    ]
     trainers = build_trainers(reward, dataset, completions, tokens, folder)
     sampling = seconds_of(lambda: sample(trainers["GRPOTrainer"], dataset, completions))
     for trainer in trainers.values():
@@ -75,7 +94,9 @@ def measure_steps(completions: int, tokens: int, rounds: int, folder: Path) -> d
     stock = statistics.median(times["GRPOTrainer"])
     lines = []
     for name, seconds in times.items():
-        added = statistics.median(ours - theirs for ours, theirs in zip(seconds, times["GRPOTrainer"], strict=True))
+        added = statistics.median(
+            ours - theirs for ours, theirs in zip(seconds, times["GRPOTrainer"], strict=True)
+        )
         lines.append(
             {
                 "trainer": name,
@@ -101,7 +122,10 @@ def given_ids(tokenizer: Any, count: int, tokens: int) -> list[list[int]]:
     from experiments.scenes.world import make_scenes
 
     generator = random.Random("benchmark")
-    said = (describe(scene, generator) for scene in make_scenes("train", level=3, count=count * (1 + tokens // 8)))
+    said = (
+        describe(scene, generator)
+        for scene in make_scenes("train", level=3, count=count * (1 + tokens // 8))
+    )
     rows = []
     for _ in range(count):
         ids: list[int] = []
@@ -123,7 +147,10 @@ def replayed(texts: Sequence[str], references: Sequence[Any]) -> tuple[Any, floa
         def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
             return [self.verdicts[sample.completion] for sample in samples]
 
-    samples = [Sample("", text, references=tuple(reference)) for text, reference in zip(texts, references, strict=True)]
+    samples = [
+        Sample("", text, references=tuple(reference))
+        for text, reference in zip(texts, references, strict=True)
+    ]
     posh = PoshReward(MatchJudge())
     posh.assess(samples[:1])  # loads the parser
     start = time.process_time()
@@ -131,7 +158,9 @@ def replayed(texts: Sequence[str], references: Sequence[Any]) -> tuple[Any, floa
     return Replayed(dict(zip(texts, verdicts, strict=True))), time.process_time() - start
 
 
-def build_trainers(reward: Any, dataset: Any, completions: int, tokens: int, folder: Path) -> dict[str, Any]:
+def build_trainers(
+    reward: Any, dataset: Any, completions: int, tokens: int, folder: Path
+) -> dict[str, Any]:
     """Each with a policy of its own, of the same weights."""
     from transformers import PrinterCallback
     from trl import GRPOConfig, GRPOTrainer
@@ -157,13 +186,18 @@ def build_trainers(reward: Any, dataset: Any, completions: int, tokens: int, fol
     kinds = {
         "GRPOTrainer": (GRPOTrainer, GRPOConfig(**settings)),
         "SpanGRPOTrainer, span_coef=0": (SpanGRPOTrainer, SpanGRPOConfig(**settings)),
-        "SpanGRPOTrainer, span_coef=0.1": (SpanGRPOTrainer, SpanGRPOConfig(**settings, span_coef=0.1)),
+        "SpanGRPOTrainer, span_coef=0.1": (
+            SpanGRPOTrainer,
+            SpanGRPOConfig(**settings, span_coef=0.1),
+        ),
         WITH_TABLE: (SpanGRPOTrainer, SpanGRPOConfig(**settings, span_coef=0.1)),
     }
     trainers: dict[str, Any] = {}
     for name, (kind, args) in kinds.items():
         model, processor = load_policy(TINY)
-        trainers[name] = kind(model, reward, args, processing_class=processor, train_dataset=dataset)
+        trainers[name] = kind(
+            model, reward, args, processing_class=processor, train_dataset=dataset
+        )
         trainers[name].remove_callback(PrinterCallback)
     trainers[WITH_TABLE].add_callback(SpanTableCallback(trainers[WITH_TABLE].recorders, every=1))
     return trainers
@@ -176,7 +210,10 @@ def sample(trainer: Any, dataset: Any, completions: int) -> None:
 
 
 def sentences() -> dict[str, str]:
-    return {"words": "A small red star sits in the top left corner. ", "emoji, CJK and accents": MIXED}
+    return {
+        "words": "A small red star sits in the top left corner. ",
+        "emoji, CJK and accents": MIXED,
+    }
 
 
 def measure_offsets(name: str, sentence: str, count: int) -> dict[str, Any]:
@@ -187,7 +224,9 @@ def measure_offsets(name: str, sentence: str, count: int) -> dict[str, Any]:
     ids = (tokenizer.encode(sentence).ids * count)[:count]
     text = tokenizer.decode(ids)
     special = special_ids(tokenizer)
-    offsets = statistics.median(seconds_of(lambda: token_offsets(tokenizer, special, ids, text)) for _ in range(10))
+    offsets = statistics.median(
+        seconds_of(lambda: token_offsets(tokenizer, special, ids, text)) for _ in range(10)
+    )
     decode = statistics.median(seconds_of(lambda: tokenizer.decode(ids)) for _ in range(10))
     return {
         "text": name,
@@ -206,7 +245,10 @@ def seconds_of(work: Callable[[], Any]) -> float:
 
 
 def show(steps: dict[str, Any], lines: Sequence[dict[str, Any]]) -> None:
-    took = f"sampling takes {steps['sampling_seconds']:.2f} s, judging {steps['judging_seconds']:.2f} s"
+    took = (
+        f"sampling takes {steps['sampling_seconds']:.2f} s, judging "
+        f"{steps['judging_seconds']:.2f} s"
+    )
     table = Table(title=f"a step without sampling and judging; {took}")
     for column in ("trainer", "seconds", "added", "of the step", "with sampling", "and judging"):
         table.add_column(column, justify="left" if column == "trainer" else "right")
@@ -225,5 +267,10 @@ def show(steps: dict[str, Any], lines: Sequence[dict[str, Any]]) -> None:
     for column in ("text", "tokens", "milliseconds", "times one decode"):
         table.add_column(column, justify="left" if column == "text" else "right")
     for line in lines:
-        table.add_row(line["text"], str(line["tokens"]), f"{line['milliseconds']:.1f}", f"{line['times_decode']:.1f}")
+        table.add_row(
+            line["text"],
+            str(line["tokens"]),
+            f"{line['milliseconds']:.1f}",
+            f"{line['times_decode']:.1f}",
+        )
     console.print(table)

@@ -31,7 +31,9 @@ RESAMPLES = 499
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--streams", type=int, default=400, help="comparisons of each kind (default 400)")
+    parser.add_argument(
+        "--streams", type=int, default=400, help="comparisons of each kind (default 400)"
+    )
     parser.add_argument("--seed-spread", type=float, default=0.02, help="default .02")
     parser.add_argument("--seed", type=int, default=0, help="default 0")
 
@@ -50,10 +52,19 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             shared = random.normal(0, BETWEEN, (1, PROMPTS))
             for name in range(models):
                 of_model = model(1 if lone and not name else seeds, shared)
-                found.setdefault(str(name), {})[str(referee)] = np.broadcast_to(of_model, (seeds, PROMPTS))
-        runs = {name: [f"{name}{0 if lone and name == '0' else seed}" for seed in range(seeds)] for name in found}
+                found.setdefault(str(name), {})[str(referee)] = np.broadcast_to(
+                    of_model, (seeds, PROMPTS)
+                )
+        runs = {
+            name: [f"{name}{0 if lone and name == '0' else seed}" for seed in range(seeds)]
+            for name in found
+        }
         differences = summarise_models(found, runs=runs, resamples=RESAMPLES).differences
-        entries = {(pair, name): entry for pair, table in differences.items() for name, entry in table.items()}
+        entries = {
+            (pair, name): entry
+            for pair, table in differences.items()
+            for name, entry in table.items()
+        }
         holm = adjusted({key: entry.p for key, entry in entries.items()})
         said = [
             judge_pair(entry, "f1", holm.get(key), lone="0" if lone else "").verdict != "undecided"
@@ -64,30 +75,45 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     def planned() -> dict[str, float]:
         plan = Spreads(2 * LIKING**2, 2 * spread**2, 2 * WITHIN**2)
         count = needed(plan, 0.05, 5) or 0
-        differences = random.normal(0, 2**0.5 * spread, (5, 1)) + random.normal(0, 2**0.5 * LIKING, (1, count))
+        differences = random.normal(0, 2**0.5 * spread, (5, 1)) + random.normal(
+            0, 2**0.5 * LIKING, (1, count)
+        )
         differences = 0.05 + differences + random.normal(0, 2**0.5 * WITHIN, (5, count))
-        found = summarise_models({"a": {"f": 0 * differences}, "b": {"f": differences}}, resamples=RESAMPLES)
+        found = summarise_models(
+            {"a": {"f": 0 * differences}, "b": {"f": differences}}, resamples=RESAMPLES
+        )
         return {"now": judge_pair(found.differences["b", "a"]["f"], "f").verdict == "better"}
 
     def clustered() -> dict[str, float]:
         values = (random.normal(0, 0.5**0.5, 64).repeat(4) + random.normal(0, 0.5**0.5, 256))[None]
         alone = paired_difference(values, 0 * values, [0], RESAMPLES)
-        together = paired_difference(values, 0 * values, [0], RESAMPLES, np.repeat(np.arange(64), 4).tolist())
+        together = paired_difference(
+            values, 0 * values, [0], RESAMPLES, np.repeat(np.arange(64), 4).tolist()
+        )
         return {"by the rule before": holds(alone, 0), "now": holds(together, 0)}
 
     def near(count: int, share: float) -> dict[str, float]:
         won = (random.random(count) < share).astype(float)
         found = control_length(won.tolist(), random.integers(10, 40, (count, 2)).tolist())
-        inside = [one.low <= share <= one.high for one in (found.raw_interval, found.controlled_interval) if one]
+        inside = [
+            one.low <= share <= one.high
+            for one in (found.raw_interval, found.controlled_interval)
+            if one
+        ]
         return {"all pairs": inside[0], "at equal length": inside[-1]}
 
     kinds: dict[str, Callable[[], dict[str, float]]] = {
-        **{f"better, 2 equal models, {n} seeds": partial(compared, 2, 1, n) for n in (3, 5, 10, 20)},
+        **{
+            f"better, 2 equal models, {n} seeds": partial(compared, 2, 1, n) for n in (3, 5, 10, 20)
+        },
         **{f"better, a lone run beside {n}": partial(compared, 2, 1, n, lone=True) for n in (3, 5)},
         "better, 3 equal models and 4 referees, 5 seeds": partial(compared, 3, 4, 5),
         "better, planned for 80 %, 5 seeds": planned,
         "interval holds, 64 pictures of 4 questions": clustered,
-        **{f"win rate holds, {n} prompts, {p:.0%}": partial(near, n, p) for n, p in ((50, 0.97), (200, 0.9))},
+        **{
+            f"win rate holds, {n} prompts, {p:.0%}": partial(near, n, p)
+            for n, p in ((50, 0.97), (200, 0.9))
+        },
     }
     table = Table("what", "share of comparisons")
     lines = {}
@@ -102,7 +128,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def both(entry: Difference) -> bool:
     """Whether both of two intervals, over prompts and over seeds, lie on one side of 0."""
     ends = [(entry.low, entry.high), (entry.runs_low, entry.runs_high)]
-    return all(low is not None and low > 0 for low, _ in ends) or all(high is not None and high < 0 for _, high in ends)
+    return all(low is not None and low > 0 for low, _ in ends) or all(
+        high is not None and high < 0 for _, high in ends
+    )
 
 
 def holds(estimate: Any, truth: float) -> bool:

@@ -1,1 +1,3 @@
-"""People compare two sides of a comparison, blind: what is handed to them, and what their answers say."""
+"""People compare two sides of a comparison, blind: what is handed to them, and what their answers
+say.
+"""

@@ -1,9 +1,11 @@
-"""A win rate from many votes of a judge and a few of people: prediction-powered inference (Angelopoulos et al., 2023).
+"""A win rate from many votes of a judge and a few of people: prediction-powered inference
+(Angelopoulos et al., 2023).
 
     corrected = prediction_powered(people=[1, 0, 1], judge_on_those=[1, 1, 1], judge_on_the_rest=[1, 1, 0, 1, ...])
     corrected.value, corrected.interval
 
-It is the judge's mean over many prompts, less the judge's error on the prompts that people have seen too.
+It is the judge's mean over many prompts, less the judge's error on the prompts that people have
+seen too.
 """
 
 from collections.abc import Sequence
@@ -15,12 +17,15 @@ from scipy.stats import t as student
 from spanreward.rewards.comparison.resampling import Interval
 
 MIN_PEOPLE = 3
-UNSEEN = 1.0  # a squared error more: without it the interval from 20 people and a good judge covers .82
+# a squared error more: without it the interval from 20 people and a good judge covers .82
+UNSEEN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A mean in the outcomes' unit with its interval, and how far the judge was trusted, in [0, 1]."""
+    """A mean in the outcomes' unit with its interval, and how far the judge was trusted, in [0,
+    1].
+    """
 
     value: float
     interval: Interval
@@ -28,24 +33,31 @@ class Corrected:
 
 
 def prediction_powered(
-    people: Sequence[float], judge_on_those: Sequence[float], judge_on_the_rest: Sequence[float], level: float = 0.95
+    people: Sequence[float],
+    judge_on_those: Sequence[float],
+    judge_on_the_rest: Sequence[float],
+    level: float = 0.95,
 ) -> Corrected:
     """Returns the mean that people would give over all prompts.
 
-    Every prompt has one value in [0, 1]: average several votes on it before. The judge's mean counts by `trust` =
-    cov(people, judge) / var(judge), shrunk by the share of prompts that people saw (PPI++, Angelopoulos et al., 2023)
-    and kept within [0, 1], so a judge that agrees with nobody counts nothing. Raises ValueError for fewer than
-    MIN_PEOPLE prompts that people saw, for no other prompt, and for lengths that differ.
+    Every prompt has one value in [0, 1]: average several votes on it before. The judge's mean
+    counts by `trust` = cov(people, judge) / var(judge), shrunk by the share of prompts that people
+    saw (PPI++, Angelopoulos et al., 2023) and kept within [0, 1], so a judge that agrees with
+    nobody counts nothing. Raises ValueError for fewer than MIN_PEOPLE prompts that people saw, for
+    no other prompt, and for lengths that differ.
     """
-    seen, guessed, rest = (np.asarray(values, dtype=float) for values in (people, judge_on_those, judge_on_the_rest))
+    seen, guessed, rest = (
+        np.asarray(values, dtype=float) for values in (people, judge_on_those, judge_on_the_rest)
+    )
     if len(seen) != len(guessed):
         raise ValueError(
-            f"people and judge must have seen the same prompts, got {len(seen)} and {len(guessed)} outcomes"
+            f"people and judge must have seen the same prompts, got {len(seen)} and {len(guessed)} "
+            "outcomes"
         )
     if len(seen) < MIN_PEOPLE or not len(rest):
         raise ValueError(
-            f"a correction needs {MIN_PEOPLE} prompts that people judged and others that only the judge did, got "
-            f"{len(seen)} and {len(rest)}"
+            f"a correction needs {MIN_PEOPLE} prompts that people judged and others that only the "
+            f"judge did, got {len(seen)} and {len(rest)}"
         )
     spread = float(np.var(np.concatenate([guessed, rest])))
     trust = 0.0

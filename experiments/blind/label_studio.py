@@ -1,6 +1,7 @@
 """Label Studio's two files: the labelling interface and the tasks.
 
-Texts are data of a task, never part of the interface, where they could be markup. Its Text tag shows them as they are.
+Texts are data of a task, never part of the interface, where they could be markup. Its Text tag
+shows them as they are.
 """
 
 import base64
@@ -13,7 +14,9 @@ from experiments.blind.questions import ANSWERS, QUESTIONS
 
 
 def interface(shown: set[str]) -> str:
-    """Returns the labelling interface as XML. shown: which of image, request and reference the tasks have."""
+    """Returns the labelling interface as XML. shown: which of image, request and reference the
+    tasks have.
+    """
     view = ElementTree.Element("View")
     ElementTree.SubElement(view, "Style").text = ".htx-text { white-space: pre-wrap; }"
     if "image" in shown:
@@ -22,14 +25,22 @@ def interface(shown: set[str]) -> str:
         if name in shown:
             ElementTree.SubElement(view, "Header", value=heading)
             text_of(view, name)
-    columns = ElementTree.SubElement(view, "View", style="display: grid; grid-template-columns: 1fr 1fr; gap: 2em")
+    columns = ElementTree.SubElement(
+        view, "View", style="display: grid; grid-template-columns: 1fr 1fr; gap: 2em"
+    )
     for number in ("1", "2"):
         column = ElementTree.SubElement(columns, "View")
         ElementTree.SubElement(column, "Header", value=f"Text {number}")
         text_of(column, f"text{number}")
     for name, question in QUESTIONS.items():
         ElementTree.SubElement(view, "Header", value=question)
-        how = {"name": name, "toName": "text1", "choice": "single", "showInline": "true", "required": "true"}
+        how = {
+            "name": name,
+            "toName": "text1",
+            "choice": "single",
+            "showInline": "true",
+            "required": "true",
+        }
         choices = ElementTree.SubElement(view, "Choices", how)
         for answer in ANSWERS:
             ElementTree.SubElement(choices, "Choice", value=answer)
@@ -42,8 +53,9 @@ def text_of(parent: ElementTree.Element, name: str) -> None:
 
 
 def task(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a task. shown: pair, text1, text2, and perhaps request, reference and image, a PIL picture. The task
-    holds the picture itself, as a PNG in a data: URI, so that nothing has to be served.
+    """Returns a task. shown: pair, text1, text2, and perhaps request, reference and image, a PIL
+    picture. The task holds the picture itself, as a PNG in a data: URI, so that nothing has to be
+    served.
     """
     data = dict(shown)
     if "image" in data:

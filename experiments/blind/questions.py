@@ -1,8 +1,11 @@
-"""What people are asked about two texts, and the five answers (PoSh, section 4.2: coarse judgments of DOCENT)."""
+"""What people are asked about two texts, and the five answers (PoSh, section 4.2: coarse judgments
+of DOCENT).
+"""
 
 QUESTIONS = {
     "mistakes": "Mistakes: which text says less that is not true of the picture?",
-    "omissions": "Omissions: which text leaves less out? Correct its narrow mistakes in your mind first.",
+    "omissions": "Omissions: which text leaves less out? Correct its narrow mistakes in your mind "
+    "first.",
     "overall": "Overall: which text would you rather have in place of the picture?",
 }
 ANSWERS = {

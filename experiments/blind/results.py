@@ -1,12 +1,14 @@
-"""What people's answers say: whom they prefer, whether they agree, which metric agrees with them, and a corrected rate.
+"""What people's answers say: whom they prefer, whether they agree, which metric agrees with them,
+and a corrected rate.
 
     results = measure(answers, answered)
     results["questions"]["overall"]["preference"], results["metrics"]["posh_f1"]["corrected"]
 
-A prompt's preference is the mean of its raters and orders, from -2 to 2, above 0 for the first side; intervals draw
-prompts. People see pairs whose texts differ. A metric's outcome of a pair is the sign of its difference. The corrected
-win rate estimates people's win rate over all prompts: the metric's, less its error where people answered
-(prediction-powered inference, experiments/blind/correction.py). Equal texts are ties.
+A prompt's preference is the mean of its raters and orders, from -2 to 2, above 0 for the first
+side; intervals draw prompts. People see pairs whose texts differ. A metric's outcome of a pair is
+the sign of its difference. The corrected win rate estimates people's win rate over all prompts: the
+metric's, less its error where people answered (prediction-powered inference,
+experiments/blind/correction.py). Equal texts are ties.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,10 +47,10 @@ def measure(answers: Sequence[Answer], answered: Sequence[Answered]) -> dict[str
 
 
 def of_question(answers: pd.DataFrame) -> dict[str, Any]:
-    """Returns preference, win rate (ties half), the counts of the five answers, and the agreement of raters and orders.
-    alpha: Krippendorff's, ordinal, over raters, each with the mean of their answers to a pair; None for one rater.
-    orders_agree: over pairs that a rater saw both ways. first_slot: over decided answers. answers: a row each, with
-    the columns of Answer and `won`.
+    """Returns preference, win rate (ties half), the counts of the five answers, and the agreement
+    of raters and orders. alpha: Krippendorff's, ordinal, over raters, each with the mean of their
+    answers to a pair; None for one rater. orders_agree: over pairs that a rater saw both ways.
+    first_slot: over decided answers. answers: a row each, with the columns of Answer and `won`.
     """
     of_raters = answers.groupby(["rater", *PAIR], sort=False)["preference"]
     table = of_raters.mean().unstack(PAIR)
@@ -56,22 +58,30 @@ def of_question(answers: pd.DataFrame) -> dict[str, Any]:
     decided = answers[answers["preference"] != 0]
     counts = answers["preference"].value_counts()
     return {
-        **mean_and_interval("preference", "interval", means_of(answers["preference"], answers["prompt"])),
-        **mean_and_interval("win_rate", "win_rate_interval", means_of(answers["won"], answers["prompt"])),
+        **mean_and_interval(
+            "preference", "interval", means_of(answers["preference"], answers["prompt"])
+        ),
+        **mean_and_interval(
+            "win_rate", "win_rate_interval", means_of(answers["won"], answers["prompt"])
+        ),
         "counts": {name: int(counts.get(level, 0)) for name, level in NAMES.items()},
         "prompts": answers["prompt"].nunique(),
         "answers": len(answers),
         "raters": len(table),
-        "alpha": krippendorff_alpha(table.to_numpy().tolist(), "ordinal") if len(table) > 1 else None,
+        "alpha": krippendorff_alpha(table.to_numpy().tolist(), "ordinal")
+        if len(table) > 1
+        else None,
         "orders_agree": swap_consistency(both),
         "first_slot": first_slot_share(((decided["preference"] > 0) == decided["first"]).tolist()),
     }
 
 
-def of_metric(name: str, questions: Mapping[str, pd.DataFrame], answered: Sequence[Answered]) -> dict[str, Any]:
-    """Returns, by question, how the metric agrees with people on the pairs that both judged. For the overall question
-    it adds the metric's win rate over all prompts, as it is and corrected by people. `note` says why there is no
-    correction.
+def of_metric(
+    name: str, questions: Mapping[str, pd.DataFrame], answered: Sequence[Answered]
+) -> dict[str, Any]:
+    """Returns, by question, how the metric agrees with people on the pairs that both judged. For
+    the overall question it adds the metric's win rate over all prompts, as it is and corrected by
+    people. `note` says why there is no correction.
     """
     pairs = pd.MultiIndex.from_tuples([(pair.id, pair.seed) for pair in answered], names=PAIR)
     both = np.array([pair.scores.get(name, (None, None)) for pair in answered], dtype=float)
@@ -92,7 +102,9 @@ def of_metric(name: str, questions: Mapping[str, pd.DataFrame], answered: Sequen
     overall = questions["overall"]
     people = means_of(overall["won"], overall["prompt"])
     seen = won[won.index.isin(pd.MultiIndex.from_frame(overall[PAIR]))]
-    others = means_of(won[differ[won.index] & ~won.index.isin(people.index, level="prompt")], "prompt")
+    others = means_of(
+        won[differ[won.index] & ~won.index.isin(people.index, level="prompt")], "prompt"
+    )
     try:
         found = prediction_powered(
             people[seen.index.get_level_values("prompt")].tolist(), seen.tolist(), others.tolist()
@@ -105,15 +117,22 @@ def of_metric(name: str, questions: Mapping[str, pd.DataFrame], answered: Sequen
         return share * rate + (1 - share) / 2
 
     interval = {"low": over_all(found.interval.low), "high": over_all(found.interval.high)}
-    return {**result, "corrected": over_all(found.value), "corrected_interval": interval, "trust": found.trust}
+    return {
+        **result,
+        "corrected": over_all(found.value),
+        "corrected_interval": interval,
+        "trust": found.trust,
+    }
 
 
 def agree(answers: pd.DataFrame, gaps: pd.Series) -> dict[str, Any]:
-    """Compares outcomes over the pairs that people and the metric judged; None where nothing can be said. with_ties:
-    the share with the same outcome. without_ties: that of the pairs that neither calls a tie. spearman: of the metric's
-    difference with people's mean (PoSh, section 5).
+    """Compares outcomes over the pairs that people and the metric judged; None where nothing can be
+    said. with_ties: the share with the same outcome. without_ties: that of the pairs that neither
+    calls a tie. spearman: of the metric's difference with people's mean (PoSh, section 5).
     """
-    known = pd.concat([gaps, means_of(answers["preference"], [answers[key] for key in PAIR])], axis=1).dropna()
+    known = pd.concat(
+        [gaps, means_of(answers["preference"], [answers[key] for key in PAIR])], axis=1
+    ).dropna()
     signs = np.sign(known.to_numpy()).astype(int).T.tolist()
     same = pair_accuracies(*signs)
     varied = known.nunique().min() > 1
@@ -132,4 +151,7 @@ def means_of(values: pd.Series, by: Any) -> pd.Series:
 def mean_and_interval(name: str, interval: str, values: pd.Series) -> dict[str, Any]:
     """Returns the mean over prompts and its interval under these names; None without values."""
     bounds = ratio_interval(values)
-    return {name: float(values.mean()) if len(values) else None, interval: asdict(bounds) if bounds else None}
+    return {
+        name: float(values.mean()) if len(values) else None,
+        interval: asdict(bounds) if bounds else None,
+    }

@@ -1,4 +1,6 @@
-"""The question that a judge answers from a text alone: ReadProbe("What color is the star?", "A red star.")."""
+"""The question that a judge answers from a text alone: ReadProbe("What color is the star?", "A red
+star.").
+"""
 
 from dataclasses import dataclass
 

@@ -1,12 +1,15 @@
-"""CapRL as a reward: how many questions about the picture a judge can answer that reads the completion alone.
+"""CapRL as a reward: how many questions about the picture a judge can answer that reads the
+completion alone.
 
     quiz = {"quiz": [{"question": "What color is the star?", "answers": ["red", "red", "dark red"]}]}
     verdict = CaprlReward(judge).assess([Sample("Describe it.", "A red star.", columns=quiz)])[0]
-    verdict.score, verdict.parts["answered"], verdict.spans[0].note       # 1.0, 1.0, "What color is the star? red"
+    verdict.score, verdict.parts["answered"], verdict.spans[0].note
+    # 1.0, 1.0, "What color is the star? red"
 
-The judge writes a short answer to each question, or that the text does not say it. LAVE (rewards/lave) rates the
-answers against the accepted ones, and the score is the mean. What no question asks about costs nothing but filler. In
-default mode the judge reads only what the completion asserts: "there is no star" answers nothing.
+The judge writes a short answer to each question, or that the text does not say it. LAVE
+(rewards/lave) rates the answers against the accepted ones, and the score is the mean. What no
+question asks about costs nothing but filler. In default mode the judge reads only what the
+completion asserts: "there is no star" answers nothing.
 """
 
 from collections.abc import Sequence
@@ -37,15 +40,17 @@ QUESTIONS = 4  # of a row, as `cost` assumes
 
 
 class CaprlReward(ReadingReward):
-    """Reward that scores a description by the questions that it answers (CapRL, arXiv 2509.22647, section 3).
+    """Reward that scores a description by the questions that it answers (CapRL, arXiv 2509.22647,
+    section 3).
 
-    Needs the dataset column `quiz`: a list of objects with a `question` and its accepted `answers`. The paper's
-    questions are multiple choice, ours have free answers (docs/evidence/departures.md).
+    Needs the dataset column `quiz`: a list of objects with a `question` and its accepted `answers`.
+    The paper's questions are multiple choice, ours have free answers (docs/evidence/departures.md).
 
     Args:
-        judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees no picture.
-        mode: "default" penalises filler (rewards/text/filler.py), and parses the completion to leave out what it does
-            not assert. "published" does neither.
+        judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees
+            no picture.
+        mode: "default" penalises filler (rewards/text/filler.py), and parses the completion to
+            leave out what it does not assert. "published" does neither.
         name: the reward's name in logs.
     """
 
@@ -63,7 +68,10 @@ class CaprlReward(ReadingReward):
         self.wording = sha256(repr((self.prompt, self.lave.wording)).encode()).hexdigest()[:16]
 
     def reader(self) -> str:
-        """Returns the parser that finds what a completion asserts. Raises ImportError where it is missing."""
+        """Returns the parser that finds what a completion asserts.
+
+        Raises ImportError where it is missing.
+        """
         return reader_name() if self.mode == "default" else ""
 
     def cost(self, words: float, references: int) -> Cost:
@@ -72,14 +80,27 @@ class CaprlReward(ReadingReward):
         rated = self.lave.cost(words, references)
         read = QUESTIONS * (tokens_in(asked.messages[0]["content"]) + rated.prompt_tokens)
         how = f"an answer and its rating per question, {QUESTIONS} questions a row (assumed)"
-        return Cost(2 * QUESTIONS, read, QUESTIONS * (ANSWER_TOKENS + rated.written_tokens), False, how)
+        return Cost(
+            2 * QUESTIONS, read, QUESTIONS * (ANSWER_TOKENS + rated.written_tokens), False, how
+        )
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. All questions are one call, and all ratings another."""
+        """Returns one Verdict per sample, in order.
+
+        All questions are one call, and all ratings another.
+        """
         quizzes = [quiz_of(sample) for sample in samples]
-        texts = self._read([judged(one) if quiz else "" for one, quiz in zip(samples, quizzes, strict=True)])
-        asked = [(*one, text) for quiz, text in zip(quizzes, texts, strict=True) if text for one in quiz]
-        replies = write_once(self.judge, [self._question(question, text) for question, _, text in asked], ANSWER_TOKENS)
+        texts = self._read(
+            [judged(one) if quiz else "" for one, quiz in zip(samples, quizzes, strict=True)]
+        )
+        asked = [
+            (*one, text) for quiz, text in zip(quizzes, texts, strict=True) if text for one in quiz
+        ]
+        replies = write_once(
+            self.judge,
+            [self._question(question, text) for question, _, text in asked],
+            ANSWER_TOKENS,
+        )
         answered = [
             Sample(question, _answer_in(reply), question=question, answers=accepted)
             for (question, accepted, _), reply in zip(asked, replies, strict=True)
@@ -98,25 +119,38 @@ class CaprlReward(ReadingReward):
     def _read(self, texts: Sequence[str]) -> list[str]:
         """Returns what the judge reads of each text, on one line."""
         if self.mode == "default":
-            texts = [asserted(text, graph) for text, graph in zip(texts, describe(texts), strict=True)]
+            texts = [
+                asserted(text, graph) for text, graph in zip(texts, describe(texts), strict=True)
+            ]
         return [one_line(text) for text in texts]
 
     def _question(self, question: str, text: str) -> Question:
-        """Returns the question about a text of one line, which stands between quotes that it cannot close."""
+        """Returns the question about a text of one line, which stands between quotes that it cannot
+        close.
+        """
         shown = {"text": text, "question": one_line(question)}
         messages = [{"role": "user", "content": fill(self.prompt, **shown)}]
         return Question(
-            messages, probe=ReadProbe(question, text), description=filled_places(self.prompt, **shown)["text"]
+            messages,
+            probe=ReadProbe(question, text),
+            description=filled_places(self.prompt, **shown)["text"],
         )
 
-    def _verdict(self, sample: Sample, answers: Sequence[tuple[str | Failure, Sample, Verdict]]) -> Verdict:
-        """Returns the verdict from each reply, the answer in it and LAVE's verdict on that. One failure fails all."""
+    def _verdict(
+        self, sample: Sample, answers: Sequence[tuple[str | Failure, Sample, Verdict]]
+    ) -> Verdict:
+        """Returns the verdict from each reply, the answer in it and LAVE's verdict on that.
+
+        One failure fails all.
+        """
         spans, text = [], judged(sample)
         scores: list[float] = []
         for number, (reply, answer, rating) in enumerate(answers):
             if isinstance(reply, Failure) or rating.score is None:
                 status, why = (
-                    (reply.status, reply.message) if isinstance(reply, Failure) else (rating.status, rating.note)
+                    (reply.status, reply.message)
+                    if isinstance(reply, Failure)
+                    else (rating.status, rating.note)
                 )
                 return Verdict(None, status, note=f"{answer.question}: {why}")
             scores.append(rating.score)
@@ -125,26 +159,37 @@ class CaprlReward(ReadingReward):
                 spans.append(Span(*found, rating.score, credit, "answer", note, number))
         right = sum(score == 1.0 for score in scores) / len(scores)
         answered = sum(bool(answer.completion) for _, answer, _ in answers) / len(answers)
-        verdict = Verdict(sum(scores) / len(scores), parts={"right": right, "answered": answered}, spans=tuple(spans))
+        verdict = Verdict(
+            sum(scores) / len(scores),
+            parts={"right": right, "answered": answered},
+            spans=tuple(spans),
+        )
         return penalise(verdict, sample, self.mode)
 
 
 def quiz_of(sample: Sample) -> list[tuple[str, tuple[str, ...]]]:
-    """Returns the row's questions that have answers, with them. Raises ValueError for a value of another kind."""
+    """Returns the row's questions that have answers, with them.
+
+    Raises ValueError for a value of another kind.
+    """
     rows = sample.columns.get("quiz") or []
     return [(one["question"], found) for one in rows if (found := people(one["answers"], "quiz"))]
 
 
 def _answer_in(reply: str | Failure) -> str:
-    """Returns the answer, "" for a failure and for "unanswerable", which earns nothing even where people said so."""
+    """Returns the answer, "" for a failure and for "unanswerable", which earns nothing even where
+    people said so.
+    """
     words = [] if isinstance(reply, Failure) else answer_words(reply)
     return str(reply) if words and UNANSWERABLE not in words else ""
 
 
 def find_answer(answer: str, question: str, text: str) -> tuple[int, int] | None:
-    """Returns the characters [start, end) of the answer's words in a row in the text, None if they are not there.
+    """Returns the characters [start, end) of the answer's words in a row in the text, None if they
+    are not there.
 
-    Of several places it is the one nearest to a word of the question. Yes and no are no words of a description.
+    Of several places it is the one nearest to a word of the question. Yes and no are no words of a
+    description.
     """
     said = answer_words(answer)
     words, characters = [], []

@@ -1,14 +1,16 @@
-"""Have people compare two sides of a comparison without knowing which is which, and read their answers.
+"""Have people compare two sides of a comparison without knowing which is which, and read their
+answers.
 
     python -m experiments blind export outputs/comparison --sides dapo sft --count 50 --output outputs/blind
     python -m experiments blind import answers.json --key outputs/blind.key.json --json people.json
 
-export: writes outputs/blind to hand out. In Label Studio, labelling.xml is the labelling interface and tasks.json is
-imported; tasks.jsonl has the same tasks for anything else, to be filled in. Every pair is there twice, mirrored; a
-rater who takes the first half of the tasks, or the second, sees no text twice. outputs/blind.key.json says which side
-stood first: do not hand it out.
-import: reads Label Studio's JSON export or the filled in JSONL. It prints whom people prefer with an interval over
-prompts, whether raters agree, which metric of the comparison agrees with them, and its win rate corrected by them.
+export: writes outputs/blind to hand out. In Label Studio, labelling.xml is the labelling interface
+and tasks.json is imported; tasks.jsonl has the same tasks for anything else, to be filled in. Every
+pair is there twice, mirrored; a rater who takes the first half of the tasks, or the second, sees no
+text twice. outputs/blind.key.json says which side stood first: do not hand it out. import: reads
+Label Studio's JSON export or the filled in JSONL. It prints whom people prefer with an interval
+over prompts, whether raters agree, which metric of the comparison agrees with them, and its win
+rate corrected by them.
 """
 
 import argparse
@@ -26,21 +28,39 @@ from spanreward.rewards.files.outputs import write_json
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True)
     export = commands.add_parser("export", help="pairs for people, and the key apart")
     export.add_argument("folder", type=Path, help="output folder of `spanreward compare`")
-    export.add_argument("--sides", nargs=2, required=True, metavar="NAME", help="the two sides to compare")
-    export.add_argument("--count", type=int, default=50, help="pairs, each shown mirrored (default 50)")
-    export.add_argument("--output", type=Path, required=True, help="a new folder; the key is OUTPUT.key.json")
-    export.add_argument("--seed", type=int, default=0, help="which pairs are drawn, and their order (default 0)")
-    export.add_argument("--texts-only", action="store_true", help="show neither picture nor request nor reference")
+    export.add_argument(
+        "--sides", nargs=2, required=True, metavar="NAME", help="the two sides to compare"
+    )
+    export.add_argument(
+        "--count", type=int, default=50, help="pairs, each shown mirrored (default 50)"
+    )
+    export.add_argument(
+        "--output", type=Path, required=True, help="a new folder; the key is OUTPUT.key.json"
+    )
+    export.add_argument(
+        "--seed", type=int, default=0, help="which pairs are drawn, and their order (default 0)"
+    )
+    export.add_argument(
+        "--texts-only", action="store_true", help="show neither picture nor request nor reference"
+    )
     export.set_defaults(run=run_export)
     answers = commands.add_parser("import", help="what people answered")
-    answers.add_argument("file", type=Path, help="Label Studio's JSON export, or tasks.jsonl filled in")
+    answers.add_argument(
+        "file", type=Path, help="Label Studio's JSON export, or tasks.jsonl filled in"
+    )
     answers.add_argument("--key", type=Path, required=True, help="the key that the export wrote")
-    answers.add_argument("--comparison", type=Path, help="where the comparison lies now (default: where it was)")
-    answers.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    answers.add_argument(
+        "--comparison", type=Path, help="where the comparison lies now (default: where it was)"
+    )
+    answers.add_argument(
+        "--json", type=Path, metavar="PATH", help="write the printed numbers there too"
+    )
     answers.set_defaults(run=run_import)
     arguments = parser.parse_args()
     try:
@@ -54,7 +74,12 @@ def run_export(arguments: argparse.Namespace) -> None:
 
     sides = (arguments.sides[0], arguments.sides[1])
     key = export(
-        arguments.folder, sides, arguments.count, arguments.output, arguments.seed, texts_only=arguments.texts_only
+        arguments.folder,
+        sides,
+        arguments.count,
+        arguments.output,
+        arguments.seed,
+        texts_only=arguments.texts_only,
     )
     tasks = len(key["tasks"])
     print(f"{tasks} tasks, {tasks // 2} pairs mirrored: {arguments.output}")
@@ -88,14 +113,20 @@ def people_table(results: dict[str, Any]) -> Table:
     shares = ("alpha", "orders agree", "first slot")
     table = table_with(title, ["question"], ["preference", "win rate", *counts, *shares])
     for name, row in results["questions"].items():
-        means = [shown(row["preference"], row["interval"]), shown(row["win_rate"], row["win_rate_interval"])]
+        means = [
+            shown(row["preference"], row["interval"]),
+            shown(row["win_rate"], row["win_rate_interval"]),
+        ]
         agreement = [shown(row[key.replace(" ", "_")]) for key in shares]
         table.add_row(name, *means, *(str(row[key]) for key in counts), *agreement)
     return table
 
 
 def metric_table(results: dict[str, Any]) -> Table:
-    table = Table(title="Metrics and people: the same outcome with ties / without / Spearman, and win rates overall")
+    table = Table(
+        title="Metrics and people: the same outcome with ties / without / Spearman, and win rates "
+        "overall"
+    )
     questions = list(results["questions"])
     for column in ("metric", *questions, "win rate", "corrected by people", "trust"):
         table.add_column(column, justify="left" if column == "metric" else "right", overflow="fold")
@@ -103,8 +134,15 @@ def metric_table(results: dict[str, Any]) -> Table:
         cells = []
         for question in questions:
             agreement = row["agreement"][question]
-            cells.append(" / ".join(shown(agreement[key]) for key in ("with_ties", "without_ties", "spearman")))
-        rates = (shown(row["win_rate"], row["interval"]), shown(row["corrected"], row["corrected_interval"]))
+            cells.append(
+                " / ".join(
+                    shown(agreement[key]) for key in ("with_ties", "without_ties", "spearman")
+                )
+            )
+        rates = (
+            shown(row["win_rate"], row["interval"]),
+            shown(row["corrected"], row["corrected_interval"]),
+        )
         table.add_row(escape(name), *cells, *rates, shown(row["trust"]))
     return table
 

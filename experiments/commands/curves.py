@@ -1,4 +1,5 @@
-"""What several trainings logged by step, one panel a key: a thin line a run, a thick one their mean.
+"""What several trainings logged by step, one panel a key: a thin line a run, a thick one their
+mean.
 
     python -m experiments curves DAPO=outputs/dapo0,outputs/dapo1 SFT-DAPO=outputs/both0,outputs/both1 \
         --keys rewards/posh/mean entropy --picture curves.svg
@@ -22,13 +23,20 @@ Runs = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("arms", nargs="+", metavar="NAME=FOLDER[,FOLDER...]", help="an arm and its runs")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "arms", nargs="+", metavar="NAME=FOLDER[,FOLDER...]", help="an arm and its runs"
+    )
     parser.add_argument("--keys", nargs="+", required=True, help="what was logged")
     parser.add_argument("--picture", type=Path, required=True, help="the SVG or PNG to write")
     arguments = parser.parse_args()
     arms = named(parser, arguments.arms, "an arm is NAME=FOLDER")
-    runs = {name: [logged(Path(one), arguments.keys) for one in folders.split(",")] for name, folders in arms.items()}
+    runs = {
+        name: [logged(Path(one), arguments.keys) for one in folders.split(",")]
+        for name, folders in arms.items()
+    }
     draw(runs, arguments.keys, arguments.picture)
 
 
@@ -51,7 +59,11 @@ def draw(arms: Runs, keys: Sequence[str], path: Path) -> None:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.grid(alpha=0.3)
     figure.legend(
-        *axes[0][0].get_legend_handles_labels(), loc="upper center", ncols=len(arms), frameon=False, fontsize=9
+        *axes[0][0].get_legend_handles_labels(),
+        loc="upper center",
+        ncols=len(arms),
+        frameon=False,
+        fontsize=9,
     )
     figure.tight_layout(rect=(0, 0, 1, 0.92))
     figure.savefig(path)

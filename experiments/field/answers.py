@@ -1,4 +1,5 @@
-"""The answers of ../shared/field/answers.jsonl by every measure of answers: what each is worth, and what it should be.
+"""The answers of ../shared/field/answers.jsonl by every measure of answers: what each is worth, and
+what it should be.
 
 for row in answer_cases(Path("../shared/field")):
     print(row.case, row.vqa_accuracy, row.token_f1, row.lave, row.right)
@@ -16,7 +17,9 @@ from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 
 @dataclass(frozen=True, slots=True)
 class AnswerCase:
-    """A case by name, what is right in words, and its three scores in [0, 1]; LAVE's is None where it has none."""
+    """A case by name, what is right in words, and its three scores in [0, 1]; LAVE's is None where
+    it has none.
+    """
 
     case: str
     right: str
@@ -26,9 +29,15 @@ class AnswerCase:
 
 
 def answer_cases(folder: Path) -> list[AnswerCase]:
-    """Returns a row per line of answers.jsonl in the folder. Raises FileNotFoundError where there is none."""
+    """Returns a row per line of answers.jsonl in the folder.
+
+    Raises FileNotFoundError where there is none.
+    """
     rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text("utf-8").splitlines()]
-    samples = [Sample("", r["completion"], question=r["question"], answers=tuple(r["answers"])) for r in rows]
+    samples = [
+        Sample("", r["completion"], question=r["question"], answers=tuple(r["answers"]))
+        for r in rows
+    ]
     return [
         AnswerCase(
             row["case"],
@@ -37,5 +46,7 @@ def answer_cases(folder: Path) -> list[AnswerCase]:
             token_f1(sample.completion, sample.answers),
             verdict.score,
         )
-        for row, sample, verdict in zip(rows, samples, LaveReward(MatchJudge()).assess(samples), strict=True)
+        for row, sample, verdict in zip(
+            rows, samples, LaveReward(MatchJudge()).assess(samples), strict=True
+        )
     ]

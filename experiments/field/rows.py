@@ -1,9 +1,11 @@
-"""Rows, files and messages as data sets have them, through `spanreward score`: what comes out of each reported case.
+"""Rows, files and messages as data sets have them, through `spanreward score`: what comes out of
+each reported case.
 
 for case, outcome in row_cases(Path("../shared/field")):
     print(case, outcome)                # "list in a string, JSON", "1.00"
 
-A case of `rows.jsonl` has `rows`, or `first` and `then`, which are scored one after the other into one output.
+A case of `rows.jsonl` has `rows`, or `first` and `then`, which are scored one after the other into
+one output.
 """
 
 import json
@@ -18,9 +20,15 @@ from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Sample
 
 
 def row_cases(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yields each case's name, and the score of each row or the command's last line where it ends with an error."""
+    """Yields each case's name, and the score of each row or the command's last line where it ends
+    with an error.
+    """
     for case in map(json.loads, (folder / "rows.jsonl").read_text("utf-8").splitlines()):
-        steps = [case["rows"]] if "rows" in case else [case[name] for name in ("first", "then") if name in case]
+        steps = (
+            [case["rows"]]
+            if "rows" in case
+            else [case[name] for name in ("first", "then") if name in case]
+        )
         if steps:
             yield case["case"], scored(steps)
     yield "one string where a list belongs, in Python", strings()
@@ -32,8 +40,23 @@ def scored(steps: list[list[dict[str, Any]]]) -> str:
         for step in steps:
             rows.write_text("".join(json.dumps(row) + "\n" for row in step))
             metric = "lave" if "answers" in step[0] else "posh"
-            words = ["score", metric, "--judge", "match", "--input", str(rows), "--output", str(output)]
-            command = [sys.executable, "-m", "spanreward", *words, *(["rationale=false"] if metric == "lave" else [])]
+            words = [
+                "score",
+                metric,
+                "--judge",
+                "match",
+                "--input",
+                str(rows),
+                "--output",
+                str(output),
+            ]
+            command = [
+                sys.executable,
+                "-m",
+                "spanreward",
+                *words,
+                *(["rationale=false"] if metric == "lave" else []),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             return done.stderr.strip().splitlines()[-1].replace(name, "FOLDER")

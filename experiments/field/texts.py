@@ -3,8 +3,8 @@
 for case in text_cases(PoshReward(MatchJudge()), Path("../shared/field")):
     print(case.name, case.score)
 
-`texts.jsonl` has a case a line: case, completion, reference, right (what should come out), today (what came out before,
-null where it was not tried).
+`texts.jsonl` has a case a line: case, completion, reference, right (what should come out), today
+(what came out before, null where it was not tried).
 """
 
 import json
@@ -21,7 +21,9 @@ FOLDER = Path(__file__).parents[2] / "../shared/field"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case's score as it was written, the score of its plain text (wanted), that of before, and its spans' kinds."""
+    """A case's score as it was written, the score of its plain text (wanted), that of before, and
+    its spans' kinds.
+    """
 
     name: str
     score: float

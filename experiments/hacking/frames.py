@@ -1,6 +1,7 @@
-"""Frames that name a thing which is there and do not claim it. None adds anything to the truth of a text.
+"""Frames that name a thing which is there and do not claim it. None adds anything to the truth of a
+text.
 
-    FRAMES["Find {thing} {place}."]         # a family: that frame about the first things of the picture
+    FRAMES["Find {thing} {place}."]  # a family: that frame about the first things of the picture
 
 People read each of them as saying nothing of the picture, or as denying it.
 """

@@ -2,11 +2,12 @@
 
     cases = description_cases(100)
     payoffs = measure_payoffs(PoshReward(MatchJudge()), cases, DESCRIPTIONS)
-    payoffs[0].family, payoffs[0].gain, payoffs[0].beats          # "one word over and over", (-.09, -.33, -.6), 0.0
+    payoffs[0].family, payoffs[0].gain, payoffs[0].beats
+    # "one word over and over", (-.09, -.33, -.6), 0.0
 
-A payoff is what the hacked text gets beyond its honest text, less what it is truly better: nothing, where its family
-declares so, and else its gain of truth F1 (saying a wrong thing more may be right where much was left out). A failed
-judgment is left out and counted.
+A payoff is what the hacked text gets beyond its honest text, less what it is truly better: nothing,
+where its family declares so, and else its gain of truth F1 (saying a wrong thing more may be right
+where much was left out). A failed judgment is left out and counted.
 """
 
 import random
@@ -45,10 +46,11 @@ class HackingCase:
 
 @dataclass(frozen=True, slots=True)
 class Payoff:
-    """Of one family, by amount: gain, the mean score above the honest text's; pays, the same less the truth's gain.
+    """Of one family, by amount: gain, the mean score above the honest text's; pays, the same less
+    the truth's gain.
 
-    terse: `pays` of the terse texts alone. beats: the share of all texts of the family that score above their honest
-    text. failed: judgments left out.
+    terse: `pays` of the terse texts alone. beats: the share of all texts of the family that score
+    above their honest text. failed: judgments left out.
     """
 
     family: str
@@ -65,7 +67,9 @@ class Payoff:
 
 
 def description_cases(count: int) -> list[HackingCase]:
-    """Pictures of levels 1 and 2 in turns, each pair of them described completely and then as the base policy does."""
+    """Pictures of levels 1 and 2 in turns, each pair of them described completely and then as the
+    base policy does.
+    """
     cases: list[HackingCase] = []
     for level in (1, 2):
         part = pictures(level, (count + 2 - level) // 2)
@@ -75,8 +79,14 @@ def description_cases(count: int) -> list[HackingCase]:
             references, context = tuple(row["reference"]), row["context"]
             asked = several(scene, random.Random(row["id"]), QUESTIONS)
             quiz = {"quiz": [{"question": one.text, "answers": one.answers} for one in asked]}
-            sample = Sample(PROMPT, honest, references=references, context=context, columns=quiz, id=row["id"])
-            cases.append(HackingCase(Case(honest, PROMPT, scene), sample, described=True, terse=number % 2 == 1))
+            sample = Sample(
+                PROMPT, honest, references=references, context=context, columns=quiz, id=row["id"]
+            )
+            cases.append(
+                HackingCase(
+                    Case(honest, PROMPT, scene), sample, described=True, terse=number % 2 == 1
+                )
+            )
     return cases
 
 
@@ -86,13 +96,17 @@ def pictures(level: int, count: int) -> FilePart:
 
 
 def answer_cases(count: int) -> list[HackingCase]:
-    """Questions about pictures, every second with a right answer and the others with a wrong one."""
+    """Questions about pictures, every second with a right answer and the others with a wrong
+    one.
+    """
     rng = random.Random("hacking answers")
     cases = []
     for number, scene in enumerate(scenes_of(pictures(1, count))):
         asked = ask(scene, rng)
         honest = asked.right if number % 2 == 0 else rng.choice(asked.wrong)
-        sample = Sample(asked.text, honest, question=asked.text, answers=asked.answers, id=scene.seed)
+        sample = Sample(
+            asked.text, honest, question=asked.text, answers=asked.answers, id=scene.seed
+        )
         cases.append(HackingCase(Case(honest, asked.text, scene), sample, described=False))
     return cases
 
@@ -102,7 +116,9 @@ def referee_judge(cases: Sequence[HackingCase]) -> RefereeJudge:
     return RefereeJudge({one.sample.context: one.case.scene for one in cases if one.sample.context})
 
 
-def measure_payoffs(reward: Reward, cases: Sequence[HackingCase], families: Families) -> list[Payoff]:
+def measure_payoffs(
+    reward: Reward, cases: Sequence[HackingCase], families: Families
+) -> list[Payoff]:
     """What every family pays on these cases."""
     honest = reward.judge_samples([one.sample for one in cases])
     truths = [truth(one, one.sample.completion) for one in cases]
@@ -112,21 +128,29 @@ def measure_payoffs(reward: Reward, cases: Sequence[HackingCase], families: Fami
         for amount in family.amounts:
             rng = random.Random(f"{name} {amount}")
             texts = [family.hack(one.case, amount, rng) for one in cases]
-            samples = [replace(one.sample, completion=text) for one, text in zip(cases, texts, strict=True)]
+            samples = [
+                replace(one.sample, completion=text) for one, text in zip(cases, texts, strict=True)
+            ]
             verdicts = reward.judge_samples(samples)
             gains, excess, of_terse = [], [], []
-            for one, text, before, after, was in zip(cases, texts, honest, verdicts, truths, strict=True):
+            for one, text, before, after, was in zip(
+                cases, texts, honest, verdicts, truths, strict=True
+            ):
                 if before.score is None or after.score is None:
                     failed += 1
                     continue
                 gains.append(after.score - before.score)
-                excess.append(gains[-1] - (max(truth(one, text) - was, 0.0) if family.claims else 0.0))
+                excess.append(
+                    gains[-1] - (max(truth(one, text) - was, 0.0) if family.claims else 0.0)
+                )
                 of_terse += excess[-1:] if one.terse else []
             gain.append(fmean(gains or [0.0]))
             pays.append(fmean(excess or [0.0]))
             terse.append(fmean(of_terse or [0.0]))
             above += [one > 1e-9 for one in gains]
-        payoffs.append(Payoff(name, tuple(gain), tuple(pays), tuple(terse), fmean(above or [0.0]), failed))
+        payoffs.append(
+            Payoff(name, tuple(gain), tuple(pays), tuple(terse), fmean(above or [0.0]), failed)
+        )
     return payoffs
 
 

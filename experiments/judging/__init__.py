@@ -1,1 +1,3 @@
-"""A language model that learns to judge Scenes: its lessons, its conversations, its weights, and how right it is."""
+"""A language model that learns to judge Scenes: its lessons, its conversations, its weights, and
+how right it is.
+"""

@@ -18,7 +18,11 @@ Row = dict[str, list[str]]
 
 
 def judge_rows(
-    levels: Sequence[int] = (1, 2), split: Split = "train", count: int = 4000, questions: int = 12, seed: int = 0
+    levels: Sequence[int] = (1, 2),
+    split: Split = "train",
+    count: int = 4000,
+    questions: int = 12,
+    seed: int = 0,
 ) -> list[Row]:
     """Of every picture the questions of PoSh about two texts; of every second one also LAVE's about an answer and one
     about a pair of texts, a row each.
@@ -29,7 +33,9 @@ def judge_rows(
     scenes = judged_scenes(levels, split, count, seed)
     rows = by_text(posh_lessons(scenes, generator), generator, questions)
     rows += [[lesson] for lesson in lave_lessons(scenes[::2], generator)]
-    rows += [[lesson] for lesson in pair_lessons(scenes[::2], generator)[::2]]  # one order of each pair
+    rows += [
+        [lesson] for lesson in pair_lessons(scenes[::2], generator)[::2]
+    ]  # one order of each pair
     generator.shuffle(rows)
     return [answered(lessons, generator) for lessons in rows]
 

@@ -1,10 +1,13 @@
-"""What a judge of Scenes is taught: the questions that PoSh, LAVE and the pairwise metric put, with the truth.
+"""What a judge of Scenes is taught: the questions that PoSh, LAVE and the pairwise metric put, with
+the truth.
 
     lessons = posh_lessons(make_scenes("train", 2, 100), random.Random(0))
-    lessons[0].question.messages, lessons[0].target      # a prompt as the metric words it, {"5": 0.9, "4": 0.09, ...}
+    lessons[0].question.messages, lessons[0].target
+    # a prompt as the metric words it, {"5": 0.9, "4": 0.09, ...}
 
-The metrics themselves ask, of descriptions of which some are mistaken (mistakes.py) or terse; who answers knows the
-truth (referee_judge.py) and keeps what was asked. So the prompts are byte for byte those that the judge will be put.
+The metrics themselves ask, of descriptions of which some are mistaken (mistakes.py) or terse; who
+answers knows the truth (referee_judge.py) and keeps what was asked. So the prompts are byte for
+byte those that the judge will be put.
 """
 
 import random
@@ -28,9 +31,11 @@ from spanreward.rewards.pairwise.reward import PairwiseReward
 from spanreward.rewards.posh import PoshReward
 
 SOFTNESS = 0.1  # of the probability of a rating, what the next one on the scale has
-PAIR_NOISE = 0.1  # truth F1: how near two texts must be for people to disagree about which is better
+# truth F1: how near two texts must be for people to disagree about which is better
+PAIR_NOISE = 0.1
 MOST_MISTAKES = 3
-KEPT = (1.0, 1.0, 0.8, 0.6)  # shares of objects and of attributes that a description names, drawn evenly
+# shares of objects and of attributes that a description names, drawn evenly
+KEPT = (1.0, 1.0, 0.8, 0.6)
 
 Kind = Literal["entity", "attribute", "relation", "denied", "lave", "pair"]
 
@@ -60,7 +65,9 @@ class Teacher(RefereeJudge):
         super().__init__({})
         self.lessons: list[Lesson] = []
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         answers = super().rate(questions, scale)
         for question, answer in zip(questions, answers, strict=True):
             if isinstance(answer, Failure):
@@ -73,14 +80,16 @@ class Teacher(RefereeJudge):
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
         if isinstance(probe, PairProbe):
             scene = scene_of(probe.context)
-            first, second = (judge_description(text, scene).f1 for text in (probe.first, probe.second))
+            first, second = (
+                judge_description(text, scene).f1 for text in (probe.first, probe.second)
+            )
             return Rating(dict(zip(scale, preference(first, second), strict=True)))
         return super()._rate(probe, scale)
 
 
 def preference(first: float, second: float) -> tuple[float, float, float]:
-    """How often the first text is preferred, the second, neither: people see truth F1 with PAIR_NOISE and call a tie
-    what looks nearer than half of it.
+    """How often the first text is preferred, the second, neither: people see truth F1 with
+    PAIR_NOISE and call a tie what looks nearer than half of it.
     """
     seen = NormalDist(first - second, PAIR_NOISE)
     second_wins = seen.cdf(-PAIR_NOISE / 2)
@@ -89,7 +98,9 @@ def preference(first: float, second: float) -> tuple[float, float, float]:
 
 
 def soft(answer: Rating) -> dict[str, float]:
-    """A certain rating as a distribution that falls off by SOFTNESS with every step away from it."""
+    """A certain rating as a distribution that falls off by SOFTNESS with every step away from
+    it.
+    """
     (right,) = [float(entry) for entry, share in answer.probabilities.items() if share == 1.0]
     weights = {entry: SOFTNESS ** abs(float(entry) - right) for entry in answer.probabilities}
     return {entry: weight / sum(weights.values()) for entry, weight in weights.items()}
@@ -110,13 +121,18 @@ def told(scene: Scene, generator: random.Random) -> str:
 def posh_lessons(scenes: Sequence[Scene], generator: random.Random) -> list[Lesson]:
     """All questions of PoSh about a description of each scene and a reference."""
     teacher = Teacher()
-    samples = [Sample(PROMPT, told(scene, generator), references=(describe(scene, generator),)) for scene in scenes]
+    samples = [
+        Sample(PROMPT, told(scene, generator), references=(describe(scene, generator),))
+        for scene in scenes
+    ]
     PoshReward(teacher).assess(samples)
     return teacher.lessons
 
 
 def lave_lessons(scenes: Sequence[Scene], generator: random.Random) -> list[Lesson]:
-    """LAVE's question about an answer, right or wrong equally often, to a question about each scene."""
+    """LAVE's question about an answer, right or wrong equally often, to a question about each
+    scene.
+    """
     teacher = Teacher()
     samples = []
     for scene in scenes:
@@ -131,7 +147,8 @@ def lave_lessons(scenes: Sequence[Scene], generator: random.Random) -> list[Less
 def pair_lessons(scenes: Sequence[Scene], generator: random.Random) -> list[Lesson]:
     """Which of two descriptions of each scene is better, in both orders, by a full description."""
     teacher = Teacher()
-    contexts = [describe(scene, generator) for scene in scenes]  # that of both texts, which makes them a group
+    # that of both texts, which makes them a group
+    contexts = [describe(scene, generator) for scene in scenes]
     samples = [
         Sample(PROMPT, told(scene, generator), context=context)
         for scene, context in zip(scenes, contexts, strict=True)

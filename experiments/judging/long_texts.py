@@ -53,14 +53,20 @@ def long_texts(data: Path, each: int, seed: int = 0) -> list[dict[str, Any]]:
 def described(data: Path) -> Iterator[Described]:
     for row in read_set(data, "decapbench_oracle_facts", "oracle_facts.jsonl"):
         facts = (" ".join(re.sub(r"_\d+", "", fact).split()) for fact in row["oracle_facts"])
-        yield Described(Path(row["image_name"]).stem, row["oracle_caption"], tuple(dict.fromkeys(facts))[:MOST_FACTS])
+        yield Described(
+            Path(row["image_name"]).stem,
+            row["oracle_caption"],
+            tuple(dict.fromkeys(facts))[:MOST_FACTS],
+        )
     for number, drawn in enumerate(load_discosg_graphs(data)):
         facts = (sentence(*triple) for triple in drawn.triples)
         yield Described(f"discosg-{number}", drawn.caption, tuple(dict.fromkeys(facts)))
     for row in read_set(data, "posh_oracle", "graphs.jsonl"):
         if row["source"] == "iiw" and row["variant"] == "none":
             yield Described(
-                row["text_id"].partition(":")[2], row["text"], tuple(re.split(r"(?<=[.!?])\s+", row["text"].strip()))
+                row["text_id"].partition(":")[2],
+                row["text"],
+                tuple(re.split(r"(?<=[.!?])\s+", row["text"].strip())),
             )
 
 
@@ -100,7 +106,9 @@ def written(one: Described, changes: Changes, pictures: dict[str, Described]) ->
     return row(one.picture, text, " ".join(said) if half else one.caption, mistakes)
 
 
-def changed(name: str, fact: str, changes: Changes, pictures: dict[str, Described]) -> tuple[str, Places]:
+def changed(
+    name: str, fact: str, changes: Changes, pictures: dict[str, Described]
+) -> tuple[str, Places]:
     random = changes.random
     if random.random() >= CHANGED:
         return fact, []
@@ -135,13 +143,19 @@ def flagged_by_people(data: Path) -> list[dict[str, Any]]:
             one["image_path"],
             one["caption"],
             one["references"],
-            [[word.start, word.end] for word in flagged_words(one["caption"], one["word_flags"]) if word.flagged],
+            [
+                [word.start, word.end]
+                for word in flagged_words(one["caption"], one["word_flags"])
+                if word.flagged
+            ],
         )
         for one in read_set(data, "hat_aloha", "hat_trainval.jsonl")
     ]
 
 
-def row(image: Any, text: str, reference: str | list[str], mistakes: list[list[int]]) -> dict[str, Any]:
+def row(
+    image: Any, text: str, reference: str | list[str], mistakes: list[list[int]]
+) -> dict[str, Any]:
     return {"image": str(image), "completion": text, "reference": reference, "mistakes": mistakes}
 
 

@@ -1,11 +1,11 @@
 """How right a judge is about Scenes, and whether its probabilities mean what they say.
 
-    answers = put(judge, lessons)                       # a Rating or Failure each, on the scale of its question
+    answers = put(judge, lessons)  # a Rating or Failure each, on the scale of its question
     measured(lessons, answers)["entity"].accuracy       # by kind of question
 
-A question's value is in [0, 1]: of a rating (mean - 1) / (levels - 1), of a pair the share of the text shown first, a
-tie for one half. A judge is right where its value lies on the truth's side of one half, and of a pair where the
-likeliest letter is.
+A question's value is in [0, 1]: of a rating (mean - 1) / (levels - 1), of a pair the share of the
+text shown first, a tie for one half. A judge is right where its value lies on the truth's side of
+one half, and of a pair where the likeliest letter is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,9 @@ SCALES = {"lave": LAVE_SCALE, "pair": PAIR_SCALE}
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers whose values lie in one tenth of [0, 1]: how many, their mean value, and the mean that was right."""
+    """Answers whose values lie in one tenth of [0, 1]: how many, their mean value, and the mean
+    that was right.
+    """
 
     count: int
     said: float
@@ -34,10 +36,11 @@ class Bin:
 class Agreement:
     """Of one kind of question.
 
-    accuracy: share of right answers; of_yes and of_no: of the questions whose truth is at the scale's upper and lower
-    end (of pairs: whose first and whose second text is better), None where there is none. calibration_error: the mean
-    of |said - right| over the bins, each as often as it was said (expected calibration error), against the soft truth
-    that is taught. failed: answers that are no rating, which are in none of the other numbers.
+    accuracy: share of right answers; of_yes and of_no: of the questions whose truth is at the
+    scale's upper and lower end (of pairs: whose first and whose second text is better), None where
+    there is none. calibration_error: the mean of |said - right| over the bins, each as often as it
+    was said (expected calibration error), against the soft truth that is taught. failed: answers
+    that are no rating, which are in none of the other numbers.
     """
 
     questions: int
@@ -53,17 +56,24 @@ def put(judge: Judge, lessons: Sequence[Lesson]) -> list[Rating | Failure]:
     """The judge's answers, in order, one call for each scale."""
     answers: dict[int, Rating | Failure] = {}
     for scale in (RATING_SCALE, LAVE_SCALE, PAIR_SCALE):
-        numbers = [n for n, lesson in enumerate(lessons) if SCALES.get(lesson.kind, RATING_SCALE) == scale]
+        numbers = [
+            n for n, lesson in enumerate(lessons) if SCALES.get(lesson.kind, RATING_SCALE) == scale
+        ]
         asked = [lessons[number].question for number in numbers]
         answers |= zip(numbers, judge.rate(asked, scale) if asked else [], strict=True)
     return [answers[number] for number in range(len(lessons))]
 
 
-def measured(lessons: Sequence[Lesson], answers: Sequence[Rating | Failure]) -> dict[str, Agreement]:
+def measured(
+    lessons: Sequence[Lesson], answers: Sequence[Rating | Failure]
+) -> dict[str, Agreement]:
     """By kind of question, in the order in which they first come."""
     kinds = dict.fromkeys(lesson.kind for lesson in lessons)
     return {
-        kind: agreement([pair for pair in zip(lessons, answers, strict=True) if pair[0].kind == kind]) for kind in kinds
+        kind: agreement(
+            [pair for pair in zip(lessons, answers, strict=True) if pair[0].kind == kind]
+        )
+        for kind in kinds
     }
 
 
@@ -75,12 +85,18 @@ def agreement(pairs: Sequence[tuple[Lesson, Rating | Failure]]) -> Agreement:
     right = [(lesson.right, is_right(lesson, answer)) for lesson, answer in read]
     scale = list(read[0][0].target)
     low, high = ("B", "A") if read[0][0].kind == "pair" else (scale[0], scale[-1])
-    bins = calibration([(value(answer.probabilities), value(lesson.target)) for lesson, answer in read])
+    bins = calibration(
+        [(value(answer.probabilities), value(lesson.target)) for lesson, answer in read]
+    )
     return Agreement(
         questions=len(pairs),
         accuracy=fmean(found for _, found in right),
-        of_yes=fmean(found for truth, found in right if truth == high) if high in dict(right) else None,
-        of_no=fmean(found for truth, found in right if truth == low) if low in dict(right) else None,
+        of_yes=fmean(found for truth, found in right if truth == high)
+        if high in dict(right)
+        else None,
+        of_no=fmean(found for truth, found in right if truth == low)
+        if low in dict(right)
+        else None,
         calibration_error=sum(one.count * abs(one.said - one.right) for one in bins) / len(read),
         bins=bins,
         failed=len(pairs) - len(read),
@@ -89,7 +105,9 @@ def agreement(pairs: Sequence[tuple[Lesson, Rating | Failure]]) -> Agreement:
 
 def is_right(lesson: Lesson, answer: Rating) -> bool:
     if lesson.kind == "pair":
-        return max(answer.probabilities, key=lambda entry: answer.probabilities[entry]) == lesson.right
+        return (
+            max(answer.probabilities, key=lambda entry: answer.probabilities[entry]) == lesson.right
+        )
     return (value(answer.probabilities) > 0.5) == (value(lesson.target) > 0.5)
 
 
@@ -101,7 +119,10 @@ def value(shares: Mapping[str, float]) -> float:
 
 
 def calibration(values: Sequence[tuple[float, float]]) -> tuple[Bin, ...]:
-    """values: what was said and what is right, of each answer. The bins that something fell into, the lowest first."""
+    """values: what was said and what is right, of each answer.
+
+    The bins that something fell into, the lowest first.
+    """
     sorted_in: dict[int, list[tuple[float, float]]] = {}
     for said, right in values:
         sorted_in.setdefault(min(int(said * BINS), BINS - 1), []).append((said, right))

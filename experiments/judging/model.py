@@ -1,11 +1,12 @@
 """The language model that learns to judge Scenes: a small Llama with a tokenizer of its own.
 
-    model, tokenizer = load_judge_model("tiny-judge", seed=0)       # about 2 M parameters, untrained
+    model, tokenizer = load_judge_model("tiny-judge", seed=0)  # about 2 M parameters, untrained
     model, tokenizer = load_judge_model("outputs/quickstart/seed0/judge")
 
-A trained folder is a judge as any other: `transformers:FOLDER`, `vllm:FOLDER`. A word, a digit and a sign is one token
-whatever stands before it, as spaces are no tokens; and so is each literal piece of the metrics' prompt templates, their
-instructions among them, so that a question is about as long as the texts in it. Any other text falls back to bytes.
+A trained folder is a judge as any other: `transformers:FOLDER`, `vllm:FOLDER`. A word, a digit and
+a sign is one token whatever stands before it, as spaces are no tokens; and so is each literal piece
+of the metrics' prompt templates, their instructions among them, so that a question is about as long
+as the texts in it. Any other text falls back to bytes.
 """
 
 import json
@@ -39,7 +40,8 @@ UNTRAINED = "tiny-judge"
 LAYERS, HEADS, HEAD_WIDTH = 4, 6, 32
 WIDTH = HEADS * HEAD_WIDTH
 LOOKING = (4, 4, 4, 2)  # heads of each layer that begin with a place to look at
-BACK = {0: 1, 2: 3}  # by layer: how far the first of those heads looks back. The others look for the same
+# by layer: how far the first of those heads looks back. The others look for the same
+BACK = {0: 1, 2: 3}
 THETA = 10_000.0
 SPECIAL_TOKENS = ("<pad>", "<eos>", "<user>", "<assistant>")
 WORDS = 640  # tokens of words, bytes among them, before the templates' pieces
@@ -52,7 +54,8 @@ CHAT_TEMPLATE = """
 
 
 def load_judge_model(model: str, seed: int = 0) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A causal language model and its tokenizer. `model`: a hub id, a folder, or "tiny-judge", untrained from `seed`.
+    """A causal language model and its tokenizer. `model`: a hub id, a folder, or "tiny-judge",
+    untrained from `seed`.
 
     Raises RecipeError where there is no such model.
     """
@@ -61,7 +64,8 @@ def load_judge_model(model: str, seed: int = 0) -> tuple[PreTrainedModel, PreTra
         return untrained(tokenizer, seed), tokenizer
     try:
         return AutoModelForCausalLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)
-    except (OSError, ValueError) as error:  # what transformers raises for a missing file and for another kind of model
+    except (OSError, ValueError) as error:
+        # what transformers raises for a missing file and for another kind of model
         reason = str(error).splitlines()[0].rstrip(".:")
         raise RecipeError(
             f"there is no causal language model in {model!r} ({reason}): policy.model "
@@ -72,9 +76,10 @@ def load_judge_model(model: str, seed: int = 0) -> tuple[PreTrainedModel, PreTra
 def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM:
     """Random weights, but for where heads look at first: see `look_back` and `look_for_the_same`.
 
-    A judge of presence looks up what a question names: a word gathers the words before it, then what was said of the
-    same words earlier, then the answer's place gathers what the question's words have found. Transformers find that
-    out only after very many examples; this is where training begins, and it may change all of it.
+    A judge of presence looks up what a question names: a word gathers the words before it, then
+    what was said of the same words earlier, then the answer's place gathers what the question's
+    words have found. Transformers find that out only after very many examples; this is where
+    training begins, and it may change all of it.
     """
     torch.manual_seed(seed)
     model = LlamaForCausalLM(
@@ -94,7 +99,8 @@ def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM
         )
     )
     with torch.no_grad():
-        model.model.embed_tokens.weight.normal_()  # a token stays recognisable beside what the layers add
+        # a token stays recognisable beside what the layers add
+        model.model.embed_tokens.weight.normal_()
         for number, layer in enumerate(model.model.layers):
             layer.self_attn.o_proj.weight *= 1 / (2 * LAYERS) ** 0.5
             layer.mlp.down_proj.weight *= 1 / (2 * LAYERS) ** 0.5
@@ -107,10 +113,12 @@ def untrained(tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM
 
 
 def look_back(attention: LlamaAttention, head: int, steps: int) -> None:
-    """Biases by which the head looks at the token so many steps before: under rotary positions their product is
-    largest there.
+    """Biases by which the head looks at the token so many steps before: under rotary positions
+    their product is largest there.
     """
-    query, key = (part.bias.view(HEADS, HEAD_WIDTH)[head] for part in (attention.q_proj, attention.k_proj))
+    query, key = (
+        part.bias.view(HEADS, HEAD_WIDTH)[head] for part in (attention.q_proj, attention.k_proj)
+    )
     for part in (attention.q_proj, attention.k_proj):
         part.weight.view(HEADS, HEAD_WIDTH, WIDTH)[head] *= 0.2
     for pair in range(4):  # of the fastest frequencies, which tell neighbours apart
@@ -120,10 +128,13 @@ def look_back(attention: LlamaAttention, head: int, steps: int) -> None:
 
 
 def look_for_the_same(attention: LlamaAttention, head: int) -> None:
-    """Equal weights of queries and keys, by which the head looks at tokens like its own, wherever they are: only the
-    slower half of the rotary frequencies takes part.
+    """Equal weights of queries and keys, by which the head looks at tokens like its own, wherever
+    they are: only the slower half of the rotary frequencies takes part.
     """
-    query, key = (part.weight.view(HEADS, HEAD_WIDTH, WIDTH)[head] for part in (attention.q_proj, attention.k_proj))
+    query, key = (
+        part.weight.view(HEADS, HEAD_WIDTH, WIDTH)[head]
+        for part in (attention.q_proj, attention.k_proj)
+    )
     quarter = HEAD_WIDTH // 4
     query[:quarter] = 0
     query[2 * quarter : 3 * quarter] = 0
@@ -132,11 +143,18 @@ def look_for_the_same(attention: LlamaAttention, head: int) -> None:
 
 
 def judge_tokenizer() -> PreTrainedTokenizerFast:
-    """The same on every machine. A piece of a template is one token: the vocabulary has it whole (`ignore_merges`)."""
+    """The same on every machine.
+
+    A piece of a template is one token: the vocabulary has it whole (`ignore_merges`).
+    """
     pieces = template_pieces()
     signs = "|".join(re.escape(piece) for piece in sorted(pieces, key=len, reverse=True))
-    split = pre_tokenizers.Split(Regex(rf"{signs}|\w+|\n+|[^\w\s]"), behavior="removed", invert=True)
-    before = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    split = pre_tokenizers.Split(
+        Regex(rf"{signs}|\w+|\n+|[^\w\s]"), behavior="removed", invert=True
+    )
+    before = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
     words = Tokenizer(models.BPE())
     words.pre_tokenizer = before
     words.train_from_iterator(
@@ -173,7 +191,10 @@ def template_pieces() -> set[str]:
     """What stands between the placeholders of the metrics' questions, of two words at least."""
     direction = posh.load_prompts().recall
     texts = [f"{direction.instructions}\n\n{direction.prefix}"]
-    texts += [f"\n\n{ask}" for ask in (direction.ask_entity, direction.ask_attribute, direction.ask_relation)]
+    texts += [
+        f"\n\n{ask}"
+        for ask in (direction.ask_entity, direction.ask_attribute, direction.ask_relation)
+    ]
     texts += [direction.with_relation, direction.of_parent]
     pair = pairwise.load_prompts()
     texts += [
@@ -195,7 +216,9 @@ def word_texts() -> Iterator[str]:
     for scene in make_scenes("train", level=2, count=500):
         yield describe(scene, generator)
         question = ask(scene, generator)
-        yield " ".join([question.text, *question.answers, question.right, *other_words(question.right)])
+        yield " ".join(
+            [question.text, *question.answers, question.right, *other_words(question.right)]
+        )
     for answer in (UNSURE, *COUNTS.values()):
         yield " ".join([answer, *other_words(answer)])
     yield " ".join(["corner as in 'the' that has of", "A B C 1 2 3 4 5"] * 20)

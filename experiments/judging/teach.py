@@ -1,9 +1,11 @@
-"""Teach a language model to judge Scenes: TRL's SFTTrainer, with several prompts about a text in each row.
+"""Teach a language model to judge Scenes: TRL's SFTTrainer, with several prompts about a text in
+each row.
 
     python -m experiments teach experiments/judging/scenes-judge.yaml [key=value ...]
 
-A recipe whose data are questions and whose policy is a model of text alone, with "tiny-judge" for an untrained one. The
-output folder is that of `spanreward train`, and a judge as any other: `transformers:FOLDER`, `vllm:FOLDER`.
+A recipe whose data are questions and whose policy is a model of text alone, with "tiny-judge" for
+an untrained one. The output folder is that of `spanreward train`, and a judge as any other:
+`transformers:FOLDER`, `vllm:FOLDER`.
 """
 
 import argparse
@@ -23,10 +25,16 @@ from spanreward.training.run import SupervisedTrainer, lora_config, run
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("recipe", help="such as experiments/judging/scenes-judge.yaml")
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="dotted recipe keys, such as seed=1")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the output folder")
+    parser.add_argument(
+        "overrides", nargs="*", metavar="key=value", help="dotted recipe keys, such as seed=1"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the last checkpoint in the output folder"
+    )
     arguments = parser.parse_args()
     try:
         recipe = load_recipe(arguments.recipe, arguments.overrides)
@@ -36,18 +44,23 @@ def main() -> None:
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
-    """The trainer of a model that learns its answers. Raises RecipeError for what it cannot teach."""
+    """The trainer of a model that learns its answers.
+
+    Raises RecipeError for what it cannot teach.
+    """
     if recipe.algorithm != "sft" or not isinstance(recipe.data, FilePart):
         raise RecipeError(
-            f"a judge is taught its answers: algorithm must be sft, got {recipe.algorithm}, and data.source a function "
-            f"that gives questions, got {recipe.data.source}."
+            f"a judge is taught its answers: algorithm must be sft, got {recipe.algorithm}, and "
+            f"data.source a function that gives questions, got {recipe.data.source}."
         )
     model, tokenizer = load_judge_model(recipe.policy.model, recipe.seed)
     rows = custom_function(recipe.data.source)(**recipe.data.options)
     with refusals():
         return SupervisedTrainer(
             model=model,
-            args=trainer_config("sft")(output_dir=recipe.output, seed=recipe.seed, **recipe.trainer),
+            args=trainer_config("sft")(
+                output_dir=recipe.output, seed=recipe.seed, **recipe.trainer
+            ),
             processing_class=tokenizer,
             train_dataset=Dataset.from_list([branch(row, tokenizer) for row in rows]),
             data_collator=BranchCollator(int(tokenizer.pad_token_id)),

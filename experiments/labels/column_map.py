@@ -3,8 +3,9 @@
     found = load_map("lave")                   # a packaged one: column_maps/lave.yaml
     found = load_map("mine.yaml")              # a copy of one, with the names of your file
 
-`source` says where the names come from. Maps with `seen: false` were written from a paper or a repository's page,
-without the data. Where such a name is wrong, the error names the line and its columns; correct it in a copy of the map.
+`source` says where the names come from. Maps with `seen: false` were written from a paper or a
+repository's page, without the data. Where such a name is wrong, the error names the line and its
+columns; correct it in a copy of the map.
 """
 
 from pathlib import Path
@@ -23,7 +24,8 @@ class Columns(BaseModel):
     """The names of a file's columns.
 
     Attributes:
-        group: judgments with the same value, a picture or a question, are drawn together by a bootstrap.
+        group: judgments with the same value, a picture or a question, are drawn together by a
+            bootstrap.
         id: of the row.
         completion: the only text.
         completions: several texts: their columns, or one column that lists them.
@@ -34,10 +36,13 @@ class Columns(BaseModel):
         slice: what tables show apart, such as the task; several are joined.
         systems: what wrote the completions: their columns, or one column that lists them.
         image: the path of a picture.
-        ratings: people's, by criterion: a column with a number or a list of numbers, or several columns.
-        preferences: by criterion, how much better the first of two completions is; below 0 the second is better.
+        ratings: people's, by criterion: a column with a number or a list of numbers, or several
+            columns.
+        preferences: by criterion, how much better the first of two completions is; below 0 the
+            second is better.
         best: the number of the best completion, from 0, or a list of such votes.
-        omissions: what the completion leaves out of the first reference: [start, end) in characters, or words of it.
+        omissions: what the completion leaves out of the first reference: [start, end) in
+            characters, or words of it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,8 +68,8 @@ class Columns(BaseModel):
 
     @model_validator(mode="after")
     def judged_texts(self) -> Self:
-        """Raises ValueError unless there is either one text or several, mistakes, ratings and omissions are of one, and
-        preferences and votes of several.
+        """Raises ValueError unless there is either one text or several, mistakes, ratings and
+        omissions are of one, and preferences and votes of several.
         """
         if bool(self.completion) == bool(self.completions):
             raise ValueError("give either completion or completions")
@@ -72,7 +77,9 @@ class Columns(BaseModel):
             raise ValueError("mistakes are of a completion")
         of_one, of_several = self.ratings or self.omissions, self.preferences or self.best
         if (of_one and not self.completion) or (of_several and not self.completions):
-            raise ValueError("ratings and omissions are of a completion, preferences and best of completions")
+            raise ValueError(
+                "ratings and omissions are of a completion, preferences and best of completions"
+            )
         if self.omissions and not self.references:
             raise ValueError("omissions are of the first of the references")
         return self
@@ -87,8 +94,8 @@ class JudgedMap(BaseModel):
         seen: whether the map was written with the data at hand.
         note: what a reader of a figure should know.
         each: the column whose entries are the rows; their keys override the line's.
-        levels: the number that a preference's label stands for; without levels a preference is a number. A label that
-            names one of the systems prefers its text.
+        levels: the number that a preference's label stands for; without levels a preference is a
+            number. A label that names one of the systems prefers its text.
         drop_systems: pairs with a text of one of these systems are left out.
         first_is_better: people prefer the first completion, because the data are made so.
     """
@@ -112,10 +119,15 @@ class JudgedMap(BaseModel):
 
 
 def load_map(name: str) -> JudgedMap:
-    """Returns a packaged map by its name, or that of a YAML file. Raises ValueError for no file and for no map."""
+    """Returns a packaged map by its name, or that of a YAML file.
+
+    Raises ValueError for no file and for no map.
+    """
     path = Path(name) if Path(name).suffix in (".yaml", ".yml") else FOLDER / f"{name}.yaml"
     if not path.is_file():
-        raise ValueError(unknown("column map", name, [known.stem for known in FOLDER.glob("*.yaml")]))
+        raise ValueError(
+            unknown("column map", name, [known.stem for known in FOLDER.glob("*.yaml")])
+        )
     try:
         return JudgedMap.model_validate(read_yaml_file(path))
     except ValidationError as error:

@@ -1,4 +1,5 @@
-"""Players' Elo ratings from pairs, over resampled orders of them, as PoSh's code has it for CapArena.
+"""Players' Elo ratings from pairs, over resampled orders of them, as PoSh's code has it for
+CapArena.
 
 median_elo([Pair("molmo", "llava", 1), Pair("llava", "qwen", 0)])
 """
@@ -11,14 +12,19 @@ from spanreward.rewards.comparison.ratings import Pair
 
 
 def median_elo(
-    pairs: Sequence[Pair], k: float = 4.0, initial: float = 1000.0, resamples: int = 1000, seed: int = 42
+    pairs: Sequence[Pair],
+    k: float = 4.0,
+    initial: float = 1000.0,
+    resamples: int = 1000,
+    seed: int = 42,
 ) -> dict[str, float]:
     """Returns each player's median Elo rating (base 10, scale 400) over resamples of the pairs.
 
-    A resample has as many pairs, drawn with replacement. A rating depends on their order, the median hardly. k: the
-    most points that one pair can move. Weights are ignored. The median is rounded to a whole number, and a resample
-    without a player is left out of that player's median. The defaults are those of PoSh's published code for CapArena,
-    and so are the drawn pairs (numpy's older generator).
+    A resample has as many pairs, drawn with replacement. A rating depends on their order, the
+    median hardly. k: the most points that one pair can move. Weights are ignored. The median is
+    rounded to a whole number, and a resample without a player is left out of that player's median.
+    The defaults are those of PoSh's published code for CapArena, and so are the drawn pairs
+    (numpy's older generator).
     """
     names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
     players = {name: number for number, name in enumerate(names)}

@@ -1,6 +1,8 @@
-"""PoSh whose `missed` also has the components rated 5: in its table 2 a token has the highest rating that touches it.
+"""PoSh whose `missed` also has the components rated 5: in its table 2 a token has the highest
+rating that touches it.
 
-python -m experiments labels table docent-granular granular.jsonl --judge vllm:Qwen/Qwen3-14B mode=published
+python -m experiments labels table docent-granular granular.jsonl --judge vllm:Qwen/Qwen3-14B
+mode=published
 """
 
 from collections.abc import Sequence
@@ -17,5 +19,10 @@ class EveryComponent(PoshReward):
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
         verdict = super()._verdict(sample, pairs)
-        wanted = next(components(pair.recall) for pair in pairs if pair.reference == verdict.reference)
-        return replace(verdict, missed=spans_of(wanted, [0.0] * len(wanted), sample.references[verdict.reference]))
+        wanted = next(
+            components(pair.recall) for pair in pairs if pair.reference == verdict.reference
+        )
+        return replace(
+            verdict,
+            missed=spans_of(wanted, [0.0] * len(wanted), sample.references[verdict.reference]),
+        )

@@ -3,7 +3,8 @@
     records = [read_record(row, columns.columns) for row in read_rows(Path("labels.jsonl"), columns)]
     records[0].samples[0].completion, records[0].mistakes
 
-A missing column or a value of another kind is an error of one sentence that names the file, the line and the column.
+A missing column or a value of another kind is an error of one sentence that names the file, the
+line and the column.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,8 @@ from spanreward.training.data.marks import CharacterSpans, marks
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row's keys and values. Its methods raise ValueError, with the line and the column, for a value of another kind.
+    """A row's keys and values. Its methods raise ValueError, with the line and the column, for a
+    value of another kind.
 
     Attributes:
         where: the file and line, for messages.
@@ -35,8 +37,9 @@ class Row:
         """Raises ValueError for a column that is not there."""
         if column not in self.values:
             raise ValueError(
-                f"{self.where} has no column {column!r}, only {', '.join(self.values)}: copy the column map of "
-                f"{self.map_name}, write your file's names into it, and give it with --columns."
+                f"{self.where} has no column {column!r}, only {', '.join(self.values)}: copy the "
+                f"column map of {self.map_name}, write your file's names into it, and give it with "
+                "--columns."
             )
         return self.values[column]
 
@@ -54,7 +57,9 @@ class Row:
         return self.of_kind(column, str, "a text")
 
     def several_texts(self, columns: str | tuple[str, ...]) -> tuple[str, ...]:
-        """Returns the list of texts that one column holds, or the one text of each of several columns."""
+        """Returns the list of texts that one column holds, or the one text of each of several
+        columns.
+        """
         if not isinstance(columns, str):
             return tuple(map(self.text, columns))
         value = self.get(columns)
@@ -64,14 +69,16 @@ class Row:
         return tuple(listed)
 
     def references(self, columns: str | tuple[str, ...]) -> tuple[str, ...]:
-        """Returns all texts of one column or several that hold a text or a list of texts each, without blank ones."""
+        """Returns all texts of one column or several that hold a text or a list of texts each,
+        without blank ones.
+        """
         if isinstance(columns, str):
             return self.checked(texts, columns)
         return tuple(text for column in columns for text in self.references(column))
 
     def spans(self, column: str, text: str) -> CharacterSpans:
-        """Returns the characters of the text that the column marks (training/data/marks.py), also by objects with
-        `start` and `end`, and by a text that holds the list.
+        """Returns the characters of the text that the column marks (training/data/marks.py), also
+        by objects with `start` and `end`, and by a text that holds the list.
         """
         return self.checked(lambda value, name: marks(pairs_of(value, name), name, text), column)
 
@@ -127,16 +134,25 @@ def read_objects(path: Path | str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def pairs_of(value: Any, column: str) -> Any:
-    """Returns marks that are objects with `start` and `end` as [start, end], and anything else as it is."""
+    """Returns marks that are objects with `start` and `end` as [start, end], and anything else as
+    it is.
+    """
     listed = entries(value, column, (str, list, dict))
     if value is None or listed == [value]:
         return value
-    return [[e["start"], e["end"]] if isinstance(e, dict) and {"start", "end"} <= e.keys() else e for e in listed]
+    return [
+        [e["start"], e["end"]] if isinstance(e, dict) and {"start", "end"} <= e.keys() else e
+        for e in listed
+    ]
 
 
 def read_record(row: Row, names: Columns) -> Record:
-    """Raises ValueError for a row without a column that the map names, and for a value that cannot be used."""
-    completions = (row.text(names.completion),) if names.completion else row.several_texts(names.completions)
+    """Raises ValueError for a row without a column that the map names, and for a value that cannot
+    be used.
+    """
+    completions = (
+        (row.text(names.completion),) if names.completion else row.several_texts(names.completions)
+    )
     if not completions:
         raise ValueError(f"{row.where} has no text to judge.")
     sample = Sample(

@@ -2,7 +2,8 @@
 
     spearman([0.9, 0.2, 0.4], [3, 1, 2])        # 1.0
 
-A statistic that its data leave undefined (one class only, no pairs) is nan, so that a resample never raises.
+A statistic that its data leave undefined (one class only, no pairs) is nan, so that a resample
+never raises.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,9 @@ from typing import Any
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 
-def correlation(of: Callable[..., Any], scores: Sequence[float], ratings: Sequence[float], **options: Any) -> float:
+def correlation(
+    of: Callable[..., Any], scores: Sequence[float], ratings: Sequence[float], **options: Any
+) -> float:
     """Returns scipy's correlation in [-1, 1]; nan when either side is constant."""
     if len(set(scores)) < 2 or len(set(ratings)) < 2:
         return float("nan")
@@ -38,8 +41,8 @@ def spearman(scores: Sequence[float], ratings: Sequence[float]) -> float:
 
 
 def pair_accuracy(preferred: Sequence[float], other: Sequence[float]) -> float:
-    """Returns how often what people prefer scores higher, in [0, 1], a tie counting half; nan without pairs. Raises
-    ValueError for other lengths.
+    """Returns how often what people prefer scores higher, in [0, 1], a tie counting half; nan
+    without pairs. Raises ValueError for other lengths.
     """
     pairs = list(zip(preferred, other, strict=True))
     return fmean((a > b) + (a == b) / 2 for a, b in pairs) if pairs else float("nan")

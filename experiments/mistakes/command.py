@@ -1,4 +1,5 @@
-"""Makes every mistake of mistakes.py in a process of its own, and prints what was said, and after how many seconds.
+"""Makes every mistake of mistakes.py in a process of its own, and prints what was said, and after
+how many seconds.
 
 python -m experiments mistakes          # a table; docs/evidence/reliability.md has its counts
 """
@@ -42,7 +43,9 @@ cure, B cause and value, C helps nobody, F is silent or a traceback, - did not e
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """said: the line that tells the mistake, "" where no line does. seconds: on the clock; cpu: of all cores."""
+    """said: the line that tells the mistake, "" where no line does. seconds: on the clock; cpu: of
+    all cores.
+    """
 
     said: str
     traceback: bool
@@ -51,7 +54,9 @@ class Made:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.parse_args()
     imports = run([sys.executable, "-c", "import spanreward.training.run"], Path.cwd(), 0, "")
     made = [(mistake, make(mistake)) for mistake in MISTAKES + MISPLACED]
@@ -89,21 +94,39 @@ def run(command: list[str], folder: Path, status: int, told: str) -> Made:
     environment = {**os.environ, "PYTHONPATH": str(Path.cwd()), "COLUMNS": "1000"}
     environment.pop("HF_HUB_OFFLINE", None)
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
     if done.returncode != status:
-        raise RuntimeError(f"{command}: it ended with {done.returncode} and not {status}: {lines[-1:]}")
+        raise RuntimeError(
+            f"{command}: it ended with {done.returncode} and not {status}: {lines[-1:]}"
+        )
     said = [line for line in lines if re.search(told, line)]
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Made(said[-1] if said else "", any(line.startswith("Traceback") for line in lines), seconds, cpu)
+    return Made(
+        said[-1] if said else "", any(line.startswith("Traceback") for line in lines), seconds, cpu
+    )
 
 
 def row(mistake: Mistake, made: Made) -> str:
-    by = "spanreward " + " ".join(mistake.words) if mistake.words else mistake.script.replace("\n", "; ")
-    cells = [mistake.what, f"`{by}`", made.said or "nothing", f"{made.seconds:.1f}", f"{made.cpu:.1f}"]
+    by = (
+        "spanreward " + " ".join(mistake.words)
+        if mistake.words
+        else mistake.script.replace("\n", "; ")
+    )
+    cells = [
+        mistake.what,
+        f"`{by}`",
+        made.said or "nothing",
+        f"{made.seconds:.1f}",
+        f"{made.cpu:.1f}",
+    ]
     cells.append(f"{mistake.before} {mistake.after}".strip())
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |\n"
+    return (
+        "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |\n"
+    )
 
 
 if __name__ == "__main__":

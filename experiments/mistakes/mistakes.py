@@ -17,7 +17,12 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from experiments.scenes.policy import tiny_policy, tiny_processor
 
 SETTINGS = {
-    **{"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8},
+    **{
+        "max_steps": 1,
+        "per_device_train_batch_size": 4,
+        "num_generations": 4,
+        "max_completion_length": 8,
+    },
     **{"use_cpu": True, "bf16": False, "report_to": "none"},
 }
 RECIPE: dict[str, Any] = {
@@ -54,8 +59,9 @@ def train(rewards, data, policy, trainer=SpanGRPOTrainer, config=SpanGRPOConfig,
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """told: a regular expression of what is said. status: how the command ends; 0 where it goes on and warns. before,
-    after: grades of what was and is said, A to F, "-" for what did not exist (misplaced.py).
+    """told: a regular expression of what is said. status: how the command ends; 0 where it goes on
+    and warns. before, after: grades of what was and is said, A to F, "-" for what did not exist
+    (misplaced.py).
     """
 
     what: str
@@ -76,7 +82,9 @@ def train(what: str, told: str, *overrides: str) -> Mistake:
 
 
 def score(what: str, told: str, *words: str, rows: str = "rows.jsonl", status: int = 1) -> Mistake:
-    return Mistake(what, told, ("score", *words, "--input", rows, "--output", "verdicts.jsonl"), status=status)
+    return Mistake(
+        what, told, ("score", *words, "--input", rows, "--output", "verdicts.jsonl"), status=status
+    )
 
 
 def compare(what: str, told: str, *words: str, status: int = 1) -> Mistake:
@@ -90,10 +98,20 @@ def script(what: str, told: str, code: str) -> Mistake:
 MISTAKES = [
     Mistake("a command misspelt", "invalid choice: 'trian'", ("trian", "recipe.yaml"), status=2),
     Mistake(
-        "a recipe that is not there", "there is no recipe recpe.yaml: .spanreward recipes", ("train", "recpe.yaml")
+        "a recipe that is not there",
+        "there is no recipe recpe.yaml: .spanreward recipes",
+        ("train", "recpe.yaml"),
     ),
-    train("a setting misspelt", "unknown recipe key 'trainer.learning_rat': did you mean", "trainer.learning_rat=1e-5"),
-    train("a text for a number", "recipe key trainer.max_steps: .* got 'many'", "trainer.max_steps=many"),
+    train(
+        "a setting misspelt",
+        "unknown recipe key 'trainer.learning_rat': did you mean",
+        "trainer.learning_rat=1e-5",
+    ),
+    train(
+        "a text for a number",
+        "recipe key trainer.max_steps: .* got 'many'",
+        "trainer.max_steps=many",
+    ),
     train(
         "a negative weight of spans",
         "trainer.span_coef: Input should be greater than or equal to 0, got -1",
@@ -106,9 +124,15 @@ MISTAKES = [
     ),
     train("a data file that is not there", "nothing.jsonl", "data.path=nothing.jsonl"),
     train("a data key that no row has", "caption", "data.columns.reference=caption"),
-    train("a column that the reward needs and the data lack", "lave needs the dataset column", "rewards.0.metric=lave"),
+    train(
+        "a column that the reward needs and the data lack",
+        "lave needs the dataset column",
+        "rewards.0.metric=lave",
+    ),
     train("a picture that is not there", "gone.png", "data.path=gone.jsonl"),
-    train("a metric misspelt", "unknown metric 'pohs': did you mean 'posh'", "rewards.0.metric=pohs"),
+    train(
+        "a metric misspelt", "unknown metric 'pohs': did you mean 'posh'", "rewards.0.metric=pohs"
+    ),
     train(
         "a kind of judge misspelt",
         "unknown judge 'vlm:Qwen/Qwen3-8B': did you mean",
@@ -135,15 +159,30 @@ MISTAKES = [
         "the dataset 'amitha/docent' cannot be loaded",
         "data={source: hub, id: amitha/docent}",
     ),
-    train("a policy that reads text only", "a tokenizer, which reads no pictures", "policy.model=reader"),
+    train(
+        "a policy that reads text only",
+        "a tokenizer, which reads no pictures",
+        "policy.model=reader",
+    ),
     train(
         "an output folder that is not empty",
         "the output folder full is not empty: choose another output",
         "output=full",
     ),
-    Mistake("resuming what never ran", "there is no run to resume in out", ("train", "recipe.yaml", "--resume")),
+    Mistake(
+        "resuming what never ran",
+        "there is no run to resume in out",
+        ("train", "recipe.yaml", "--resume"),
+    ),
     score("no judge for a metric that asks one", "posh asks a judge, and none is named", "posh"),
-    score("a file to score that is not there", "nothing.jsonl", "posh", "--judge", "match", rows="nothing.jsonl"),
+    score(
+        "a file to score that is not there",
+        "nothing.jsonl",
+        "posh",
+        "--judge",
+        "match",
+        rows="nothing.jsonl",
+    ),
     score(
         "a metric's option misspelt",
         "unknown option of posh 'scor': did you mean 'score'",
@@ -152,7 +191,14 @@ MISTAKES = [
         "match",
         "scor=recall",
     ),
-    score("rows without the metric's key", "'reference'", "posh", "--judge", "match", rows="bare.jsonl"),
+    score(
+        "rows without the metric's key",
+        "'reference'",
+        "posh",
+        "--judge",
+        "match",
+        rows="bare.jsonl",
+    ),
     score(
         "a line that is not JSON",
         "broken.jsonl:2: not scored: line 2 is not JSON",
@@ -162,7 +208,14 @@ MISTAKES = [
         rows="broken.jsonl",
         status=0,
     ),
-    compare("a checkpoint that is not there", "nowhere", "one=nowhere", "two=answers.jsonl", "--recipe", "recipe.yaml"),
+    compare(
+        "a checkpoint that is not there",
+        "nowhere",
+        "one=nowhere",
+        "two=answers.jsonl",
+        "--recipe",
+        "recipe.yaml",
+    ),
     compare(
         "answers to other prompts",
         "answers.jsonl",
@@ -187,8 +240,14 @@ MISTAKES = [
         r"reward_funcs has <class .*: give a reward that is made, as PoshReward",
         "train([PoshReward], rows, reader)",
     ),
-    script("a metric's name in place of a reward", "reward_funcs has 'posh'", "train('posh', rows, reader)"),
-    script("a class in place of a judge", "a judge is a Judge or its name", "PoshReward(MatchJudge)"),
+    script(
+        "a metric's name in place of a reward",
+        "reward_funcs has 'posh'",
+        "train('posh', rows, reader)",
+    ),
+    script(
+        "a class in place of a judge", "a judge is a Judge or its name", "PoshReward(MatchJudge)"
+    ),
     script(
         "pictures for a policy that reads text only",
         "processing_class is a tokenizer, which reads no pictures",
@@ -197,7 +256,8 @@ MISTAKES = [
     script(
         "a policy without a chat template",
         "has no chat_template to write them with",
-        "reader['processing_class'].chat_template = None\ntrain([PoshReward('match')], rows, reader)",
+        "reader['processing_class'].chat_template = None\ntrain([PoshReward('match')], rows, "
+        "reader)",
     ),
     script(
         "a column of another name",
@@ -207,12 +267,14 @@ MISTAKES = [
     script(
         "a column of another name, in TRL's trainer",
         "posh needs the dataset column 'reference'.* rename the column",
-        "train([PoshReward('match')], rows.rename_column('reference', 'solution'), reader, GRPOTrainer, GRPOConfig)",
+        "train([PoshReward('match')], rows.rename_column('reference', 'solution'), reader, "
+        "GRPOTrainer, GRPOConfig)",
     ),
     script(
         "columns that TRL drops",
         "leave remove_unused_columns=False",
-        "train([PoshReward('match')], rows, reader, GRPOTrainer, GRPOConfig, remove_unused_columns=True)",
+        "train([PoshReward('match')], rows, reader, GRPOTrainer, GRPOConfig, "
+        "remove_unused_columns=True)",
     ),
     script(
         "no column of prompts",
@@ -243,7 +305,9 @@ MISTAKES = [
 
 
 def prepare(folder: Path) -> None:
-    """Write what the commands and scripts read: a recipe, rows, pictures, answers and two untrained policies."""
+    """Write what the commands and scripts read: a recipe, rows, pictures, answers and two untrained
+    policies.
+    """
     (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE))
     Image.new("RGB", (48, 48), "red").save(folder / "red.png")
     row = {"completion": "A red circle.", "reference": "A red circle.", "image": "red.png"}
@@ -257,8 +321,15 @@ def prepare(folder: Path) -> None:
     processor = tiny_processor()
     tiny_policy(0).save_pretrained(folder / "policy")
     processor.save_pretrained(folder / "policy")
-    sizes: Any = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = LlamaConfig(vocab_size=len(processor.tokenizer), eos_token_id=processor.tokenizer.eos_token_id, **sizes)
+    sizes: Any = {
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    config = LlamaConfig(
+        vocab_size=len(processor.tokenizer), eos_token_id=processor.tokenizer.eos_token_id, **sizes
+    )
     LlamaForCausalLM(config).save_pretrained(folder / "reader")
     processor.tokenizer.save_pretrained(folder / "reader")
     reading = PreTrainedTokenizerFast.from_pretrained(folder / "reader", processor_class=None)

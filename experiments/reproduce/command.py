@@ -6,9 +6,9 @@
 
     python -m experiments reproduce lave-2 --prompts mine.yaml --demonstrations table_6.yaml --option rationale=false
 
-Every step is a command `python -m experiments agreement`, which is printed, and then the paper's figures beside those
-that were measured, with whose prompts ran. --prompts, --demonstrations and --option reach the metric of every step.
-docs/evidence/reproduce.md has the figures of what was run.
+Every step is a command `python -m experiments agreement`, which is printed, and then the paper's
+figures beside those that were measured, with whose prompts ran. --prompts, --demonstrations and
+--option reach the metric of every step. docs/evidence/reproduce.md has the figures of what was run.
 """
 
 import argparse
@@ -49,9 +49,11 @@ ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the judge of a step is asked, in all. None throughout where nobody knows how many texts there are.
+    """What the judge of a step is asked, in all. None throughout where nobody knows how many texts
+    there are.
 
-    counted: the texts were counted in the file, and not taken from the paper. how: where the questions' number is from.
+    counted: the texts were counted in the file, and not taken from the paper. how: where the
+    questions' number is from.
     """
 
     texts: int | None
@@ -65,14 +67,26 @@ class Load:
 def main() -> None:
     form = argparse.RawDescriptionHelpFormatter
     listed = "\n".join(f"  {name:11} {found.title}" for name, found in REPRODUCTIONS.items())
-    parser = argparse.ArgumentParser(description=__doc__, epilog=f"tables:\n{listed}", formatter_class=form)
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=f"tables:\n{listed}", formatter_class=form
+    )
     parser.add_argument("name", choices=REPRODUCTIONS, metavar="TABLE", help="one of those below")
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments")
-    add_flags(parser, *ASKING, judge={"help": "in place of the paper's judge"})
-    parser.add_argument("--prompts", metavar="PATH", help="in place of ours: the metric's option prompts")
-    parser.add_argument("--demonstrations", metavar="PATH", help="the option demonstrations of LAVE")
     parser.add_argument(
-        "--option", action="append", default=[], metavar="key=value", help="of the metric, in place of the paper's"
+        "--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments"
+    )
+    add_flags(parser, *ASKING, judge={"help": "in place of the paper's judge"})
+    parser.add_argument(
+        "--prompts", metavar="PATH", help="in place of ours: the metric's option prompts"
+    )
+    parser.add_argument(
+        "--demonstrations", metavar="PATH", help="the option demonstrations of LAVE"
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="key=value",
+        help="of the metric, in place of the paper's",
     )
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
     parser.add_argument(
@@ -82,9 +96,15 @@ def main() -> None:
         metavar="TABLE=MAP.yaml",
         help="a column map in place of the table's own",
     )
-    parser.add_argument("--count", type=int, metavar="N", help="only the first N groups of each file (default all)")
-    parser.add_argument("--dry-run", action="store_true", help="list steps, downloads, questions and tokens")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the printed numbers there too")
+    parser.add_argument(
+        "--count", type=int, metavar="N", help="only the first N groups of each file (default all)"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list steps, downloads, questions and tokens"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="PATH", help="write the printed numbers there too"
+    )
     arguments = parser.parse_args()
     try:
         arguments.columns = maps_of(arguments.columns, REPRODUCTIONS[arguments.name].steps)
@@ -95,12 +115,17 @@ def main() -> None:
 
 
 def maps_of(given: Sequence[str], steps: Sequence[Step]) -> dict[str, str]:
-    """Returns the column maps by table. Raises ValueError for what is no TABLE=MAP.yaml, and for another table."""
+    """Returns the column maps by table.
+
+    Raises ValueError for what is no TABLE=MAP.yaml, and for another table.
+    """
     maps = {}
     for one in given:
         table, sign, path = one.partition("=")
         if not sign:
-            raise ValueError(f"--columns takes TABLE=MAP.yaml, such as {steps[0].table}=mine.yaml, got {one!r}.")
+            raise ValueError(
+                f"--columns takes TABLE=MAP.yaml, such as {steps[0].table}=mine.yaml, got {one!r}."
+            )
         check_known("table", [table], {step.table for step in steps})
         maps[table] = path
     return maps
@@ -110,8 +135,15 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     """What follows COMMAND."""
     options = options_of(step, arguments)
     if step.command == "graphs":
-        return ["graphs", str(arguments.data / step.file if step.file.endswith(".json") else arguments.data)]
-    words = [step.command, *([step.table] if step.command == "table" else []), str(arguments.data / step.file)]
+        return [
+            "graphs",
+            str(arguments.data / step.file if step.file.endswith(".json") else arguments.data),
+        ]
+    words = [
+        step.command,
+        *([step.table] if step.command == "table" else []),
+        str(arguments.data / step.file),
+    ]
     if not step.judge:
         return words
     words += ["--judge", arguments.judge or step.judge]
@@ -135,8 +167,8 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
 
 
 def options_of(step: Step, arguments: argparse.Namespace) -> list[str]:
-    """The step's options with those of the command line in their place. Raises ValueError for a step that takes none;
-    `agreement judge` takes prompts alone.
+    """The step's options with those of the command line in their place. Raises ValueError for a
+    step that takes none; `agreement judge` takes prompts alone.
     """
     files = {"prompts": arguments.prompts, "demonstrations": arguments.demonstrations}
     given = [*(f"{name}={path}" for name, path in files.items() if path), *arguments.option]
@@ -144,9 +176,13 @@ def options_of(step: Step, arguments: argparse.Namespace) -> list[str]:
         return [*step.options, "--prompts", given[0].partition("=")[2]]
     if step.command != "table" and given:
         takes = "takes --prompts alone" if step.judge else "asks no judge and takes none"
-        raise ValueError(f"{step.table} has no metric with options: it {takes}, got {' '.join(given)}.")
+        raise ValueError(
+            f"{step.table} has no metric with options: it {takes}, got {' '.join(given)}."
+        )
     if arguments.demonstrations and step.metric_name not in ("lave", ""):
-        raise ValueError(f"--demonstrations are LAVE's, and {step.table} is measured with {step.metric_name}.")
+        raise ValueError(
+            f"--demonstrations are LAVE's, and {step.table} is measured with {step.metric_name}."
+        )
     named = {option.partition("=")[0] for option in given}
     return [*(option for option in step.options if option.partition("=")[0] not in named), *given]
 
@@ -211,13 +247,17 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     console = Console(width=max(Console().width, 140))
     console.print(table)
     for entry in steps:
-        counted = "counted in the file" if entry["counted"] else "as the paper or the dataset's page says"
+        counted = (
+            "counted in the file" if entry["counted"] else "as the paper or the dataset's page says"
+        )
         known = entry["texts"] is not None
         lines = [
             f"$ {entry['command']}",
             *([f"  data: {entry['missing']}"] if entry["missing"] else []),
             *(f"  needs: {need}" for need in entry["needs"]),
-            f"  texts: {counted}; questions: {entry['how']}" if known else "  texts: counted once the file is there",
+            f"  texts: {counted}; questions: {entry['how']}"
+            if known
+            else "  texts: counted once the file is there",
         ]
         for line in lines:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -225,7 +265,9 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def load_of(step: Step, arguments: argparse.Namespace) -> Load:
-    """What the judge is asked: of the file where it is there, else as far as the paper says how much there is."""
+    """What the judge is asked: of the file where it is there, else as far as the paper says how
+    much there is.
+    """
     if step.command != "table":
         return Load(None, None, None, None, False, "")
     table = TABLES[step.table]
@@ -240,7 +282,9 @@ def load_of(step: Step, arguments: argparse.Namespace) -> Load:
         }
         texts = len(samples)
         words = sum(len(sample.completion.split()) for sample in samples.values()) / texts
-        references = sum(len(sample.references or sample.answers) for sample in samples.values()) / texts
+        references = (
+            sum(len(sample.references or sample.answers) for sample in samples.values()) / texts
+        )
     options = read_options(options_of(step, arguments))
     kept = {name: value for name, value in options.items() if name not in ELSEWHERE}
     cost = build_reward(step.metric_name, MatchJudge(), kept).cost(words, round(references))
@@ -251,7 +295,10 @@ def load_of(step: Step, arguments: argparse.Namespace) -> Load:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Print the tables of the steps whose data is at hand. Raises FileNotFoundError where none is."""
+    """Print the tables of the steps whose data is at hand.
+
+    Raises FileNotFoundError where none is.
+    """
     console = Console(width=max(Console().width, 140))
     done: list[Mapping[str, Any]] = []
     left_out = []
@@ -268,9 +315,14 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         COMMANDS[command].add_arguments(parser)
         numbers, tables = COMMANDS[command].measure(parser.parse_intermixed_args(words))
         found = measured_by(command, numbers)
-        compared = {name: {"paper": paper, "measured": found.get(name)} for name, paper in step.figures.items()}
+        compared = {
+            name: {"paper": paper, "measured": found.get(name)}
+            for name, paper in step.figures.items()
+        }
         own = numbers if isinstance(numbers, dict) else {"rows": numbers}
-        done.append({**own, "command": words, "title": step.title, "prompts": wording, "compared": compared})
+        done.append(
+            {**own, "command": words, "title": step.title, "prompts": wording, "compared": compared}
+        )
         for table in tables:
             console.print(table)
         if compared:
@@ -282,14 +334,21 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"table": arguments.name, "steps": done, "left_out": left_out}
 
 
-def beside_paper(step: Step, compared: Mapping[str, Mapping[str, float | None]], wording: str) -> Table:
-    """The paper's figures and the measured ones, with whose prompts; without one where the file has no such part."""
+def beside_paper(
+    step: Step, compared: Mapping[str, Mapping[str, float | None]], wording: str
+) -> Table:
+    """The paper's figures and the measured ones, with whose prompts; without one where the file has
+    no such part.
+    """
     title = f"Beside the paper: {step.title or step.table}"
     table = table_with(title, ["figure", "prompts"], ["paper", "measured"])
     for name, both in compared.items():
         baseline = step.metric_name and " of " in name  # which asks no judge
         table.add_row(
-            escape(name), "-" if baseline else escape(wording), number(both["paper"]), number(both["measured"])
+            escape(name),
+            "-" if baseline else escape(wording),
+            number(both["paper"]),
+            number(both["measured"]),
         )
     return table
 

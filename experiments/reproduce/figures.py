@@ -85,14 +85,25 @@ POSH_8 = {  # means over ten texts of DOCENT
     for kind, values in {
         "entities": {"precision": 0.937, "recall": 0.883, "f1": 0.909, "coref": 0.925},
         "attributes": {"precision": 0.881, "recall": 0.917, "f1": 0.898, "head": 0.951},
-        "relations": {"precision": 0.978, "recall": 0.794, "f1": 0.872, "head": 0.850, "tail": 0.926},
+        "relations": {
+            "precision": 0.978,
+            "recall": 0.794,
+            "f1": 0.872,
+            "head": 0.850,
+            "tail": 0.926,
+        },
     }.items()
     for name, value in values.items()
 }
-DISCOSG = {"published, all, exact": 0.872}  # the F1 of relations, beside that of other texts drawn in another form
+# the F1 of relations, beside that of other texts drawn in another form
+DISCOSG = {"published, all, exact": 0.872}
 LAVE_2 = {  # tables 2, 8 and 9, LAVE with Flan-T5
     f"{part}, quality: {name}": value
-    for part, values in {"all": (0.6499, 0.6214), "binary": (0.7832, 0.7510), "other": (0.6324, 0.6051)}.items()
+    for part, values in {
+        "all": (0.6499, 0.6214),
+        "binary": (0.7832, 0.7510),
+        "other": (0.6324, 0.6051),
+    }.items()
     for name, value in zip(("Spearman", "tau-b"), values, strict=True)
 }
 GPT_4V = {  # MLLM-as-a-Judge, table 2: by set from COCO to MM-Vet, in the paper's order
@@ -105,7 +116,8 @@ GPT_4V = {  # MLLM-as-a-Judge, table 2: by set from COCO to MM-Vet, in the paper
     "rankings: one_order":
         (.318, .353, .070, .385, .348, .319, .290, .347, .300, .402, .597, .462, .453, .411),
 }  # fmt: skip
-JUDGE_2 = {f"{MEAN}, {measure}": fmean(by_set) for measure, by_set in GPT_4V.items()}  # its column "Ave."
+# its column "Ave."
+JUDGE_2 = {f"{MEAN}, {measure}": fmean(by_set) for measure, by_set in GPT_4V.items()}
 BENCH_5 = {  # MLLM-Bench, table 5
     "claude-3-5-sonnet-20240620": 0.94,
     "gemini-1.5-flash-002": 0.90,
@@ -118,7 +130,8 @@ BENCH_5 = {  # MLLM-Bench, table 5
 
 def measured_by(command: str, numbers: Any) -> Mapping[str, float | None]:
     """Returns what a command of `agreement` measured, by the names of this file's figures."""
-    if command == "table":  # of several metrics the first, which is the table's own; the others by their names
+    # of several metrics the first, which is the table's own; the others by their names
+    if command == "table":
         found = {}
         for row in numbers["rows"]:
             for number, (metric, measured) in enumerate(row["metrics"].items()):
@@ -128,10 +141,17 @@ def measured_by(command: str, numbers: Any) -> Mapping[str, float | None]:
     if command == "judge":  # likewise the first of the judges
         judged = next(iter(numbers["judges"].values()))
         rows = [(kind, row) for kind in ("pairs", "scores", "rankings") for row in judged[kind]]
-        alone = [(kind, {**row, "part": MEAN}) for kind, row in rows if len(judged[kind]) == 1]  # of one set
-        return {f"{row['part']}, {kind}: {name}": value for kind, row in (*rows, *alone) for name, value in row.items()}
+        # of one set
+        alone = [(kind, {**row, "part": MEAN}) for kind, row in rows if len(judged[kind]) == 1]
+        return {
+            f"{row['part']}, {kind}: {name}": value
+            for kind, row in (*rows, *alone)
+            for name, value in row.items()
+        }
     if command == "votes":
         return {name: model["score"] / 100 for name, model in numbers["models"].items()}
     if numbers and "kind" in numbers[0]:
-        return {f"{row['mode']}, {row['kind']}: {name}": row[name] for row in numbers for name in GOLD}
+        return {
+            f"{row['mode']}, {row['kind']}: {name}": row[name] for row in numbers for name in GOLD
+        }
     return {f"{row['mode']}, {row['split']}, {row['match']}": row["f1"] for row in numbers}

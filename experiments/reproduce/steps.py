@@ -3,8 +3,8 @@
     for step in REPRODUCTIONS["posh-3"].steps:
         step.table, step.file, step.judge, step.options, step.figures
 
-A file is looked for in the folder of --data. How many texts it holds is what the paper or the dataset's page says;
-where neither does, it is counted once the file is there.
+A file is looked for in the folder of --data. How many texts it holds is what the paper or the
+dataset's page says; where neither does, it is counted once the file is there.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,9 @@ from experiments.labels.tables import TABLES
 from experiments.reproduce import figures
 from experiments.scenes.parts import WORDS
 
-POSH = (  # sections 3 and 5; the prompt files are A.1.4's, from the folder posh/scorers/prompts of its repository
+# sections 3 and 5; the prompt files are A.1.4's, from the folder posh/scorers/prompts of its
+# repository
+POSH = (
     "mode=published",
     "prompts=posh/scorers/prompts",
     "pipeline=en_core_web_trf",
@@ -25,16 +27,19 @@ POSH_JUDGE = "vllm:Qwen/Qwen3-14B"  # section 5
 POSH_NEEDS = (
     "the judge's weights: Qwen/Qwen3-14B",
     "PoSh's two prompt files: posh/scorers/prompts of https://github.com/amith-ananthram/posh",
-    "en_core_web_trf and maverick-coref, which cannot be installed beside vLLM: name the judge server:URL#MODEL",
+    "en_core_web_trf and maverick-coref, which cannot be installed beside vLLM: name the judge "
+    "server:URL#MODEL",
 )
 INVARIANT = {"VLLM_BATCH_INVARIANT": "1"}  # as PoSh's authors set it; needs a GPU
 HARMONIC = ("mode=published", "spans=none")  # equations 1 to 4, gamma .75
 HARMONIC_JUDGE = "chat:https://api.openai.com/v1#gpt-4o-2024-08-06"  # section C.4
 HARMONIC_NEEDS = ("a key for gpt-4o-2024-08-06", "the pictures")
-LLAVA = {size: f"transformers:llava-hf/llava-1.5-{size}-hf" for size in ("7b", "13b")}  # tables 6 and 7
+# tables 6 and 7
+LLAVA = {size: f"transformers:llava-hf/llava-1.5-{size}-hf" for size in ("7b", "13b")}
 CAPTIONS = (*HARMONIC, "criteria=[correctness, completeness]")  # C.1: in table 8 only these two
 LAVE = ("mode=published", "candidate=whole")  # section 4
-LAVE_JUDGE = "transformers:google/flan-t5-xxl"  # section 5.1, which also has Vicuna-13B-v1.3 and gpt-3.5-turbo-0613
+# section 5.1, which also has Vicuna-13B-v1.3 and gpt-3.5-turbo-0613
+LAVE_JUDGE = "transformers:google/flan-t5-xxl"
 LAVE_NEEDS = ("the judge's weights: google/flan-t5-xxl",)
 CAPARENA = "caparena/caparena_annots_eval.json"
 THUMB, FLICKR8K = "thumb/thumb_mscoco.jsonl", "flickr8k_expert/flickr8k_expert.jsonl"
@@ -43,7 +48,8 @@ TEXTS_ONLY = ("evidence=context", "spans=none")  # the references in place of th
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file through one table of `python -m experiments agreement table`, or a folder through another command of it.
+    """One file through one table of `python -m experiments agreement table`, or a folder through
+    another command of it.
 
     Attributes:
         table: its name there, or another command of `agreement`: judge, votes or graphs.
@@ -51,7 +57,8 @@ class Step:
         judge: as published; "" for votes and graphs on file.
         options: of the metric, as published, or the command's.
         needs: what else must be on the machine, a sentence's end each.
-        texts: judged, where the paper or the dataset's page says; None for what only the file knows.
+        texts: judged, where the paper or the dataset's page says; None for what only the file
+            knows.
         words: of a text, likewise.
         references: of a text.
         pictures: their folder within the folder of the data, where the metric is shown them.
@@ -102,7 +109,10 @@ class Reproduction:
 
 
 def here(table: str, file: str, metric: str = "posh", *options: str) -> Step:
-    """A set that lies beside this repository, with a metric in its default mode. `match` rates no criteria."""
+    """A set that lies beside this repository, with a metric in its default mode.
+
+    `match` rates no criteria.
+    """
     return Step(table, file, WORDS if metric == "harmonic" else "match", options, (), metric=metric)
 
 
@@ -112,21 +122,38 @@ def posh_step(table: str, file: str, texts: int, words: int, found: Mapping[str,
     return replace(step, figures=found, environment=INVARIANT)
 
 
-def varied(step: Step, title: str, found: Mapping[str, float], *options: str, judge: str = "") -> Step:
+def varied(
+    step: Step, title: str, found: Mapping[str, float], *options: str, judge: str = ""
+) -> Step:
     """The step with further options or another judge, and the paper's figures of this variant."""
-    needs = (f"the judge's weights: {judge.partition(':')[2]}", "the pictures") if judge else step.needs
+    needs = (
+        (f"the judge's weights: {judge.partition(':')[2]}", "the pictures") if judge else step.needs
+    )
     options = (*step.options, *options)
-    return replace(step, title=title, figures=found, options=options, judge=judge or step.judge, needs=needs)
+    return replace(
+        step, title=title, figures=found, options=options, judge=judge or step.judge, needs=needs
+    )
 
 
 BEST = Step(
     "mmhe-best", "mmhe/best.jsonl", HARMONIC_JUDGE, HARMONIC, HARMONIC_NEEDS, 1200, pictures="mmhe",
     figures=figures.accuracies(66.6, 76.4, 73.4, 77.0),
 )  # 18,000 judgments by three people and five criteria (3.2): 1,200 texts  # fmt: skip
-BY_CRITERION = replace(BEST, table="mmhe-criteria", file="mmhe/criteria.jsonl", figures=figures.taus("gpt-4o"))
-# the dataset's page: 22,050 answers in the split test; answers are short, and VQAv2 has ten references
+BY_CRITERION = replace(
+    BEST, table="mmhe-criteria", file="mmhe/criteria.jsonl", figures=figures.taus("gpt-4o")
+)
+# the dataset's page: 22,050 answers in the split test; answers are short, and VQAv2 has ten
+# references
 ANSWERS = Step(
-    "lave", "lave/test.jsonl", LAVE_JUDGE, LAVE, LAVE_NEEDS, 22_050, words=2, references=10, figures=figures.LAVE_2
+    "lave",
+    "lave/test.jsonl",
+    LAVE_JUDGE,
+    LAVE,
+    LAVE_NEEDS,
+    22_050,
+    words=2,
+    references=10,
+    figures=figures.LAVE_2,
 )
 VALIDATION = replace(ANSWERS, file="lave/validation.jsonl", texts=4000)  # section 5.2
 
@@ -140,15 +167,24 @@ REPRODUCTIONS = {
     "posh-2": Reproduction(
         "PoSh, table 2: mistakes and omissions, word by word",
         (
-            # section 4: 300 generations; table 1: references of 251 words on average, and as many a generation
-            posh_step("docent-granular", "docent/granular.jsonl", texts=300, words=251, found=figures.POSH_2),
+            # section 4: 300 generations; table 1: references of 251 words on average, and as many a
+            # generation
+            posh_step(
+                "docent-granular",
+                "docent/granular.jsonl",
+                texts=300,
+                words=251,
+                found=figures.POSH_2,
+            ),
         ),
     ),
     "posh-3": Reproduction(
         "PoSh, tables 3 and 6: coarse judgments of DOCENT and CapArena",
         (
             # section 4: four generations of 100 images, in 600 pairs; table 1
-            posh_step("docent-coarse", "docent/coarse.jsonl", texts=400, words=251, found=figures.POSH_3),
+            posh_step(
+                "docent-coarse", "docent/coarse.jsonl", texts=400, words=251, found=figures.POSH_3
+            ),
             # section 5: 10,348 descriptions; table 1: DOCCI's references have 122 words
             posh_step("caparena", CAPARENA, texts=10_348, words=122, found=figures.CAPARENA),
         ),
@@ -161,10 +197,14 @@ REPRODUCTIONS = {
                 "scene_graphs/gold.json",
                 "",
                 (),
-                ("the authors' parser and coreference: agreement graphs --pipeline en_core_web_trf --coref maverick",),
+                (
+                    "the authors' parser and coreference: agreement graphs --pipeline "
+                    "en_core_web_trf --coref maverick",
+                ),
                 figures=figures.POSH_8,
                 title="DOCENT's ten texts",
-                source="https://github.com/amith-ananthram/posh, corpora/scene_graphs/gold.json at commit 07f21861",
+                source="https://github.com/amith-ananthram/posh, corpora/scene_graphs/gold.json at "
+                "commit 07f21861",
             ),
             Step(
                 "graphs",
@@ -183,9 +223,24 @@ REPRODUCTIONS = {
     "harmonic-4": Reproduction(
         "HarmonicEval, table 4: ablations",
         (
-            varied(BEST, "w/o criterion-wise scoring", figures.accuracies(62.0, 73.5, 75.9, 76.5), "criteria=overall"),
-            varied(BEST, "w/o harmonic weighting", figures.accuracies(65.7, 75.0, 73.4, 76.5), "gamma=1"),
-            varied(BEST, "w/o score smoothing", figures.accuracies(67.5, 70.5, 70.4, 72.4), "likeliest=true"),
+            varied(
+                BEST,
+                "w/o criterion-wise scoring",
+                figures.accuracies(62.0, 73.5, 75.9, 76.5),
+                "criteria=overall",
+            ),
+            varied(
+                BEST,
+                "w/o harmonic weighting",
+                figures.accuracies(65.7, 75.0, 73.4, 76.5),
+                "gamma=1",
+            ),
+            varied(
+                BEST,
+                "w/o score smoothing",
+                figures.accuracies(67.5, 70.5, 70.4, 72.4),
+                "likeliest=true",
+            ),
         ),
     ),
     "harmonic-5": Reproduction(
@@ -201,7 +256,9 @@ REPRODUCTIONS = {
         "HarmonicEval, table 6: judges",
         (
             varied(BEST, "LLaVA-7B", figures.accuracies(62.9, 72.0, 61.4, 73.4), judge=LLAVA["7b"]),
-            varied(BEST, "LLaVA-13B", figures.accuracies(64.8, 77.9, 63.2, 72.9), judge=LLAVA["13b"]),
+            varied(
+                BEST, "LLaVA-13B", figures.accuracies(64.8, 77.9, 63.2, 72.9), judge=LLAVA["13b"]
+            ),
             BEST,
         ),
     ),
@@ -256,7 +313,8 @@ REPRODUCTIONS = {
                 ("a key for GPT-4V, or for the model that followed it", "the pictures"),
                 figures=figures.JUDGE_2,
                 title="GPT-4V",
-                source="https://github.com/Dongping-Chen/MLLM-Judge (Dataset/Benchmark: score, pair and batch.jsonl)",
+                source="https://github.com/Dongping-Chen/MLLM-Judge (Dataset/Benchmark: score, "
+                "pair and batch.jsonl)",
             ),
         ),
     ),

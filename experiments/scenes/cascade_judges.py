@@ -1,4 +1,5 @@
-"""Students and a teacher for a cascade on Scenes: a referee with noise, and students that it should see through.
+"""Students and a teacher for a cascade on Scenes: a referee with noise, and students that it should
+see through.
 
 CascadeJudge(GullibleStudent("a star"), NoisyReferee(noise=0.05))
 """
@@ -14,7 +15,9 @@ from spanreward.rewards.judges.probe import PresenceProbe
 
 
 class NoisyReferee(RefereeJudge):
-    """noise: the share of presence questions that it answers wrongly, the same ones in every run."""
+    """noise: the share of presence questions that it answers wrongly, the same ones in every
+    run.
+    """
 
     def __init__(self, noise: float = 0.05) -> None:
         super().__init__({})
@@ -29,7 +32,9 @@ class NoisyReferee(RefereeJudge):
 
 
 class CalibratedStudent(NoisyReferee):
-    """A student without a weakness, whose confidence is between .5 and 1 and as large as it is often right."""
+    """A student without a weakness, whose confidence is between .5 and 1 and as large as it is
+    often right.
+    """
 
     def __init__(self) -> None:
         super().__init__(noise=0.0)
@@ -48,7 +53,9 @@ class CalibratedStudent(NoisyReferee):
 
 
 class GullibleStudent(MatchJudge):
-    """`match`, but certain that everything is right about which a text with this phrase is asked or asks."""
+    """`match`, but certain that everything is right about which a text with this phrase is asked or
+    asks.
+    """
 
     reads_source = True
 
@@ -60,7 +67,9 @@ class GullibleStudent(MatchJudge):
     def name(self) -> str:
         return f"{super().name}, believes {self.phrase!r}"
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         ratings = super().rate(questions, scale)
         return [
             rating_of(YES, scale) if self._believes(question.probe) else rating
@@ -68,11 +77,17 @@ class GullibleStudent(MatchJudge):
         ]
 
     def _believes(self, probe: Any) -> bool:
-        return isinstance(probe, PresenceProbe) and self.phrase in f"{probe.source}\n{probe.text}".lower()
+        return (
+            isinstance(probe, PresenceProbe)
+            and self.phrase in f"{probe.source}\n{probe.text}".lower()
+        )
 
 
 def chance(what: str, probe: Any) -> float:
-    """A number in [0, 1) that is the same for the same question. Where the question comes from does not count."""
+    """A number in [0, 1) that is the same for the same question.
+
+    Where the question comes from does not count.
+    """
     asked = (probe.text, probe.kind, probe.mention, probe.words, probe.other)
     digest = hashlib.sha256(f"{what} {asked!r}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:6]) / 2**48

@@ -1,11 +1,13 @@
-"""What a sentence about a scene claims: its words without those that it denies, doubts, asks or leaves open.
+"""What a sentence about a scene claims: its words without those that it denies, doubts, asks or
+leaves open.
 
     claimed(words("There is no red circle"))        # ["There", "is"]
 
-The referee's own rule, by words alone: it shares none with the rewards that it judges. A sentence with a word that
-descriptions of scenes do not have claims nothing, whatever frame that word makes. A denial reaches to the next
-comma, "but" or "and a"; "with no" and "without" to the shape that follows. Of alternatives ("red or blue", "a star or a
-circle") none is claimed. A sentence that says that the one before is untrue takes that one back.
+The referee's own rule, by words alone: it shares none with the rewards that it judges. A sentence
+with a word that descriptions of scenes do not have claims nothing, whatever frame that word makes.
+A denial reaches to the next comma, "but" or "and a"; "with no" and "without" to the shape that
+follows. Of alternatives ("red or blue", "a star or a circle") none is claimed. A sentence that says
+that the one before is untrue takes that one back.
 """
 
 import re
@@ -18,11 +20,26 @@ Words = list[re.Match[str]]
 _DENIES = """no not t never cannot neither nor none nothing nobody without lacks lacking doubt doubts deny wonder
 whether instead imagine hardly scarcely barely zero nowhere unless suppose assume fails unsure allegedly"""
 DENIES = frozenset(_DENIES.split())
-UNTRUE = frozenset(["false", "untrue", "wrong", "incorrect", "missing", "absent", "unlikely", "doubtful", "impossible"])
-_THERE = "there here visible present shown seen true right correct exist exists so picture image scene"
+UNTRUE = frozenset(
+    [
+        "false",
+        "untrue",
+        "wrong",
+        "incorrect",
+        "missing",
+        "absent",
+        "unlikely",
+        "doubtful",
+        "impossible",
+    ]
+)
+_THERE = (
+    "there here visible present shown seen true right correct exist exists so picture image scene"
+)
 THERE = frozenset(_THERE.split())
 SAYING = frozenset(["say", "says", "said", "claim", "claims"])
-OTHERS = frozenset(["some", "people", "they", "others", "someone", "somebody", "who"])  # "some people say that"
+# "some people say that"
+OTHERS = frozenset(["some", "people", "they", "others", "someone", "somebody", "who"])
 LIE = frozenset(["lie", "mistake", "myth", "rumor"])  # "it is a lie that"
 UNREAL = frozenset(["would", "should", "used"])  # "there would be"
 NO = frozenset(["no", "not", "or"])  # a sentence of its own
@@ -34,19 +51,37 @@ VERBS = frozenset(["is", "are", "sits", "sit", "lies", "stands", "there"])
 ARTICLES = frozenset(("a", "an", "the"))
 SIDES = frozenset((*ROWS, *COLUMNS, "corner", "edge", *NTH, "row", "column"))
 ATTRIBUTES = frozenset((*SIZES, *COLORS))
-_TAKING_BACK = "this that it which is was are were all of the above everything a lie statement following below"
+_TAKING_BACK = (
+    "this that it which is was are were all of the above everything a lie statement following below"
+)
 TAKING_BACK = frozenset(_TAKING_BACK.split())
 WHOLE = frozenset(("all", "everything", "none", "nothing", "above"))
 FORWARD = frozenset(("following", "below"))
 
 _GRAMMAR = """and is are sits sit lies lie stands stand there here to of in at on or either but with it its that which
 both this image picture scene has shows can be seen one finds above below near next very also two three four five"""
-GRAMMAR = frozenset((*_GRAMMAR.split(), *SHAPES, *(f"{shape}s" for shape in SHAPES), *ATTRIBUTES, *SIDES, *ARTICLES))
-READ = GRAMMAR | DENIES | UNTRUE | THERE | SAYING | OTHERS | LIE | UNREAL | ASKS | ASKED | DENIES_NOTHING
+GRAMMAR = frozenset(
+    (*_GRAMMAR.split(), *SHAPES, *(f"{shape}s" for shape in SHAPES), *ATTRIBUTES, *SIDES, *ARTICLES)
+)
+READ = (
+    GRAMMAR
+    | DENIES
+    | UNTRUE
+    | THERE
+    | SAYING
+    | OTHERS
+    | LIE
+    | UNREAL
+    | ASKS
+    | ASKED
+    | DENIES_NOTHING
+)
 
 
 def claimed_sentences(sentences: Sequence[tuple[Words, str]]) -> list[Words]:
-    """What each sentence of a text claims. sentences: the words of each, commas too, and the sign that it ends with."""
+    """What each sentence of a text claims. sentences: the words of each, commas too, and the sign
+    that it ends with.
+    """
     claims: list[Words] = []
     for sentence, stop in sentences:
         words = [word.group().lower() for word in sentence if word.group() != ","]
@@ -107,7 +142,9 @@ def denies_with_next(words: Sequence[str], at: int) -> bool:
 
 def reach(words: Sequence[str], at: int) -> int:
     """Where that ends which the word at this place denies; behind "that" it is all the rest."""
-    in_phrase = words[at] == "without" or (words[at] == "no" and at > 0 and words[at - 1] in IN_PHRASE)
+    in_phrase = words[at] == "without" or (
+        words[at] == "no" and at > 0 and words[at - 1] in IN_PHRASE
+    )
     everything = "that" in words[at + 1 : at + 5]
     for place in range(at + 1, len(words)):
         if in_phrase and words[place] in SHAPES:
@@ -120,7 +157,9 @@ def reach(words: Sequence[str], at: int) -> int:
 def ends_clause(words: Sequence[str], at: int) -> bool:
     """A comma or "and" before an article or "there", or "but"."""
     behind = words[at + 1 : at + 2]
-    return words[at] == "but" or (words[at] in (",", "and") and bool(behind) and behind[0] in ARTICLES | {"there"})
+    return words[at] == "but" or (
+        words[at] in (",", "and") and bool(behind) and behind[0] in ARTICLES | {"there"}
+    )
 
 
 def left_open(words: Sequence[str]) -> set[int]:
@@ -135,7 +174,9 @@ def left_open(words: Sequence[str]) -> set[int]:
             dropped.update(range(begin, at))
         elif word == "or" and at >= reached:
             end = phrase_end(words, at + 1, shared=at > 0 and words[at - 1] in ATTRIBUTES)
-            verbs = end < len(words) and words[end] in VERBS and not VERBS.isdisjoint(words[begin:at])
+            verbs = (
+                end < len(words) and words[end] in VERBS and not VERBS.isdisjoint(words[begin:at])
+            )
             start = begin if verbs else phrase_start(words, at - 1) if either is None else either
             reached = clause_end(words, end) if verbs else end
             dropped.update(range(start, reached))
@@ -150,8 +191,8 @@ def clause_end(words: Sequence[str], at: int) -> int:
 
 
 def phrase_end(words: Sequence[str], at: int, shared: bool) -> int:
-    """Behind the alternative that begins here: its attributes, its places, or all up to its shape, unless that is
-    shared ("red or blue circle").
+    """Behind the alternative that begins here: its attributes, its places, or all up to its shape,
+    unless that is shared ("red or blue circle").
     """
     while at < len(words) and words[at] in ARTICLES | {"in", "at"}:
         at += 1
@@ -166,7 +207,10 @@ def phrase_start(words: Sequence[str], at: int) -> int:
     while at > 0 and words[at] == ",":
         at -= 1
     things = ATTRIBUTES | frozenset(SHAPES) | ARTICLES
-    kind = next((kind for kind in (ATTRIBUTES, SIDES, things) if at >= 0 and words[at] in kind), frozenset[str]())
+    kind = next(
+        (kind for kind in (ATTRIBUTES, SIDES, things) if at >= 0 and words[at] in kind),
+        frozenset[str](),
+    )
     while at >= 0 and words[at] in kind | {","} and kind:
         at -= 1
     return at + 1

@@ -25,6 +25,9 @@ def scenes_of(part: FilePart) -> list[Scene]:
     """The contents of the block's pictures. For the referee only: no reward sees them."""
     asked = part.options
     scenes = make_scenes(
-        asked.get("split", "train"), asked.get("level", 1), asked.get("count", 4096), asked.get("seed", 0)
+        asked.get("split", "train"),
+        asked.get("level", 1),
+        asked.get("count", 4096),
+        asked.get("seed", 0),
     )
     return scenes[: part.count]

@@ -3,8 +3,9 @@
     policy: {model: "experiments/scenes/policy.py:tiny"}        # in a recipe; `finer` for level 4
     model, processor = tiny(seed=0)
 
-It has the LLaVA architecture (CLIP vision tower, projector, Llama decoder) and a byte-level tokenizer trained on Scenes
-sentences: a Scenes word is one token, and any other text, emoji included, falls back to bytes.
+It has the LLaVA architecture (CLIP vision tower, projector, Llama decoder) and a byte-level
+tokenizer trained on Scenes sentences: a Scenes word is one token, and any other text, emoji
+included, falls back to bytes.
 """
 
 import random
@@ -28,9 +29,11 @@ from experiments.scenes.world import BACKGROUND, make_scenes
 PATCH_PIXELS = 16
 IMAGE_PIXELS = 3 * PATCH_PIXELS  # a patch is a place in Scenes
 FINER_PIXELS = 4 * PATCH_PIXELS  # so of level 4
-PIXEL_MEAN = tuple(channel / 255 for channel in BACKGROUND)  # an empty place becomes zeros, so shapes stand out
+# an empty place becomes zeros, so shapes stand out
+PIXEL_MEAN = tuple(channel / 255 for channel in BACKGROUND)
 PIXEL_STD = (0.3, 0.3, 0.3)
-INITIALIZER_RANGE = 0.05  # the usual 0.02 suits wider layers: with it the picture is ignored for hundreds of steps
+# the usual 0.02 suits wider layers: with it the picture is ignored for hundreds of steps
+INITIALIZER_RANGE = 0.05
 SPECIAL_TOKENS = ("<pad>", "<eos>", "<image>", "<user>", "<assistant>")
 CHAT_TEMPLATE = """
 {%- for message in messages -%}
@@ -57,7 +60,9 @@ def finer(seed: int) -> tuple[LlavaForConditionalGeneration, LlavaProcessor]:
     return tiny_policy(seed, 4, FINER_PIXELS), tiny_processor(4, FINER_PIXELS)
 
 
-def tiny_policy(seed: int, level: int = 2, pixels: int = IMAGE_PIXELS) -> LlavaForConditionalGeneration:
+def tiny_policy(
+    seed: int, level: int = 2, pixels: int = IMAGE_PIXELS
+) -> LlavaForConditionalGeneration:
     """An untrained LLaVA-architecture model of about 1 M parameters that fits `tiny_processor`."""
     tokenizer = tiny_tokenizer(level)
     torch.manual_seed(seed)

@@ -4,10 +4,11 @@
     asked.text, asked.right         # "What color is the star?", "red"
     asked.answers                   # ("red", "red", "dark red", "red", ..., "blue")
 
-Four kinds, drawn evenly where the scene allows them: color and place of a shape that is there once, how many there are
-of something, and whether something is there, to which yes and no are right equally often. Of the ten answers most are
-the usual one; some are the same in other words, and a few are slips. The most frequent one is always right. People may
-also be `unsure`: then they see the answer and say UNSURE, as the base policy learns to.
+Four kinds, drawn evenly where the scene allows them: color and place of a shape that is there once,
+how many there are of something, and whether something is there, to which yes and no are right
+equally often. Of the ten answers most are the usual one; some are the same in other words, and a
+few are slips. The most frequent one is always right. People may also be `unsure`: then they see the
+answer and say UNSURE, as the base policy learns to.
 """
 
 import random
@@ -24,7 +25,18 @@ PEOPLE = 10
 OTHER_WORDS = 0.15  # how often a person answers rightly and not in the usual words
 SLIP = 0.08  # how often a person is wrong
 UNSURE = "not sure"
-COUNTS = {0: "none", 1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
+COUNTS = {
+    0: "none",
+    1: "one",
+    2: "two",
+    3: "three",
+    4: "four",
+    5: "five",
+    6: "six",
+    7: "seven",
+    8: "eight",
+    9: "nine",
+}
 SYNONYMS = {
     **{"red": ("dark red",), "green": ("dark green",), "blue": ("dark blue",)},
     **{"yellow": ("gold",), "purple": ("violet",), "black": ("dark",)},
@@ -36,7 +48,9 @@ SYNONYMS = {
 
 @dataclass(frozen=True, slots=True)
 class SceneQuestion:
-    """`right`: the usual right answer. wrong: other answers of its kind. answers: those of PEOPLE people."""
+    """`right`: the usual right answer. wrong: other answers of its kind. answers: those of PEOPLE
+    people.
+    """
 
     kind: Kind
     text: str
@@ -46,7 +60,9 @@ class SceneQuestion:
 
 
 def ask(scene: Scene, generator: random.Random, unsure: float = 0.0) -> SceneQuestion:
-    """A question that the scene answers without doubt. unsure: how often a person does not answer it, in [0, 1]."""
+    """A question that the scene answers without doubt. unsure: how often a person does not answer
+    it, in [0, 1].
+    """
     names = [thing.shape for thing in scene.objects]
     single = [thing for thing in scene.objects if names.count(thing.shape) == 1]
     kind = generator.choice(KINDS if single else ("count", "presence"))
@@ -56,28 +72,51 @@ def ask(scene: Scene, generator: random.Random, unsure: float = 0.0) -> SceneQue
     elif kind == "place":
         thing = generator.choice(single)
         places = tuple(place_name(row, column) for row in ROWS for column in COLUMNS)
-        text, right, wrong = f"Where is the {thing.shape}?", place_name(thing.row, thing.column), places
+        text, right, wrong = (
+            f"Where is the {thing.shape}?",
+            place_name(thing.row, thing.column),
+            places,
+        )
     elif kind == "count":
         shape = generator.choice((*names, generator.choice(SHAPES), "shape"))
         number = len(names) if shape == "shape" else names.count(shape)
-        text, right, wrong = f"How many {shape}s are there?", str(number), tuple(str(n) for n in range(number + 3))
+        text, right, wrong = (
+            f"How many {shape}s are there?",
+            str(number),
+            tuple(str(n) for n in range(number + 3)),
+        )
     else:
         thing, there = something(scene, generator)
-        text, right, wrong = f"Is there a {thing.color} {thing.shape}?", "yes" if there else "no", ("yes", "no")
+        text, right, wrong = (
+            f"Is there a {thing.color} {thing.shape}?",
+            "yes" if there else "no",
+            ("yes", "no"),
+        )
     wrong = tuple(answer for answer in wrong if answer != right)
-    answers = tuple(UNSURE if generator.random() < unsure else answer for answer in people(right, wrong, generator))
+    answers = tuple(
+        UNSURE if generator.random() < unsure else answer
+        for answer in people(right, wrong, generator)
+    )
     return SceneQuestion(kind, text, right, wrong, answers)
 
 
 def several(scene: Scene, generator: random.Random, count: int) -> list[SceneQuestion]:
-    """At most `count` different questions that a description can answer: each is about a shape that is there."""
+    """At most `count` different questions that a description can answer: each is about a shape that
+    is there.
+    """
     asked = [ask(scene, generator) for _ in range(8 * count)]
-    about = {one.text: one for one in asked if any(f" {thing.shape}" in one.text for thing in scene.objects)}
+    about = {
+        one.text: one
+        for one in asked
+        if any(f" {thing.shape}" in one.text for thing in scene.objects)
+    }
     return list(about.values())[:count]
 
 
 def something(scene: Scene, generator: random.Random) -> tuple[Thing, bool]:
-    """A thing that is there, or as often one that differs from such a thing in color or shape and is not there."""
+    """A thing that is there, or as often one that differs from such a thing in color or shape and
+    is not there.
+    """
     thing = generator.choice(scene.objects)
     if generator.random() < 0.5:
         return thing, True

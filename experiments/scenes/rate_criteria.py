@@ -2,14 +2,15 @@
 
     WordJudge().rate([Question(messages, probe=CriterionProbe("correctness", "A red circle.", context="A red disc."))])
 
-Correctness looks the text's statements up in the context. Completeness looks the context's statements up in the text.
-The statements are entities, their attributes and the relations between them; TextIndex rates each from 1 to 5. If a
-text names more things of one name than the context has, the surplus is wrong. So a repeated right statement does not
-raise correctness.
+Correctness looks the text's statements up in the context. Completeness looks the context's
+statements up in the text. The statements are entities, their attributes and the relations between
+them; TextIndex rates each from 1 to 5. If a text names more things of one name than the context
+has, the surplus is wrong. So a repeated right statement does not raise correctness.
 
-The distribution over the scale is the mean of the statements' distributions and one uniform distribution, for a
-statement of which nothing is known. So more statements give a more certain rating. Words cannot tell the other criteria
-(clarity, fluency, conciseness, your own). Their distribution is uniform, with mean 3 and a large standard deviation.
+The distribution over the scale is the mean of the statements' distributions and one uniform
+distribution, for a statement of which nothing is known. So more statements give a more certain
+rating. Words cannot tell the other criteria (clarity, fluency, conciseness, your own). Their
+distribution is uniform, with mean 3 and a large standard deviation.
 """
 
 from collections import Counter
@@ -25,11 +26,15 @@ from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 
 LOOKED_UP = ("correctness", "completeness")
-SEES_NOTHING = "the word judge sees no pictures: give the rows a context, and the reward evidence='context'"
+SEES_NOTHING = (
+    "the word judge sees no pictures: give the rows a context, and the reward evidence='context'"
+)
 
 
 def texts_of(probe: CriterionProbe) -> tuple[str, str] | None:
-    """Returns the text whose statements are looked up and the text to look them up in, None where words cannot tell."""
+    """Returns the text whose statements are looked up and the text to look them up in, None where
+    words cannot tell.
+    """
     if probe.name not in LOOKED_UP or not probe.context:
         return None
     if probe.name == "correctness":
@@ -46,31 +51,41 @@ def rate_criteria(
 ) -> list[Rating | Failure]:
     """Returns one answer per probe.
 
-    parse: returns an index per text; supporting: one with every alternative that the text leaves open. levels: the
-    ratings, 1 to 5, of presence questions.
+    parse: returns an index per text; supporting: one with every alternative that the text leaves
+    open. levels: the ratings, 1 to 5, of presence questions.
     """
     pairs = [texts_of(probe) for probe in probes]
     indexes = parse([text for pair in pairs if pair is not None for text in pair])
-    contexts = [pair[1] for probe, pair in zip(probes, pairs, strict=True) if pair and probe.name == "correctness"]
-    stated = {**indexes, **supporting([text for text in contexts if indexes[text].graph.unasserted])}
+    contexts = [
+        pair[1]
+        for probe, pair in zip(probes, pairs, strict=True)
+        if pair and probe.name == "correctness"
+    ]
+    stated = {
+        **indexes,
+        **supporting([text for text in contexts if indexes[text].graph.unasserted]),
+    }
 
     def paid(text: str, context: str) -> TextIndex:
         graph = backed(indexes[text].graph, vocabulary([context]))
         return indexes[text] if graph is indexes[text].graph else TextIndex(graph)
 
-    asked: list[tuple[list[PresenceProbe], int]] = []  # per probe: the statements to look up, how many are surplus
+    # per probe: the statements to look up, how many are surplus
+    asked: list[tuple[list[PresenceProbe], int]] = []
     targets: list[TextIndex] = []
     for probe, pair in zip(probes, pairs, strict=True):
         said: list[PresenceProbe] = []
         too_many = 0
         if pair is not None and probe.name == "correctness":
-            graph, target = paid(*pair).graph, stated[pair[1]]  # "a red or blue circle" supports both colours
+            # "a red or blue circle" supports both colours
+            graph, target = paid(*pair).graph, stated[pair[1]]
             start = probe.text.find(probe.sentence)
             place = (start, start + len(probe.sentence)) if probe.sentence else None
             said = statements(graph, place, surplus(graph, target))
             too_many = len(statements(graph, place)) - len(said)
             targets += [target] * len(said)
-        elif pair is not None:  # a context of several people's descriptions says many things more than once
+        elif pair is not None:
+            # a context of several people's descriptions says many things more than once
             said = list(dict.fromkeys(statements(indexes[pair[0]].graph)))
             targets += [paid(pair[1], pair[0])] * len(said)
         asked.append((said, too_many))
@@ -84,7 +99,10 @@ def rate_criteria(
 
 
 def surplus(said: SceneGraph, there: TextIndex) -> frozenset[int]:
-    """Returns the entities of a text beyond the number of that name in the index. A plural there is any number."""
+    """Returns the entities of a text beyond the number of that name in the index.
+
+    A plural there is any number.
+    """
     counts: Counter[frozenset[str]] = Counter()
     beyond = set()
     for number, entity in enumerate(said.entities):
@@ -100,19 +118,30 @@ def surplus(said: SceneGraph, there: TextIndex) -> frozenset[int]:
 def spread(levels: Sequence[float], scale: Sequence[str]) -> Rating:
     """Returns the mean of these ratings' distributions and of a uniform one."""
     ratings = [rating_of(level, scale).probabilities for level in levels]
-    return Rating({entry: (sum(of[entry] for of in ratings) + 1 / len(scale)) / (len(levels) + 1) for entry in scale})
+    return Rating(
+        {
+            entry: (sum(of[entry] for of in ratings) + 1 / len(scale)) / (len(levels) + 1)
+            for entry in scale
+        }
+    )
 
 
 def statements(
     graph: SceneGraph, place: CharacterSpan | None = None, without: frozenset[int] = frozenset()
 ) -> list[PresenceProbe]:
-    """Returns what a text or its characters [start, end) say, as presence questions, but nothing of `without`."""
+    """Returns what a text or its characters [start, end) say, as presence questions, but nothing of
+    `without`.
+    """
 
     def within(spans: Sequence[CharacterSpan]) -> bool:
         return place is None or any(place[0] <= start < place[1] for start, _ in spans)
 
     mentions = mentions_of(graph)
-    viewer = {n for n, entity in enumerate(graph.entities) if entity.is_us or entity.is_left or entity.is_right}
+    viewer = {
+        n
+        for n, entity in enumerate(graph.entities)
+        if entity.is_us or entity.is_left or entity.is_right
+    }
     left_out = viewer | without
     found: list[PresenceProbe] = []
     for number, entity in enumerate(graph.entities):
@@ -127,16 +156,22 @@ def statements(
                 found.append(PresenceProbe("", "attribute", mention, attribute))
     for relation in graph.relations:
         if within(relation.text_spans) and left_out.isdisjoint((relation.subject, relation.object)):
-            subject, other = (replace(mentions[n], ties=()) for n in (relation.subject, relation.object))
+            subject, other = (
+                replace(mentions[n], ties=()) for n in (relation.subject, relation.object)
+            )
             found.append(PresenceProbe("", "relation", subject, relation.relation, other))
     return found
 
 
 def mentions_of(graph: SceneGraph) -> list[Mention]:
-    """Returns per entity its name, with the attributes and relations that tell it from others of that name."""
+    """Returns per entity its name, with the attributes and relations that tell it from others of
+    that name.
+    """
     ties: list[list[Link]] = [[] for _ in graph.entities]
     for relation in graph.relations:
-        subject, other = (Mention(graph.entities[end].head) for end in (relation.subject, relation.object))
+        subject, other = (
+            Mention(graph.entities[end].head) for end in (relation.subject, relation.object)
+        )
         if relation.subject != relation.object:
             ties[relation.subject].append(Link(relation.relation, other))
         ties[relation.object].append(Link(relation.relation, subject, reverse=True))

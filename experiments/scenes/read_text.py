@@ -1,9 +1,12 @@
-"""Answers a question from a text by its words: how WordJudge reads for CapRL. Not a published metric.
+"""Answers a question from a text by its words: how WordJudge reads for CapRL. Not a published
+metric.
 
-    read_text("What color is the star?", index)        # "red", if the text has one star and says that it is red
+    read_text("What color is the star?", index)
+    # "red", if the text has one star and says that it is red
 
-It knows what color things are, how many there are, where they are, and yes or no. Where the text says nothing of the
-thing, or several answers, it is UNANSWERABLE: a list of all colors answers nothing, and silence is no "no".
+It knows what color things are, how many there are, where they are, and yes or no. Where the text
+says nothing of the thing, or several answers, it is UNANSWERABLE: a list of all colors answers
+nothing, and silence is no "no".
 """
 
 from experiments.caprl.probe import UNANSWERABLE
@@ -20,7 +23,9 @@ FREE = lemmas(" ".join(FUNCTION_WORDS)) | BINARY
 def read_text(question: str, index: TextIndex) -> str:
     """Returns the answer in a few words, or UNANSWERABLE."""
     asked, words = lemmas(question), question.lower().split()
-    named = {n: name for name, numbers in index.named.items() if name and name <= asked for n in numbers}
+    named = {
+        n: name for name, numbers in index.named.items() if name and name <= asked for n in numbers
+    }
     wanted = (asked & CHECKABLE).difference(*named.values())
     said = {number: frozenset[str]().union(*index.attributes[number]) for number in named}
     fitting = [number for number in named if wanted <= said[number]]

@@ -1,13 +1,15 @@
-"""The truth about a description of a scene: what is right, what is wrong (to the character), what is left out.
+"""The truth about a description of a scene: what is right, what is wrong (to the character), what
+is left out.
 
     truth = judge_description("There is a red circle in the top left corner.", scene)
     truth.precision, truth.recall, truth.f1, truth.wrong      # wrong: character spans
 
-It reads the text with a small grammar of its own and shares no code with any reward; no reward ever sees it. An object
-has five facts (shape, colour, size, row, column). Every statement of one is a claim, right or wrong; a relation between
-two objects is a claim too. precision = right claims / claims, recall = stated facts / facts of the scene. What is right
-counts once, however often it is said: repeating it does not raise precision. Words outside the grammar claim nothing;
-what is denied, doubted, asked or left open by "or" is no claim either, neither right nor wrong (denial.py).
+It reads the text with a small grammar of its own and shares no code with any reward; no reward ever
+sees it. An object has five facts (shape, colour, size, row, column). Every statement of one is a
+claim, right or wrong; a relation between two objects is a claim too. precision = right claims /
+claims, recall = stated facts / facts of the scene. What is right counts once, however often it is
+said: repeating it does not raise precision. Words outside the grammar claim nothing; what is
+denied, doubted, asked or left open by "or" is no claim either, neither right nor wrong (denial.py).
 """
 
 import re
@@ -51,7 +53,9 @@ class DescribedObject:
 
 @dataclass(slots=True)
 class Reading:
-    """The parsed text: mentions, relations (mention, relation, mention), and attribute or place words of nothing."""
+    """The parsed text: mentions, relations (mention, relation, mention), and attribute or place
+    words of nothing.
+    """
 
     mentions: list[DescribedObject] = field(default_factory=list)
     relations: list[tuple[DescribedObject, Claim, DescribedObject]] = field(default_factory=list)
@@ -60,10 +64,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """precision, recall, f1 in [0, 1]; `wrong` and `right`: sorted character spans of the claims' words.
+    """precision, recall, f1 in [0, 1]; `wrong` and `right`: sorted character spans of the claims'
+    words.
 
-    counted: the claims that precision is made of, each with whether it is right, in the order of the text. What is
-    right and was said before does not count.
+    counted: the claims that precision is made of, each with whether it is right, in the order of
+    the text. What is right and was said before does not count.
     """
 
     precision: float
@@ -75,7 +80,10 @@ class Truth:
 
 
 def judge_description(text: str, scene: Scene) -> Truth:
-    """Compare a description with a scene's contents. A text without claims has precision, recall and F1 of 0."""
+    """Compare a description with a scene's contents.
+
+    A text without claims has precision, recall and F1 of 0.
+    """
     reading = read(text)
     partner = match_mentions(reading.mentions, scene)
     right: set[tuple[int, int]] = set()
@@ -96,8 +104,13 @@ def judge_description(text: str, scene: Scene) -> Truth:
             holds = thing is not None and is_fact(echo, thing)
             (right if holds else wrong).add((echo.start, echo.end))
     for first, claim, second in reading.relations:
-        ends = [partner.get(next(n for n, m in enumerate(reading.mentions) if m is end)) for end in (first, second)]
-        holds = None not in ends and relation_holds(claim.value, *(scene.objects[n] for n in ends if n is not None))
+        ends = [
+            partner.get(next(n for n, m in enumerate(reading.mentions) if m is end))
+            for end in (first, second)
+        ]
+        holds = None not in ends and relation_holds(
+            claim.value, *(scene.objects[n] for n in ends if n is not None)
+        )
         relation_said = (ends[0], claim.value, ends[1])
         (right if holds else wrong).add((claim.start, claim.end))
         if not holds or relation_said not in relations:
@@ -112,13 +125,21 @@ def judge_description(text: str, scene: Scene) -> Truth:
 
 
 def is_fact(claim: Claim, thing: Thing) -> bool:
-    facts = {"shape": thing.shape, "color": thing.color, "size": thing.size, "row": thing.row, "column": thing.column}
+    facts = {
+        "shape": thing.shape,
+        "color": thing.color,
+        "size": thing.size,
+        "row": thing.row,
+        "column": thing.column,
+    }
     return facts[claim.fact] == claim.value
 
 
 def relation_holds(relation: str, first: Thing, second: Thing) -> bool:
     rows, columns = distance(first, second)
-    return {"above": rows < 0, "below": rows > 0, "left of": columns < 0, "right of": columns > 0}[relation]
+    return {"above": rows < 0, "below": rows > 0, "left of": columns < 0, "right of": columns > 0}[
+        relation
+    ]
 
 
 def match_mentions(mentions: list[DescribedObject], scene: Scene) -> dict[int, int]:
@@ -137,7 +158,9 @@ def match_mentions(mentions: list[DescribedObject], scene: Scene) -> dict[int, i
 
 
 def read(text: str) -> Reading:
-    """Read the text sentence by sentence: noun phrases, where their objects are, and how they lie to each other."""
+    """Read the text sentence by sentence: noun phrases, where their objects are, and how they lie
+    to each other.
+    """
     reading = Reading()
     sentences: list[tuple[list[re.Match[str]], str]] = []
     sentence: list[re.Match[str]] = []
@@ -206,10 +229,11 @@ def relation_at(words: list[str], at: int) -> str:
 
 
 def place_at(sentence: list[re.Match[str]], words: list[str], at: int) -> tuple[list[Claim], int]:
-    """The place phrase that starts at this word, as claims on row and column, and the number of its last word.
+    """The place phrase that starts at this word, as claims on row and column, and the number of its
+    last word.
 
-    "top left corner" names both; "left edge" and "top edge" name one and mean the middle of the other. "second row and
-    third column" names both, and "second row" alone one.
+    "top left corner" names both; "left edge" and "top edge" name one and mean the middle of the
+    other. "second row and third column" names both, and "second row" alone one.
     """
     claims: list[Claim] = []
     while fine_at(words, at):
@@ -225,7 +249,11 @@ def place_at(sentence: list[re.Match[str]], words: list[str], at: int) -> tuple[
         claims.append(Claim(SIDES[words[at]], words[at], *sentence[at].span()))
         at += 1
     if at < len(words) and words[at] == "edge" and len({claim.fact for claim in claims}) == 1:
-        other = Claim("column", "center", 0, 0) if claims[0].fact == "row" else Claim("row", "middle", 0, 0)
+        other = (
+            Claim("column", "center", 0, 0)
+            if claims[0].fact == "row"
+            else Claim("row", "middle", 0, 0)
+        )
         claims.append(Claim(other.fact, other.value, *sentence[at].span()))
         return claims, at
     return claims, at if at < len(words) and words[at] in ("corner", "edge") else at - 1
@@ -237,7 +265,9 @@ def fine_at(words: list[str], at: int) -> bool:
 
 
 def mention_of(claims: list[Claim], definite: bool, reading: Reading) -> DescribedObject:
-    """A new mention, or for "the red star" the earlier one it takes up, to which it adds what is new."""
+    """A new mention, or for "the red star" the earlier one it takes up, to which it adds what is
+    new.
+    """
 
     def known(mention: DescribedObject) -> list[Claim]:
         return [claim for claim in claims if claim.value in mention.values(claim.fact)]

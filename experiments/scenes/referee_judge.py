@@ -1,12 +1,14 @@
-"""A judge that knows the truth about Scenes: what a perfect judge would say, for finding what a metric lets pass.
+"""A judge that knows the truth about Scenes: what a perfect judge would say, for finding what a
+metric lets pass.
 
     judge = RefereeJudge({row["context"]: scene})
     PoshReward(judge), HarmonicReward(judge, evidence="context"), LaveReward(judge, rationale=False), CaprlReward(judge)
 
-Presence in a text it reads with the referee's grammar (referee.py), criteria it rates by the referee's precision and
-recall, and an answer is right when it is what most people say (in Scenes the truth) or another wording of it, and
-nothing else. It answers the questions of questions.py from a text. It is certain, and answers typed questions only. For
-experiments: no reward of a run knows the truth.
+Presence in a text it reads with the referee's grammar (referee.py), criteria it rates by the
+referee's precision and recall, and an answer is right when it is what most people say (in Scenes
+the truth) or another wording of it, and nothing else. It answers the questions of questions.py from
+a text. It is certain, and answers typed questions only. For experiments: no reward of a run knows
+the truth.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +16,31 @@ from typing import Any
 
 from experiments.caprl.probe import UNANSWERABLE, ReadProbe
 from experiments.scenes.questions import other_words, place_name
-from experiments.scenes.referee import ATTRIBUTES, SIDES, DescribedObject, Reading, judge_description, read
+from experiments.scenes.referee import (
+    ATTRIBUTES,
+    SIDES,
+    DescribedObject,
+    Reading,
+    judge_description,
+    read,
+)
 from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
-from spanreward.rewards.judges.probe import AnswerProbe, CriterionProbe, Link, Mention, PresenceProbe
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    rating_of,
+)
+from spanreward.rewards.judges.probe import (
+    AnswerProbe,
+    CriterionProbe,
+    Link,
+    Mention,
+    PresenceProbe,
+)
 from spanreward.rewards.language.answer_text import answer_words
 
 PLACES = {"corner", "edge", "center", "middle"}
@@ -34,7 +56,9 @@ class RefereeJudge(Judge):
         self.scenes = dict(scenes)
         self._readings: dict[str, Reading] = {}
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         self.usage.questions += len(questions)
         return [self._rate(question.probe, scale) for question in questions]
 
@@ -50,7 +74,9 @@ class RefereeJudge(Judge):
             said = answer_words(probe.candidate)
             holds = any(said == answer_words(wording) for wording in (right, *other_words(right)))
             return rating_of(3.0 if holds else 1.0, scale)
-        return Failure(Status.UNPARSED, f"the referee answers typed questions only, got {type(probe).__name__}")
+        return Failure(
+            Status.UNPARSED, f"the referee answers typed questions only, got {type(probe).__name__}"
+        )
 
     def _criterion(self, probe: CriterionProbe) -> float:
         """What the text alone shows (clarity, fluency, conciseness) it does not know: 3."""
@@ -67,12 +93,14 @@ class RefereeJudge(Judge):
     def _write(self, probe: Any) -> str | Failure:
         if isinstance(probe, ReadProbe):
             return answer(probe.question, read(probe.text))
-        return Failure(Status.UNPARSED, f"the referee writes answers only, got {type(probe).__name__}")
+        return Failure(
+            Status.UNPARSED, f"the referee writes answers only, got {type(probe).__name__}"
+        )
 
 
 def answer(question: str, reading: Reading) -> str:
-    """What a text that was read answers to a question of questions.py: UNANSWERABLE where it says nothing, or two
-    things. Silence is no "no".
+    """What a text that was read answers to a question of questions.py: UNANSWERABLE where it says
+    nothing, or two things. Silence is no "no".
     """
     words = question.removesuffix("?").split()
     shape = next((shape for word in words for shape in SHAPES if word in (shape, f"{shape}s")), "")
@@ -86,7 +114,12 @@ def answer(question: str, reading: Reading) -> str:
     places = [(mention.values("row"), mention.values("column")) for mention in mentions]
     said = {color for mention in mentions for color in mention.values("color")}
     if words[0] == "Where":
-        said = {place_name(row, column) for rows, columns in places for row in rows for column in columns}
+        said = {
+            place_name(row, column)
+            for rows, columns in places
+            for row in rows
+            for column in columns
+        }
     return said.pop() if len(said) == 1 else UNANSWERABLE
 
 
@@ -98,9 +131,15 @@ def says(probe: PresenceProbe, reading: Reading) -> bool:
     if probe.kind == "entity":
         return bool(found)
     if probe.kind == "denied":
-        placed = all(ties(probe.mention, link.relation, link.other, reading) for link in probe.mention.links)
-        return placed and any(all(is_so(m, word, probe.mention) for word in described(probe.mention)) for m in found)
-    owners = [link.other for link in probe.mention.links if link.reverse and name(probe.mention) in PLACES]
+        placed = all(
+            ties(probe.mention, link.relation, link.other, reading) for link in probe.mention.links
+        )
+        return placed and any(
+            all(is_so(m, word, probe.mention) for word in described(probe.mention)) for m in found
+        )
+    owners = [
+        link.other for link in probe.mention.links if link.reverse and name(probe.mention) in PLACES
+    ]
     if owners:  # "top" of the corner that the circle is in: is the circle at the top?
         found = [mention for owner in owners for mention in meant(owner, reading)]
     return any(is_so(mention, probe.words, probe.mention) for mention in found)
@@ -112,9 +151,15 @@ def ties(subject: Mention, words: str, other: Mention, reading: Reading) -> bool
         return name(other) not in PLACES and ties(other, words, subject, reading)
     firsts = meant(subject, reading)
     if name(other) in PLACES:
-        return any(all(is_so(mention, word, other) for word in (*described(other), "")) for mention in firsts)
+        return any(
+            all(is_so(mention, word, other) for word in (*described(other), ""))
+            for mention in firsts
+        )
     seconds = meant(other, reading)
-    relation = next((known for known in ("above", "below", "left", "right") if known in words.lower().split()), None)
+    relation = next(
+        (known for known in ("above", "below", "left", "right") if known in words.lower().split()),
+        None,
+    )
     if relation is None:
         return False
     said = [
@@ -132,21 +177,31 @@ def lies(first: DescribedObject, relation: str, second: DescribedObject) -> bool
         "left": ("column", COLUMNS, -1),
         "right": ("column", COLUMNS, 1),
     }[relation]
-    steps = {order.index(a) - order.index(b) for a in first.values(fact) for b in second.values(fact)}
+    steps = {
+        order.index(a) - order.index(b) for a in first.values(fact) for b in second.values(fact)
+    }
     return any(step * sign > 0 for step in steps)
 
 
 def meant(asked: Mention, reading: Reading) -> list[DescribedObject]:
-    """The mentions that the question can mean: of its name, those that most of what is said of it holds for."""
-    of_name = [m for m in reading.mentions if name(asked) in PLACES or name(asked) in m.values("shape")]
+    """The mentions that the question can mean: of its name, those that most of what is said of it
+    holds for.
+    """
+    of_name = [
+        m for m in reading.mentions if name(asked) in PLACES or name(asked) in m.values("shape")
+    ]
     if name(asked) in PLACES:
-        return [m for m in of_name if all(is_so(m, word, asked) for word in (*described(asked), ""))]
+        return [
+            m for m in of_name if all(is_so(m, word, asked) for word in (*described(asked), ""))
+        ]
     worth = [sum(is_so(mention, word, asked) for word in described(asked)) for mention in of_name]
     return [mention for mention, value in zip(of_name, worth, strict=True) if value == max(worth)]
 
 
 def is_so(mention: DescribedObject, word: str, asked: Mention) -> bool:
-    """Whether the text says this word of the mention; of a place, with "" that the mention is in one of its kind."""
+    """Whether the text says this word of the mention; of a place, with "" that the mention is in
+    one of its kind.
+    """
     word = word.lower()
     if word in ATTRIBUTES:
         return word in mention.values(ATTRIBUTES[word])
@@ -169,4 +224,6 @@ def described(asked: Mention) -> list[str]:
     """The words that the question says of it: its attributes, and where its ties put it."""
     said = [word for text in (*asked.details, *asked.attributes) for word in text.lower().split()]
     links: tuple[Link, ...] = (*asked.ties, *asked.links)
-    return said + [word for link in links for text in link.other.details for word in text.lower().split()]
+    return said + [
+        word for link in links for text in link.other.details for word in text.lower().split()
+    ]

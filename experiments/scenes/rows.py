@@ -2,7 +2,8 @@
 
     data: {source: "experiments/scenes/rows.py:scenes", options: {level: 1, count: 2000}}
 
-    list(scenes(count=1))    # [{"image": ..., "reference": [...], "scene": "train 1 0 0", "objects": "2", ...
+    list(scenes(count=1))
+    # [{"image": ..., "reference": [...], "scene": "train 1 0 0", "objects": "2", ...
 
 `scene` is for the referee alone (truth.py): no reward reads it.
 """
@@ -32,14 +33,19 @@ def scenes(
 ) -> Iterator[dict[str, Any]]:
     """Rows of the first `count` scenes of the split.
 
-    ask: for a description of each picture (`reference`, in so many wordings), for the answer to a question about it
-    (`question`, `answers`), or for "both" in turns. keep_object, keep_attribute: below 1 they make descriptions terse.
-    wrong_attribute: how often each person gets the size or the colour of an object wrong. unsure: how often one of the
-    ten answers is "not sure". SFT learns the first person's answer, so that a policy learns how sure people are.
-    questions: at most so many, with their answers, about a picture that is described (`quiz`, for experiments/caprl).
+    ask: for a description of each picture (`reference`, in so many wordings), for the answer to a
+    question about it (`question`, `answers`), or for "both" in turns. keep_object, keep_attribute:
+    below 1 they make descriptions terse. wrong_attribute: how often each person gets the size or
+    the colour of an object wrong. unsure: how often one of the ten answers is "not sure". SFT
+    learns the first person's answer, so that a policy learns how sure people are. questions: at
+    most so many, with their answers, about a picture that is described (`quiz`, for
+    experiments/caprl).
     """
     if questions and ask != "descriptions":
-        raise ValueError(f"questions={questions} go with ask='descriptions': the other rows have answers of their own")
+        raise ValueError(
+            f"questions={questions} go with ask='descriptions': the other rows have answers of "
+            "their own"
+        )
     if ask not in ("descriptions", "questions", "both"):
         raise ValueError(f"scenes ask for descriptions, questions or both, not {ask!r}")
     shares = {"keep_object": keep_object, "keep_attribute": keep_attribute}
@@ -55,14 +61,21 @@ def scenes(
             terse = (keep_object, keep_attribute)
             seen = (misread(scene, generator, wrong_attribute) for _ in range(references))
             row["reference"] = [describe(one, generator, *terse) for one in seen]
-            row["context"] = describe(scene, random.Random(f"context {scene.seed}"))  # for judges that see no pictures
+            # for judges that see no pictures
+            row["context"] = describe(scene, random.Random(f"context {scene.seed}"))
             row["criteria"] = criteria(scene)
             if questions:
                 asked = several(scene, random.Random(f"questions {scene.seed}"), questions)
-                row["quiz"] = [{"question": one.text, "answers": list(one.answers)} for one in asked]
+                row["quiz"] = [
+                    {"question": one.text, "answers": list(one.answers)} for one in asked
+                ]
         else:
             question = ask_about(scene, generator, unsure)
-            row |= {"question": question.text, "answers": list(question.answers), "completion": question.answers[0]}
+            row |= {
+                "question": question.text,
+                "answers": list(question.answers),
+                "completion": question.answers[0],
+            }
         yield row
 
 
@@ -70,11 +83,17 @@ def misread(scene: Scene, generator: random.Random, wrong: float) -> Scene:
     """The scene as a person sees it who gets each size and each colour wrong so often."""
     if not wrong:
         return scene
-    return replace(scene, objects=tuple(misread_thing(one, generator, wrong) for one in scene.objects))
+    return replace(
+        scene, objects=tuple(misread_thing(one, generator, wrong) for one in scene.objects)
+    )
 
 
 def misread_thing(thing: Thing, generator: random.Random, wrong: float) -> Thing:
     def seen(value: str, values: Iterable[str]) -> str:
-        return generator.choice([one for one in values if one != value]) if generator.random() < wrong else value
+        return (
+            generator.choice([one for one in values if one != value])
+            if generator.random() < wrong
+            else value
+        )
 
     return replace(thing, size=seen(thing.size, SIZES), color=seen(thing.color, COLORS))

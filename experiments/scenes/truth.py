@@ -1,10 +1,12 @@
-"""What is on the picture, as a referee of comparisons: it asks no judge, and nothing is trained on it.
+"""What is on the picture, as a referee of comparisons: it asks no judge, and nothing is trained on
+it.
 
     referees:
       - metric: experiments/scenes/truth.py:Truth
 
-The scene is made again from its name in the column `scene`. Parts are the F1, precision and recall of the text's
-claims; the spans are the claims that are wrong. A row that asks a question is not applicable.
+The scene is made again from its name in the column `scene`. Parts are the F1, precision and recall
+of the text's claims; the spans are the claims that are wrong. A row that asks a question is not
+applicable.
 """
 
 from collections.abc import Sequence
@@ -29,7 +31,10 @@ class Truth(ReadingReward):
     def _judge(self, sample: Sample) -> Verdict:
         truth = judge_description(sample.completion, scene_named(sample.columns["scene"]))
         parts = {"f1": truth.f1, "precision": truth.precision, "recall": truth.recall}
-        wrong = [Span(start, end, 0.0, 0.0, "claim", "", number) for number, (start, end) in enumerate(truth.wrong)]
+        wrong = [
+            Span(start, end, 0.0, 0.0, "claim", "", number)
+            for number, (start, end) in enumerate(truth.wrong)
+        ]
         return Verdict(truth.f1, parts=parts, spans=tuple(wrong))
 
 

@@ -1,10 +1,11 @@
-"""The truth as a reward, for measuring how credit teaches: no judge's mistakes stand between the spans and the policy.
+"""The truth as a reward, for measuring how credit teaches: no judge's mistakes stand between the
+spans and the policy.
 
-    reward = TruthReward(dict(zip(ids, scenes, strict=True)))     # ids as in the dataset's column `id`
+    reward = TruthReward(dict(zip(ids, scenes, strict=True)))  # ids as in the dataset's column `id`
     reward.assess(samples)[0].score                               # truth F1
 
-Its spans are the referee's claims, with the credit that PoSh's F1 would give them. What a policy is compared by must be
-measured on other pictures: this reward sees what no other reward sees.
+Its spans are the referee's claims, with the credit that PoSh's F1 would give them. What a policy is
+compared by must be measured on other pictures: this reward sees what no other reward sees.
 """
 
 import random
@@ -23,13 +24,16 @@ FACTS = 5  # of an object
 class TruthReward(Reward):
     """Scores a description by the F1 of its claims. `scenes`: what is on the picture of each id.
 
-    The score is the truth always, but the spans may lie: a claim is called what it is not with probability `flipped`,
-    and the group's credits are dealt out anew among its spans where they are `permuted`.
+    The score is the truth always, but the spans may lie: a claim is called what it is not with
+    probability `flipped`, and the group's credits are dealt out anew among its spans where they are
+    `permuted`.
     """
 
     columns = ("id",)
 
-    def __init__(self, scenes: Mapping[str, Scene], flipped: float = 0.0, permuted: bool = False) -> None:
+    def __init__(
+        self, scenes: Mapping[str, Scene], flipped: float = 0.0, permuted: bool = False
+    ) -> None:
         super().__init__("truth")
         self.scenes = scenes
         self.flipped = flipped
@@ -63,6 +67,8 @@ class TruthReward(Reward):
         spans = []
         for number, (claim, holds) in enumerate(truth.counted):
             called = holds != (self.generator.random() < self.flipped)
-            worth = credit(LEVELS * called, truth.precision, truth.recall, len(truth.counted), wanted)
+            worth = credit(
+                LEVELS * called, truth.precision, truth.recall, len(truth.counted), wanted
+            )
             spans.append(Span(claim.start, claim.end, float(called), worth, claim.fact, "", number))
         return tuple(spans)

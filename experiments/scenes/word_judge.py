@@ -1,9 +1,11 @@
-"""`match` with an answer to every metric's questions, by words alone: for Scenes, whose rows describe the picture.
+"""`match` with an answer to every metric's questions, by words alone: for Scenes, whose rows
+describe the picture.
 
     HarmonicReward(WordJudge(), evidence="context"), PairwiseReward(WordJudge())
 
-It answers PoSh's and LAVE's questions as MatchJudge does. It rates criteria (rate_criteria.py), compares texts
-(compare_texts.py) and reads answers in a text (read_text.py). None of that is a published metric. In a recipe:
+It answers PoSh's and LAVE's questions as MatchJudge does. It rates criteria (rate_criteria.py),
+compares texts (compare_texts.py) and reads answers in a text (read_text.py). None of that is a
+published metric. In a recipe:
 
     judge: experiments/scenes/word_judge.py:WordJudge
 """
@@ -21,7 +23,8 @@ from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, RankingProbe
 from spanreward.rewards.language.parse import describe
 
-REMEMBERED = 500_000  # characters of all texts together; an index takes about 240 bytes per character
+# characters of all texts together; an index takes about 240 bytes per character
+REMEMBERED = 500_000
 
 
 class WordJudge(MatchJudge):
@@ -38,13 +41,23 @@ class WordJudge(MatchJudge):
     def name(self) -> str:
         return f"words, {super().name}"
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         answers = super().rate(questions, scale)
         probes = [question.probe for question in questions]
-        criteria = {number: probe for number, probe in enumerate(probes) if isinstance(probe, CriterionProbe)}
-        comparisons = {number: probe for number, probe in enumerate(probes) if isinstance(probe, Comparison)}
+        criteria = {
+            number: probe
+            for number, probe in enumerate(probes)
+            if isinstance(probe, CriterionProbe)
+        }
+        comparisons = {
+            number: probe for number, probe in enumerate(probes) if isinstance(probe, Comparison)
+        }
         with self.usage.clock("seconds"):
-            for number, answer in zip(criteria, self._criteria(list(criteria.values()), scale), strict=True):
+            for number, answer in zip(
+                criteria, self._criteria(list(criteria.values()), scale), strict=True
+            ):
                 answers[number] = answer
             values = self._values(list(comparisons.values()))
             for (number, probe), of_texts in zip(comparisons.items(), values, strict=True):
@@ -56,7 +69,9 @@ class WordJudge(MatchJudge):
         texts = super().write(questions, max_tokens)
         probes = [question.probe for question in questions]
         with self.usage.clock("seconds"):
-            compared = iter(self._values([probe for probe in probes if isinstance(probe, RankingProbe)]))
+            compared = iter(
+                self._values([probe for probe in probes if isinstance(probe, RankingProbe)])
+            )
             read = self._parse([probe.text for probe in probes if isinstance(probe, ReadProbe)])
             for number, probe in enumerate(probes):
                 if isinstance(probe, RankingProbe):
@@ -65,7 +80,9 @@ class WordJudge(MatchJudge):
                     texts[number] = read_text(probe.question, read[probe.text])
         return texts
 
-    def _criteria(self, probes: Sequence[CriterionProbe], scale: Sequence[str]) -> list[Rating | Failure]:
+    def _criteria(
+        self, probes: Sequence[CriterionProbe], scale: Sequence[str]
+    ) -> list[Rating | Failure]:
         return rate_criteria(probes, scale, self._parse, self._supporting, self.levels)
 
     def _parse(self, texts: Sequence[str]) -> dict[str, TextIndex]:
@@ -78,7 +95,9 @@ class WordJudge(MatchJudge):
         return {text: self._indexes[text] for text in texts}
 
     def _supporting(self, texts: Sequence[str]) -> dict[str, TextIndex]:
-        """Returns an index per text that has every alternative: "a red or blue circle" is red and is blue."""
+        """Returns an index per text that has every alternative: "a red or blue circle" is red and
+        is blue.
+        """
         distinct = list(dict.fromkeys(texts))
         graphs = describe(distinct, self.pipeline, self.coref, "reference") if distinct else []
         return {text: TextIndex(graph) for text, graph in zip(distinct, graphs, strict=True)}

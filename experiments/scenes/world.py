@@ -1,11 +1,11 @@
 """Scenes: small pictures of coloured shapes whose contents are known exactly.
 
     scene = make_scenes("train", level=1, count=8)[0]
-    scene.objects[0]            # Thing(shape="star", color="red", size="small", row="top", column="left")
+    scene.objects[0]  # Thing(shape="star", color="red", size="small", row="top", column="left")
     draw(scene).save("scene.png")
 
-The same (split, level, seed, index) gives the same scene on every machine. No contents occur in two splits: a hash of
-the contents says which split they belong to.
+The same (split, level, seed, index) gives the same scene on every machine. No contents occur in two
+splits: a hash of the contents says which split they belong to.
 """
 
 import random
@@ -52,14 +52,20 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The contents record: objects in reading order, at most one in each place of the grid. `seed` moves pixels."""
+    """The contents record: objects in reading order, at most one in each place of the grid.
+
+    `seed` moves pixels.
+    """
 
     objects: tuple[Thing, ...]
     seed: str
 
 
 def make_scenes(split: Split, level: int, count: int, seed: int = 0) -> list[Scene]:
-    """`count` different scenes of one split. Raises ValueError for an unknown split or level, or too many scenes."""
+    """`count` different scenes of one split.
+
+    Raises ValueError for an unknown split or level, or too many scenes.
+    """
     if split not in ("train", "validation", "test"):
         raise ValueError(f"scenes have the splits train, validation and test, not {split!r}")
     if level not in LEVELS:
@@ -74,15 +80,24 @@ def make_scenes(split: Split, level: int, count: int, seed: int = 0) -> list[Sce
             scenes[objects] = Scene(objects, seed=f"{split} {level} {seed} {len(scenes)}")
     else:
         if len(scenes) < count:
-            raise ValueError(f"level {level} has fewer than {count} different {split} scenes (found {len(scenes)})")
+            raise ValueError(
+                f"level {level} has fewer than {count} different {split} scenes (found "
+                f"{len(scenes)})"
+            )
     return list(scenes.values())
 
 
 def random_objects(
-    generator: random.Random, least: int, most: int, rows: Sequence[str] = ROWS, columns: Sequence[str] = COLUMNS
+    generator: random.Random,
+    least: int,
+    most: int,
+    rows: Sequence[str] = ROWS,
+    columns: Sequence[str] = COLUMNS,
 ) -> tuple[Thing, ...]:
     """Objects in distinct places, in reading order."""
-    places = sorted(generator.sample(range(len(rows) * len(columns)), generator.randint(least, most)))
+    places = sorted(
+        generator.sample(range(len(rows) * len(columns)), generator.randint(least, most))
+    )
     return tuple(
         Thing(
             shape=generator.choice(SHAPES),
@@ -103,7 +118,10 @@ def grid_of(things: Sequence[Thing]) -> tuple[Sequence[str], Sequence[str]]:
 def distance(first: Thing, second: Thing) -> tuple[int, int]:
     """How many rows and columns the first lies below and to the right of the second."""
     rows, columns = grid_of([first])
-    return (rows.index(first.row) - rows.index(second.row), columns.index(first.column) - columns.index(second.column))
+    return (
+        rows.index(first.row) - rows.index(second.row),
+        columns.index(first.column) - columns.index(second.column),
+    )
 
 
 def split_of(objects: tuple[Thing, ...]) -> Split:
@@ -130,7 +148,12 @@ def draw(scene: Scene, pixels: int = 64) -> Image.Image:
 
 
 def draw_shape(
-    canvas: ImageDraw.ImageDraw, shape: str, x: float, y: float, radius: float, color: tuple[int, int, int]
+    canvas: ImageDraw.ImageDraw,
+    shape: str,
+    x: float,
+    y: float,
+    radius: float,
+    color: tuple[int, int, int],
 ) -> None:
     """Fill one shape, centred on (x, y), all of it within `radius` of the centre."""
     if shape == "circle":
@@ -141,4 +164,7 @@ def draw_shape(
     else:
         radii = [radius] * 3 if shape == "triangle" else [radius, radius * 0.42] * 5
         angles = [2 * pi * corner / len(radii) - pi / 2 for corner in range(len(radii))]
-        canvas.polygon([(x + r * cos(a), y + r * sin(a)) for r, a in zip(radii, angles, strict=True)], fill=color)
+        canvas.polygon(
+            [(x + r * cos(a), y + r * sin(a)) for r, a in zip(radii, angles, strict=True)],
+            fill=color,
+        )

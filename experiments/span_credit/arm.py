@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """span_coef: 0 is the scalar alone. flipped, permuted: what is done to the truth's spans, see TruthReward."""
+    """span_coef: 0 is the scalar alone. flipped, permuted: what is done to the truth's spans, see
+    TruthReward.
+    """
 
     span_coef: float
     flipped: float = 0.0

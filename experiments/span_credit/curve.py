@@ -3,9 +3,10 @@
     points = points_of(tables, panels)       # what `credit table --json` and `credit panel` wrote
     points[0]["r"], points[0]["sampled"]["mean"], points[0]["sampled"]["per_run"]
 
-r is that of `credit panel`, with labels, as `agreement spans` prints it. The gain is truth F1 at the end, of what is
-sampled and of greedy texts, with add_centred 0.5 less that of the scalar of the same run. Runs of several tables
-(machines) count alike. Intervals are 95 % percentiles of a bootstrap over runs, those of r over completions.
+r is that of `credit panel`, with labels, as `agreement spans` prints it. The gain is truth F1 at
+the end, of what is sampled and of greedy texts, with add_centred 0.5 less that of the scalar of the
+same run. Runs of several tables (machines) count alike. Intervals are 95 % percentiles of a
+bootstrap over runs, those of r over completions.
 """
 
 import re
@@ -23,8 +24,10 @@ from experiments.span_credit.report import RESAMPLES
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.training.evaluation.statistics.span_reliability import COEFFICIENT, ENOUGH
 
-PER_RUN = {"sampled": "sampled_difference_per_run", "greedy": "difference_per_run"}  # names in a table
-FAMILIES = {  # of sources of spans, by how their names begin: what the picture calls them, and their colour
+# names in a table
+PER_RUN = {"sampled": "sampled_difference_per_run", "greedy": "difference_per_run"}
+# of sources of spans, by how their names begin: what the picture calls them, and their colour
+FAMILIES = {
     "truth": ("the truth's, some flipped or dealt out anew", "#3566a8"),
     "posh:match": ("PoSh with match", "#1b7f4b"),
     "posh:": ("PoSh with a small language model", "#c77c11"),
@@ -34,11 +37,15 @@ FAMILIES = {  # of sources of spans, by how their names begin: what the picture 
 def points_of(
     tables: Sequence[Sequence[Mapping[str, Any]]], panels: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """A point for every source of spans of the panels that runs of its level were trained with, the best r first.
+    """A point for every source of spans of the panels that runs of its level were trained with, the
+    best r first.
 
-    Raises ValueError where two panels have the same source at the same level, or no source has runs.
+    Raises ValueError where two panels have the same source at the same level, or no source has
+    runs.
     """
-    gains: dict[tuple[str, int, str], dict[str, list[float]]] = defaultdict(lambda: {name: [] for name in PER_RUN})
+    gains: dict[tuple[str, int, str], dict[str, list[float]]] = defaultdict(
+        lambda: {name: [] for name in PER_RUN}
+    )
     for row in (row for table in tables for row in table):
         if row["learning_rate"] == row["scalar_rate"]:
             for name, of_runs in PER_RUN.items():
@@ -47,14 +54,27 @@ def points_of(
     for panel in panels:
         for source, figures in panel["sources"].items():
             if (source, panel["level"]) in points:
-                raise ValueError(f"two panels of level {panel['level']} have spans of {source!r}: give one of them")
+                raise ValueError(
+                    f"two panels of level {panel['level']} have spans of {source!r}: give one of "
+                    "them"
+                )
             reward, arm = trained_with(source)
             r = {name: figures["labels"]["all"][name] for name in ("r", "low", "high")}
-            if (reward, panel["level"], arm) in gains and None not in r.values():  # r is None where nothing is wrong
-                gain = {name: with_interval(of_runs) for name, of_runs in gains[reward, panel["level"], arm].items()}
-                points[source, panel["level"]] = {"spans": source, "level": panel["level"], "r": r} | gain
+            # r is None where nothing is wrong
+            if (reward, panel["level"], arm) in gains and None not in r.values():
+                gain = {
+                    name: with_interval(of_runs)
+                    for name, of_runs in gains[reward, panel["level"], arm].items()
+                }
+                points[source, panel["level"]] = {
+                    "spans": source,
+                    "level": panel["level"],
+                    "r": r,
+                } | gain
     if not points:
-        raise ValueError(f"no run of add_centred-{COEFFICIENT} has spans that a panel of its level measured")
+        raise ValueError(
+            f"no run of add_centred-{COEFFICIENT} has spans that a panel of its level measured"
+        )
     return sorted(points.values(), key=lambda point: -point["r"]["r"])
 
 
@@ -68,7 +88,12 @@ def trained_with(source: str) -> tuple[str, str]:
 
 def with_interval(of_runs: Sequence[float]) -> dict[str, Any]:
     interval = bootstrap(of_runs, fmean, RESAMPLES)
-    return {"mean": fmean(of_runs), "low": interval.low, "high": interval.high, "per_run": list(of_runs)}
+    return {
+        "mean": fmean(of_runs),
+        "low": interval.low,
+        "high": interval.high,
+        "per_run": list(of_runs),
+    }
 
 
 def draw_points(points: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -89,7 +114,9 @@ def draw_measure(axis: Axes, points: Sequence[Mapping[str, Any]], measure: str) 
     axis.axvline(ENOUGH, color="#666666", linewidth=1, linestyle=":")
     named = set()
     for point in points:
-        label, colour = next(value for start, value in FAMILIES.items() if point["spans"].startswith(start))
+        label, colour = next(
+            value for start, value in FAMILIES.items() if point["spans"].startswith(start)
+        )
         r, gain = point["r"], point[measure]
         axis.errorbar(
             r["r"],
@@ -104,7 +131,12 @@ def draw_measure(axis: Axes, points: Sequence[Mapping[str, Any]], measure: str) 
         )
         named.add(label)
         axis.annotate(
-            short(point), (r["r"], gain["mean"]), xytext=(4, 3), textcoords="offset points", fontsize=7, color=colour
+            short(point),
+            (r["r"], gain["mean"]),
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize=7,
+            color=colour,
         )
     axis.set_title(f"truth F1, {measure}", fontsize=10)
     axis.margins(x=0.12)

@@ -1,13 +1,15 @@
-"""Does span credit teach faster than the scalar alone? One run of one arm, on Scenes, measured by the referee.
+"""Does span credit teach faster than the scalar alone? One run of one arm, on Scenes, measured by
+the referee.
 
     run = train_arm(Arm(0.5), "truth", base="outputs/credit/base2", level=2, seed=0, steps=30,
                     learning_rate=2e-4, evaluate_every=5, prompts=256)
     run["evaluations"][-1]["f1"]                 # truth F1 of each held-out prompt, greedy
-    run["steps"][-1]["truth_f1"]                 # of what was sampled in this step, on pictures not seen before
+    run["steps"][-1]["truth_f1"]  # of what was sampled in this step, on pictures not seen before
 
 Every arm has the same prompts, batch, optimiser and reward: "truth", the referee itself
-(experiments/scenes/truth_reward.py), or "posh:JUDGE", whose spans err as that judge does. Advantages are matched in
-RMS: those of an arm with spans are scaled, each step, to the RMS over tokens of the scalar's.
+(experiments/scenes/truth_reward.py), or "posh:JUDGE", whose spans err as that judge does.
+Advantages are matched in RMS: those of an arm with spans are scaled, each step, to the RMS over
+tokens of the scalar's.
 """
 
 import shutil
@@ -56,7 +58,9 @@ class MatchedTrainer(SpanGRPOTrainer):
         mask = output["completion_mask"].bool()
         before = token_rms(output["advantages"].unsqueeze(1).expand(mask.shape), mask)
         super()._add_span_credit(output)
-        output["advantages"] = output["advantages"] * (before / token_rms(output["advantages"], mask).clamp(min=1e-8))
+        output["advantages"] = output["advantages"] * (
+            before / token_rms(output["advantages"], mask).clamp(min=1e-8)
+        )
 
 
 def scenes_data(level: int, split: str, count: int) -> FilePart:
@@ -69,7 +73,9 @@ def token_rms(advantages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 class HeldOutMeasure(TrainerCallback):
-    """Greedy completions of held-out prompts, before the first step and every so many; and TRL's own log lines."""
+    """Greedy completions of held-out prompts, before the first step and every so many; and TRL's
+    own log lines.
+    """
 
     def __init__(self, level: int, processor: Any, every: int, prompts: int) -> None:
         data = scenes_data(level, "validation", prompts)
@@ -83,7 +89,9 @@ class HeldOutMeasure(TrainerCallback):
     ) -> None:
         self.evaluate(kwargs["model"], state.global_step)
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
         if state.global_step % self.every == 0:
             self.evaluate(kwargs["model"], state.global_step)
 
@@ -96,7 +104,9 @@ class HeldOutMeasure(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         if logs and "reward" in logs:
-            self.steps.append({"step": state.global_step, **{name: logs[key] for name, key in OF_STEP.items()}})
+            self.steps.append(
+                {"step": state.global_step, **{name: logs[key] for name, key in OF_STEP.items()}}
+            )
 
     def evaluate(self, model: Any, step: int) -> None:
         model.eval()
@@ -104,7 +114,9 @@ class HeldOutMeasure(TrainerCallback):
             model, self.processor, self.rows, MAX_TOKENS[self.level], batch_size=EVALUATION_BATCH
         )
         model.train()
-        truths = [judge_description(text, scene) for text, scene in zip(texts, self.scenes, strict=True)]
+        truths = [
+            judge_description(text, scene) for text, scene in zip(texts, self.scenes, strict=True)
+        ]
         self.evaluations.append(
             {
                 "step": step,
@@ -117,14 +129,22 @@ class HeldOutMeasure(TrainerCallback):
 
 
 def experiment_reward(name: str, scenes: Mapping[str, Scene], arm: Arm) -> Reward:
-    """ "truth", or "posh:" and a judge's name. Raises ValueError for another, and for noise in a judge's spans."""
+    """ "truth", or "posh:" and a judge's name.
+
+    Raises ValueError for another, and for noise in a judge's spans.
+    """
     if name == "truth":
         return TruthReward(scenes, arm.flipped, arm.permuted)
     metric, _, judge = name.partition(":")
     if metric != "posh" or not judge:
-        raise ValueError(f"there is no reward {name!r}: take truth, or posh: and a judge, such as posh:match.")
+        raise ValueError(
+            f"there is no reward {name!r}: take truth, or posh: and a judge, such as posh:match."
+        )
     if arm.flipped or arm.permuted:
-        raise ValueError(f"the spans of {name} are a judge's own: leave --flipped and --permuted out, or take truth.")
+        raise ValueError(
+            f"the spans of {name} are a judge's own: leave --flipped and --permuted out, or take "
+            "truth."
+        )
     return PoshReward(load_judge(judge))
 
 
@@ -145,15 +165,17 @@ def train_arm(
 ) -> dict[str, Any]:
     """Train and measure one run; the result is plain data, as it goes into a file.
 
-    reward: see experiment_reward. perturbation: of the base's weights, another numerical environment (`perturb`).
-    completions: of a step, `group` for each prompt. overlong: so many tokens more than MAX_TOKENS a completion may have
-    and is punished for (`soft_overlong_cache`), since a completion that is cut gets no span credit.
+    reward: see experiment_reward. perturbation: of the base's weights, another numerical
+    environment (`perturb`). completions: of a step, `group` for each prompt. overlong: so many
+    tokens more than MAX_TOKENS a completion may have and is punished for (`soft_overlong_cache`),
+    since a completion that is cut gets no span credit.
     """
     data = scenes_data(level, "train", TRAINING_PROMPTS)
     dataset = load_data(data)
     scenes = dict(zip(map(str, dataset["id"]), scenes_of(data), strict=True))
     paid = experiment_reward(reward, scenes, arm)
-    watched = [] if reward == "truth" else [TruthReward(scenes)]  # of weight 0: it is measured and teaches nothing
+    # of weight 0: it is measured and teaches nothing
+    watched = [] if reward == "truth" else [TruthReward(scenes)]
     model, processor = load_policy(base)
     perturb(model, perturbation)
     measure = HeldOutMeasure(level, processor, evaluate_every, prompts)

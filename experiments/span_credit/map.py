@@ -1,12 +1,13 @@
 """Where span credit pays: what it adds by the objects of a picture and the completions of a step.
 
-    cells = cells_of([Path("outputs/map/n16"), Path("outputs/map/n128")])      # a folder of runs for each batch
+    cells = cells_of([Path("outputs/map/n16"), Path("outputs/map/n128")])
+    # a folder of runs for each batch
     cells[0]["share"]["mean"]          # the scalar's steps that the same reward takes with spans
 
-Truth F1 is that of what the policy samples, on pictures that it has not seen before. `gain` is that of the last ten
-steps less the scalar's of the same runs. `share`: the steps until the mean of ten, over the runs, is as high as the
-scalar's last ten, over the steps that the scalar took for that; one that never is counts as its last step. Intervals
-are 95 % percentiles of a bootstrap over runs.
+Truth F1 is that of what the policy samples, on pictures that it has not seen before. `gain` is that
+of the last ten steps less the scalar's of the same runs. `share`: the steps until the mean of ten,
+over the runs, is as high as the scalar's last ten, over the steps that the scalar took for that;
+one that never is counts as its last step. Intervals are 95 % percentiles of a bootstrap over runs.
 """
 
 import json
@@ -17,7 +18,15 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.span_credit.report import LAST, OBJECTS, RESAMPLES, Array, Curves, load_curves, of_runs
+from experiments.span_credit.report import (
+    LAST,
+    OBJECTS,
+    RESAMPLES,
+    Array,
+    Curves,
+    load_curves,
+    of_runs,
+)
 
 SOURCES = {  # what panels show: reward and arm, and what they are called
     ("truth", "add_centred-0.5"): "the truth's spans",
@@ -34,7 +43,8 @@ def cells_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
     for folder in folders:
         curves = load_curves(folder)
         paths = sorted(folder.glob("level*.json"))
-        completions = json.loads(paths[0].read_text("utf-8"))["completions"] if paths else 0  # those of all its runs
+        # those of all its runs
+        completions = json.loads(paths[0].read_text("utf-8"))["completions"] if paths else 0
         for (reward, level, arm, rate), other in curves.items():
             scalar = curves.get((reward, level, "scalar", rate))
             runs = [] if scalar is None else [run for run in scalar.runs if run in other.runs]
@@ -45,9 +55,16 @@ def cells_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
     return cells
 
 
-def with_earlier(cells: Sequence[dict[str, Any]], earlier: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The cells, and those of earlier figures whose runs are not measured anew, in the order of the page."""
-    found = {(cell["reward"] != "truth", *(cell[name] for name in NAMES)): cell for cell in [*earlier, *cells]}
+def with_earlier(
+    cells: Sequence[dict[str, Any]], earlier: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The cells, and those of earlier figures whose runs are not measured anew, in the order of the
+    page.
+    """
+    found = {
+        (cell["reward"] != "truth", *(cell[name] for name in NAMES)): cell
+        for cell in [*earlier, *cells]
+    }
     return [found[key] for key in sorted(found)]
 
 
@@ -59,7 +76,9 @@ def compare(scalar: Curves, other: Curves, rng_seed: int = 0) -> dict[str, Any]:
         for drawn in generator.integers(count, size=(RESAMPLES, count))
     ]
     found: dict[str, Any] = {"runs": list(scalar.runs)}
-    for place, (name, value) in enumerate(zip(("gain", "share"), measure(scalar.sampled, other.sampled), strict=True)):
+    for place, (name, value) in enumerate(
+        zip(("gain", "share"), measure(scalar.sampled, other.sampled), strict=True)
+    ):
         low, high = np.percentile([draw[place] for draw in draws], [2.5, 97.5])
         found[name] = {"mean": value, "low": float(low), "high": float(high)}
     own = other.sampled[:, -LAST:].mean(axis=1) - scalar.sampled[:, -LAST:].mean(axis=1)
@@ -81,7 +100,9 @@ def measure(scalar: Array, other: Array) -> tuple[float, float]:
 def draw_map(cells: Sequence[Mapping[str, Any]], path: Path) -> None:
     """A panel for each source of spans: rows are levels, columns the completions of a step."""
     levels, sizes = (sorted({cell[key] for cell in cells}) for key in ("level", "completions"))
-    figure, axes = plt.subplots(1, len(SOURCES), figsize=(3.6 * len(SOURCES), 0.8 * len(levels) + 1.2), squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(SOURCES), figsize=(3.6 * len(SOURCES), 0.8 * len(levels) + 1.2), squeeze=False
+    )
     for axis, ((reward, arm), title) in zip(axes[0], SOURCES.items(), strict=True):
         gains = np.full((len(levels), len(sizes)), np.nan)
         for cell in cells:
@@ -89,7 +110,8 @@ def draw_map(cells: Sequence[Mapping[str, Any]], path: Path) -> None:
                 row, column = levels.index(cell["level"]), sizes.index(cell["completions"])
                 gains[row, column] = cell["gain"]["mean"]
                 said = (
-                    f"{cell['gain']['mean']:+.3f}\n{cell['share']['mean']:.0%} of the steps\n{len(cell['runs'])} runs"
+                    f"{cell['gain']['mean']:+.3f}\n{cell['share']['mean']:.0%} of the "
+                    f"steps\n{len(cell['runs'])} runs"
                 )
                 axis.text(column, row, said, ha="center", va="center", fontsize=7)
         axis.imshow(gains, cmap="RdYlGn", vmin=-PALEST, vmax=PALEST, alpha=0.6, aspect="auto")

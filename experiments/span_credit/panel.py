@@ -1,14 +1,16 @@
-"""How right are a reward's spans, and what would a rule make of them? Measured on sampled texts, without any training.
+"""How right are a reward's spans, and what would a rule make of them? Measured on sampled texts,
+without any training.
 
     panel = make_panel("outputs/credit/base2", level=2, pictures=48, completions=8, of_monte_carlo=2, rollouts=8)
     judged = judge_panel(panel, PoshReward(MatchJudge()))
     agreement_of_phrases(judged, truth, panel)["entity"]["r"]
     alignment({"scalar": ..., "withhold": ...}, panel, truth.scores)["withhold"]["difference"]
 
-Credit is compared as training uses it: less the baseline of comparable phrases, on the tokens of the first mention. The
-truth's is the referee's (truth_reward.py), on the same words. `alignment` is the cosine between the advantages of a
-rule and the Monte Carlo advantages of rollouts.py, over tokens: at equal size, and as far as the gradients of tokens
-are at right angles, what a step gains is proportional to it.
+Credit is compared as training uses it: less the baseline of comparable phrases, on the tokens of
+the first mention. The truth's is the referee's (truth_reward.py), on the same words. `alignment` is
+the cosine between the advantages of a rule and the Monte Carlo advantages of rollouts.py, over
+tokens: at equal size, and as far as the gradients of tokens are at right angles, what a step gains
+is proportional to it.
 """
 
 import json
@@ -45,12 +47,14 @@ from spanreward.training.recipe import FilePart
 
 Array = NDArray[np.float64]
 Rule = Callable[[Tensor, Tensor, Tensor, float], Tensor]
-MAX_TOKENS = {1: 64, 2: 96, 3: 128, 4: 240}  # by level: the longest full reference has 48, 71, 114 and 224
+# by level: the longest full reference has 48, 71, 114 and 224
+MAX_TOKENS = {1: 64, 2: 96, 3: 128, 4: 240}
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A completion with the characters of its tokens, and their Monte Carlo advantages where it has some.
+    """A completion with the characters of its tokens, and their Monte Carlo advantages where it has
+    some.
 
     sizes: of each token, how much its advantage moves the policy (rollouts.gradient_sizes).
     """
@@ -77,7 +81,9 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPhrase:
-    """One phrase: its credit, the same less the baseline, and the tokens that wrote its first mention."""
+    """One phrase: its credit, the same less the baseline, and the tokens that wrote its first
+    mention.
+    """
 
     row: int
     kind: str
@@ -88,7 +94,9 @@ class JudgedPhrase:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPanel:
-    """verdicts, phrases: of all rows. credit, covered: (B, T), in standard deviations. scores: (B,), nan where none."""
+    """verdicts, phrases: of all rows. credit, covered: (B, T), in standard deviations. scores:
+    (B,), nan where none.
+    """
 
     verdicts: tuple[Verdict, ...]
     phrases: tuple[JudgedPhrase, ...]
@@ -99,7 +107,9 @@ class JudgedPanel:
 
 def panel_data(level: int, pictures: int) -> FilePart:
     """Pictures that no training has seen, with one full reference each."""
-    return scenes_part(**{"level": level, "split": "validation", "count": pictures, "references": 1, "seed": 1})
+    return scenes_part(
+        **{"level": level, "split": "validation", "count": pictures, "references": 1, "seed": 1}
+    )
 
 
 def make_panel(
@@ -111,8 +121,9 @@ def make_panel(
     rollouts: int = 8,
     seed: int = 0,
 ) -> Panel:
-    """Sample a policy. of_monte_carlo: how many of a picture's completions get Monte Carlo advantages, the first of
-    those that ended of themselves. Completions that were cut, or whose tokens do not line up, are left out.
+    """Sample a policy. of_monte_carlo: how many of a picture's completions get Monte Carlo
+    advantages, the first of those that ended of themselves. Completions that were cut, or whose
+    tokens do not line up, are left out.
     """
     model, processor = load_policy(base)
     model.eval()
@@ -121,7 +132,9 @@ def make_panel(
     rows, scenes = list(load_data(data)), scenes_of(data)
     tokenizer = processor.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
     special = special_ids(tokenizer)
-    drawn = [one for one in sample(model, processor, rows, completions, max_tokens, seed) if one.finished]
+    drawn = [
+        one for one in sample(model, processor, rows, completions, max_tokens, seed) if one.finished
+    ]
     offsets = [token_offsets(tokenizer, special, one.ids, one.text) for one in drawn]
     kept = [(one, of_one) for one, of_one in zip(drawn, offsets, strict=True) if of_one is not None]
     places: dict[int, list[int]] = {}
@@ -137,7 +150,14 @@ def make_panel(
     found = dict(zip(chosen, advantages, strict=True))
     sizes = gradient_sizes(model, processor, rows, [one for one, _ in kept])
     written = tuple(
-        Written(one.row, one.ids, one.text, tuple(of_one), tuple(size), tuple(found[place]) if place in found else None)
+        Written(
+            one.row,
+            one.ids,
+            one.text,
+            tuple(of_one),
+            tuple(size),
+            tuple(found[place]) if place in found else None,
+        )
         for place, ((one, of_one), size) in enumerate(zip(kept, sizes, strict=True))
     )
     return Panel(base, level, pictures, completions, rollouts, written)
@@ -184,9 +204,13 @@ def judge_panel(panel: Panel, reward: Reward) -> JudgedPanel:
 
 
 def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
-    """Each verdict's credit on the tokens of its completion, as SpanGRPOTrainer does it for a batch of this size."""
+    """Each verdict's credit on the tokens of its completion, as SpanGRPOTrainer does it for a batch
+    of this size.
+    """
     mentions = [first_mentions(verdict.spans) for verdict in verdicts]
-    tokens = [tokens_of(of_row, one.offsets) for of_row, one in zip(mentions, panel.written, strict=True)]
+    tokens = [
+        tokens_of(of_row, one.offsets) for of_row, one in zip(mentions, panel.written, strict=True)
+    ]
     phrases = [
         phrase
         for of_row, one in zip(mentions, panel.written, strict=True)
@@ -203,22 +227,34 @@ def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
     ]
     std = credit_std(credit_moments(credit, covered))
     scores = [np.nan if verdict.score is None else verdict.score for verdict in verdicts]
-    return JudgedPanel(tuple(verdicts), tuple(judged), scale_credit(credit, covered, std), covered, np.array(scores))
+    return JudgedPanel(
+        tuple(verdicts),
+        tuple(judged),
+        scale_credit(credit, covered, std),
+        covered,
+        np.array(scores),
+    )
 
 
-def agreement_of_phrases(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, dict[str, float]]:
-    """By kind and for "all": how many phrases, their share of all squared credit, the share that is blamed (credit
-    below 0), and Pearson's r of their credit with the truth's on the same words (nan where either is constant).
+def agreement_of_phrases(
+    judged: JudgedPanel, truth: JudgedPanel, panel: Panel
+) -> dict[str, dict[str, float]]:
+    """By kind and for "all": how many phrases, their share of all squared credit, the share that is
+    blamed (credit below 0), and Pearson's r of their credit with the truth's on the same words (nan
+    where either is constant).
 
-    r: every phrase alike. weighted: each by the summed sizes of its tokens, as words that had to come teach nothing.
-    monte_carlo: with the sum of the Monte Carlo advantages of its tokens, weighted likewise.
+    r: every phrase alike. weighted: each by the summed sizes of its tokens, as words that had to
+    come teach nothing. monte_carlo: with the sum of the Monte Carlo advantages of its tokens,
+    weighted likewise.
     """
     measured, advantages, sizes = monte_carlo_of(panel, judged.credit.shape[1])
     squared = sum(phrase.residual**2 for phrase in judged.phrases)
     kinds = sorted({phrase.kind for phrase in judged.phrases})
     found = {}
     for name in ["all", *kinds]:
-        phrases = [phrase for phrase in judged.phrases if name in ("all", phrase.kind) and phrase.tokens]
+        phrases = [
+            phrase for phrase in judged.phrases if name in ("all", phrase.kind) and phrase.tokens
+        ]
         ours = np.array([phrase.residual for phrase in phrases])
         theirs, weights, expected = (
             np.array([float(values[phrase.row, list(phrase.tokens)].sum()) for phrase in phrases])
@@ -237,13 +273,15 @@ def agreement_of_phrases(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) 
 
 
 def agreement_of_tokens(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, float]:
-    """r over tokens, weighted by their sizes: with the truth's credit where either covers one, and with the Monte Carlo
-    advantages.
+    """r over tokens, weighted by their sizes: with the truth's credit where either covers one, and
+    with the Monte Carlo advantages.
     """
     either = judged.covered | truth.covered
     measured, advantages, sizes = monte_carlo_of(panel, judged.credit.shape[1])
     return {
-        "truth": correlation(judged.credit[either].numpy(), truth.credit[either].numpy(), sizes[either].numpy()),
+        "truth": correlation(
+            judged.credit[either].numpy(), truth.credit[either].numpy(), sizes[either].numpy()
+        ),
         "monte_carlo": correlation(
             judged.credit[measured].numpy(), advantages[measured].numpy(), sizes[measured].numpy()
         ),
@@ -251,16 +289,23 @@ def agreement_of_tokens(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -
 
 
 def score_agreement(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[str, float]:
-    """r of the scores with the truth F1, over all completions and within the groups of a picture."""
+    """r of the scores with the truth F1, over all completions and within the groups of a
+    picture.
+    """
     both = np.isfinite(judged.scores) & np.isfinite(truth.scores)
     pictures = np.array([one.picture for one in panel.written])[both]
     ours, theirs = judged.scores[both], truth.scores[both]
-    inner = [values - np.array([values[pictures == p].mean() for p in pictures]) for values in (ours, theirs)]
+    inner = [
+        values - np.array([values[pictures == p].mean() for p in pictures])
+        for values in (ours, theirs)
+    ]
     return {"all": correlation(ours, theirs), "within": correlation(*inner)}
 
 
 def monte_carlo_of(panel: Panel, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Which tokens have a Monte Carlo advantage, these, and the sizes of all tokens; each (B, T)."""
+    """Which tokens have a Monte Carlo advantage, these, and the sizes of all tokens; each (B,
+    T).
+    """
     measured = torch.zeros(len(panel.written), width, dtype=torch.bool)
     advantages = torch.zeros(measured.shape, dtype=torch.float64)
     sizes = torch.zeros(measured.shape, dtype=torch.float64)
@@ -268,12 +313,16 @@ def monte_carlo_of(panel: Panel, width: int) -> tuple[Tensor, Tensor, Tensor]:
         sizes[row, : len(one.sizes)] = torch.tensor(one.sizes, dtype=torch.float64)
         if one.monte_carlo is not None:
             measured[row, : len(one.monte_carlo)] = True
-            advantages[row, : len(one.monte_carlo)] = torch.tensor(one.monte_carlo, dtype=torch.float64)
+            advantages[row, : len(one.monte_carlo)] = torch.tensor(
+                one.monte_carlo, dtype=torch.float64
+            )
     return measured, advantages, sizes
 
 
 def scalar_advantages(scores: Array, pictures: Sequence[int]) -> tuple[Array, Array]:
-    """GRPO's advantage of each completion in its picture's group, 0 where it was not judged; the groups' deviations."""
+    """GRPO's advantage of each completion in its picture's group, 0 where it was not judged; the
+    groups' deviations.
+    """
     advantages, deviations = np.zeros(len(scores)), np.ones(len(scores))
     for picture in set(pictures):
         group = np.array([p == picture for p in pictures]) & np.isfinite(scores)
@@ -286,7 +335,12 @@ def scalar_advantages(scores: Array, pictures: Sequence[int]) -> tuple[Array, Ar
 def token_advantages(judged: JudgedPanel, panel: Panel, rule: Rule, coefficient: float) -> Tensor:
     """The rule's advantages (B, T), as the trainer would have them."""
     scalar, _ = scalar_advantages(judged.scores, [one.picture for one in panel.written])
-    return rule(torch.tensor(scalar), judged.credit, sampled_tokens(panel, judged.credit.shape[1]), coefficient)
+    return rule(
+        torch.tensor(scalar),
+        judged.credit,
+        sampled_tokens(panel, judged.credit.shape[1]),
+        coefficient,
+    )
 
 
 def sampled_tokens(panel: Panel, width: int) -> Tensor:
@@ -294,17 +348,23 @@ def sampled_tokens(panel: Panel, width: int) -> Tensor:
     return torch.arange(width).unsqueeze(0) < lengths.unsqueeze(1)
 
 
-def alignment(advantages: Mapping[str, Tensor], panel: Panel, truth_scores: Array, draws: int = 500) -> dict[str, Any]:
-    """Cosine of each rule's advantages (B, T) with the Monte Carlo advantages, tokens weighted by their sizes. With the
-    difference of each to the first one, and the 95 % interval of that over `draws` of pictures.
+def alignment(
+    advantages: Mapping[str, Tensor], panel: Panel, truth_scores: Array, draws: int = 500
+) -> dict[str, Any]:
+    """Cosine of each rule's advantages (B, T) with the Monte Carlo advantages, tokens weighted by
+    their sizes. With the difference of each to the first one, and the 95 % interval of that over
+    `draws` of pictures.
 
-    The Monte Carlo advantages are in the unit of the scalar, a group's standard deviation of the truth.
+    The Monte Carlo advantages are in the unit of the scalar, a group's standard deviation of the
+    truth.
     """
     measured, expected, sizes = monte_carlo_of(panel, next(iter(advantages.values())).shape[1])
     pictures = [one.picture for one in panel.written]
     _, deviations = scalar_advantages(truth_scores, pictures)
     expected = expected / torch.tensor(deviations).unsqueeze(1)
-    names = sorted({picture for picture, of_row in zip(pictures, measured.any(dim=1), strict=True) if of_row})
+    names = sorted(
+        {picture for picture, of_row in zip(pictures, measured.any(dim=1), strict=True) if of_row}
+    )
     rows = {picture: [row for row, p in enumerate(pictures) if p == picture] for picture in names}
 
     def products(a: Tensor, b: Tensor) -> Array:
@@ -316,7 +376,10 @@ def alignment(advantages: Mapping[str, Tensor], panel: Panel, truth_scores: Arra
 
     def cosines(drawn: NDArray[np.int64]) -> dict[str, float]:
         norm = theirs[drawn].sum()
-        return {name: ratio(both[drawn].sum(), np.sqrt(own[drawn].sum() * norm)) for name, (both, own) in parts.items()}
+        return {
+            name: ratio(both[drawn].sum(), np.sqrt(own[drawn].sum() * norm))
+            for name, (both, own) in parts.items()
+        }
 
     generator = np.random.default_rng(0)
     found = cosines(np.arange(len(names)))
@@ -336,7 +399,9 @@ def alignment(advantages: Mapping[str, Tensor], panel: Panel, truth_scores: Arra
 
 
 def correlation(a: Array, b: Array, weights: Array | None = None) -> float:
-    """Pearson's r, nan where one of them is constant. weights: what each pair counts, 1 where there are none."""
+    """Pearson's r, nan where one of them is constant. weights: what each pair counts, 1 where there
+    are none.
+    """
     covariance = np.cov(a, b, aweights=weights, ddof=0) if len(a) else np.zeros((2, 2))
     return ratio(float(covariance[0, 1]), float(np.sqrt(covariance[0, 0] * covariance[1, 1])))
 

@@ -37,12 +37,17 @@ RULES = {"add_centred": add_centred, "withhold": withhold}
 
 
 def write_up(panel: Panel, judges: Sequence[str], flipped: Sequence[float]) -> dict[str, Any]:
-    """judges: of PoSh, by name. flipped: shares of the truth's claims that are called what they are not."""
+    """judges: of PoSh, by name. flipped: shares of the truth's claims that are called what they are
+    not.
+    """
     rows = load_data(panel_data(panel.level, panel.pictures))
     scenes = dict(zip(map(str, rows["id"]), panel_scenes(panel), strict=True))
     truth = judge_panel(panel, TruthReward(scenes))
     sources = {"truth": truth}
-    sources |= {f"truth, {share:.0%} flipped": judge_panel(panel, TruthReward(scenes, share)) for share in flipped}
+    sources |= {
+        f"truth, {share:.0%} flipped": judge_panel(panel, TruthReward(scenes, share))
+        for share in flipped
+    }
     sources["truth, permuted"] = judge_panel(panel, TruthReward(scenes, permuted=True))
     for name in judges:
         judge = load_judge(name)
@@ -77,7 +82,12 @@ def labelled(judged: JudgedPanel, panel: Panel) -> list[Labelled]:
     """The panel as a person would label it who knows what is wrong."""
     scenes = panel_scenes(panel)
     return [
-        Labelled(one.text, verdict.spans, judge_description(one.text, scenes[one.picture]).wrong, one.picture)
+        Labelled(
+            one.text,
+            verdict.spans,
+            judge_description(one.text, scenes[one.picture]).wrong,
+            one.picture,
+        )
         for one, verdict in zip(panel.written, judged.verdicts, strict=True)
     ]
 
@@ -87,13 +97,17 @@ def rule_figures(judged: JudgedPanel, truth: JudgedPanel, panel: Panel) -> dict[
     advantages = {"scalar": token_advantages(judged, panel, add_centred, 0.0)}
     for name, rule in RULES.items():
         for coefficient in COEFFICIENTS:
-            advantages[f"{name} {coefficient:g}"] = token_advantages(judged, panel, rule, coefficient)
+            advantages[f"{name} {coefficient:g}"] = token_advantages(
+                judged, panel, rule, coefficient
+            )
     return alignment(advantages, panel, truth.scores)
 
 
 def tables_of(figures: dict[str, Any]) -> list[Table]:
     """How right the spans are; and the rules, as differences to the scalar."""
-    spans = Table(title=f"Credit of phrases, and the truth's on the same words: level {figures['level']}")
+    spans = Table(
+        title=f"Credit of phrases, and the truth's on the same words: level {figures['level']}"
+    )
     for heading in (
         "spans of",
         "kind",
@@ -108,16 +122,30 @@ def tables_of(figures: dict[str, Any]) -> list[Table]:
         spans.add_column(heading, justify="left" if heading in ("spans of", "kind") else "right")
     for name, source in figures["sources"].items():
         for kind, row in source["phrases"].items():
-            values = (f"{row['share']:.2f}", f"{row['blamed']:.0%}", *map(number, (row["r"], row["weighted"])))
+            values = (
+                f"{row['share']:.2f}",
+                f"{row['blamed']:.0%}",
+                *map(number, (row["r"], row["weighted"])),
+            )
             others = (number(row["monte_carlo"]), number(source["labels"][kind]["r"]))
-            spans.add_row(name if kind == "all" else "", kind, f"{row['phrases']:,}", *values, *others)
-    rules = Table(title="Cosine with the Monte Carlo advantages: the scalar's, and what a rule adds [95 %]")
+            spans.add_row(
+                name if kind == "all" else "", kind, f"{row['phrases']:,}", *values, *others
+            )
+    rules = Table(
+        title="Cosine with the Monte Carlo advantages: the scalar's, and what a rule adds [95 %]"
+    )
     rules.add_column("rule")
     for name in figures["rules"]:
         rules.add_column(name, justify="right")
     for rule in next(iter(figures["rules"].values())):
         rows = [of_source[rule] for of_source in figures["rules"].values()]
-        rules.add_row(rule, *(number(row["cosine"], ".3f") if rule == "scalar" else difference(row) for row in rows))
+        rules.add_row(
+            rule,
+            *(
+                number(row["cosine"], ".3f") if rule == "scalar" else difference(row)
+                for row in rows
+            ),
+        )
     return [spans, rules]
 
 

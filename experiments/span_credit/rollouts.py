@@ -1,14 +1,17 @@
-"""What a policy samples, and how each of its tokens changed what is still to be expected: Monte Carlo advantages.
+"""What a policy samples, and how each of its tokens changed what is still to be expected: Monte
+Carlo advantages.
 
-    rollouts = sample(model, processor, rows, completions=8, max_tokens=96, seed=0)     # row after row
+    rollouts = sample(model, processor, rows, completions=8, max_tokens=96, seed=0)  # row after row
     advantages = monte_carlo(model, processor, rows, rollouts, max_tokens=96, count=8, worth=truth_f1, seed=0)
-    advantages[0][3]      # the expected worth with the first completion's fourth token less that without it
+    advantages[0][3]
+    # the expected worth with the first completion's fourth token less that without it
 
-    gradient_sizes(model, processor, rows, rollouts)[0][3]      # how much that token's advantage moves the policy
+    gradient_sizes(model, processor, rows, rollouts)[0][3]
+    # how much that token's advantage moves the policy
 
-The advantage of a token is V(the text with it) - V(the text up to it), V being the mean worth of `count` continuations
-(of the end of a text its own worth): what a policy gradient would use if it could be had. Its noise is the
-continuations'.
+The advantage of a token is V(the text with it) - V(the text up to it), V being the mean worth of
+`count` continuations (of the end of a text its own worth): what a policy gradient would use if it
+could be had. Its noise is the continuations'.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +28,9 @@ BATCH = 256  # continuations that are written at once
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """One completion. row: which prompt it answers. ids: its tokens, the end token with them where it `finished`."""
+    """One completion. row: which prompt it answers. ids: its tokens, the end token with them where
+    it `finished`.
+    """
 
     row: int
     ids: tuple[int, ...]
@@ -34,7 +39,12 @@ class Sampled:
 
 
 def sample(
-    model: Any, processor: Any, rows: Sequence[Mapping[str, Any]], completions: int, max_tokens: int, seed: int
+    model: Any,
+    processor: Any,
+    rows: Sequence[Mapping[str, Any]],
+    completions: int,
+    max_tokens: int,
+    seed: int,
 ) -> list[Sampled]:
     """`completions` of each row at temperature 1, a row's one after another."""
     torch.manual_seed(seed)
@@ -52,18 +62,27 @@ def monte_carlo(
     worth: Callable[[Sampled], float],
     seed: int,
 ) -> list[list[float]]:
-    """Per completion the advantage of each of its tokens; their sum is its worth less that of an empty prefix.
+    """Per completion the advantage of each of its tokens; their sum is its worth less that of an
+    empty prefix.
 
-    worth: of a whole completion, from 0 to 1. Raises ValueError for a completion that was cut, whose end is unknown.
+    worth: of a whole completion, from 0 to 1. Raises ValueError for a completion that was cut,
+    whose end is unknown.
     """
     if any(not one.finished for one in sampled):
-        raise ValueError("only completions that end of themselves have Monte Carlo advantages: leave out the others")
+        raise ValueError(
+            "only completions that end of themselves have Monte Carlo advantages: leave out the "
+            "others"
+        )
     torch.manual_seed(seed)
-    prefixes = list(dict.fromkeys((one.row, one.ids[:end]) for one in sampled for end in range(len(one.ids))))
+    prefixes = list(
+        dict.fromkeys((one.row, one.ids[:end]) for one in sampled for end in range(len(one.ids)))
+    )
     prefixes.sort(key=lambda prefix: len(prefix[1]))  # a batch of like lengths needs little padding
     total = dict.fromkeys(prefixes, 0.0)
     wanted = [prefix for prefix in prefixes for _ in range(count)]
-    for prefix, one in zip(wanted, continued(model, processor, rows, wanted, max_tokens), strict=True):
+    for prefix, one in zip(
+        wanted, continued(model, processor, rows, wanted, max_tokens), strict=True
+    ):
         total[prefix] += worth(one) / count
     advantages = []
     for one in sampled:
@@ -76,9 +95,11 @@ def monte_carlo(
 def gradient_sizes(
     model: Any, processor: Any, rows: Sequence[Mapping[str, Any]], sampled: Sequence[Sampled]
 ) -> list[list[float]]:
-    """Per token the squared length of the gradient of its log-probability by the logits, |e_a - p|^2, from 0 to 2.
+    """Per token the squared length of the gradient of its log-probability by the logits, |e_a -
+    p|^2, from 0 to 2.
 
-    It is 0 for a token that had to come: what its advantage is does not matter to a policy gradient.
+    It is 0 for a token that had to come: what its advantage is does not matter to a policy
+    gradient.
     """
     sizes: list[list[float]] = []
     for begin in range(0, len(sampled), BATCH):
@@ -101,7 +122,9 @@ def continued(
     wanted: Sequence[tuple[int, tuple[int, ...]]],
     max_tokens: int,
 ) -> Iterator[Sampled]:
-    """One completion of each (row, prefix of its tokens), of at most max_tokens with the prefix, in their order."""
+    """One completion of each (row, prefix of its tokens), of at most max_tokens with the prefix, in
+    their order.
+    """
     tokenizer = processor.tokenizer
     end = tokenizer.eos_token_id
     for begin in range(0, len(wanted), BATCH):
@@ -109,7 +132,12 @@ def continued(
         inputs = model_inputs(processor, rows, batch)
         shortest = min(len(prefix) for _, prefix in batch)
         out = model.generate(
-            **inputs, max_new_tokens=max_tokens - shortest, do_sample=True, temperature=1.0, top_k=0, top_p=1.0
+            **inputs,
+            max_new_tokens=max_tokens - shortest,
+            do_sample=True,
+            temperature=1.0,
+            top_k=0,
+            top_p=1.0,
         )
         new = out[:, inputs["input_ids"].shape[1] :].tolist()
         for (row, prefix), of_row in zip(batch, new, strict=True):
@@ -133,7 +161,9 @@ def model_inputs(
     )
     longest = max(len(prefix) for _, prefix in wanted)
     ids, mask = [], []
-    prompts = zip(inputs["input_ids"].tolist(), inputs["attention_mask"].tolist(), wanted, strict=True)
+    prompts = zip(
+        inputs["input_ids"].tolist(), inputs["attention_mask"].tolist(), wanted, strict=True
+    )
     for prompt, attended, (_, prefix) in prompts:
         room = longest - len(prefix)
         ids.append([processor.tokenizer.pad_token_id] * room + prompt + list(prefix))

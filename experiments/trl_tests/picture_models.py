@@ -1,4 +1,5 @@
-"""The tiny models with pictures that TRL's tests name. They need torchvision, as their processors read films too.
+"""The tiny models with pictures that TRL's tests name. They need torchvision, as their processors
+read films too.
 
 config, processor = picture_model("Qwen2VLForConditionalGeneration")
 """
@@ -17,18 +18,27 @@ VISION = {
     "patch_size": PATCH,
 }  # fmt: skip
 SQUARE = {"height": SIDE, "width": SIDE}
-QWEN_VISION = {"depth": 2, "num_heads": 2, "spatial_merge_size": 2, "hidden_size": 16, "intermediate_size": 32}
+QWEN_VISION = {
+    "depth": 2,
+    "num_heads": 2,
+    "spatial_merge_size": 2,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+}
 ROPE = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1]}
 PLAIN = (  # for models whose template TRL does not ship
-    "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else %}"
-    "{% for part in m.content %}{% if part.type == 'image' %}IMAGE{% else %}{{ part.text }}{% endif %}{% endfor %}"
-    "{% endif %}<eos>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+    "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else %}{% "
+    "for part in m.content %}{% if part.type == 'image' %}IMAGE{% else %}{{ part.text }}{% endif "
+    "%}{% endfor %}{% endif %}<eos>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
 )
 Made = tuple[PretrainedConfig, ProcessorMixin]
 
 
 def picture_model(kind: str) -> Made:
-    """Returns the config and the processor of a model of this class. Raises KeyError for one not known."""
+    """Returns the config and the processor of a model of this class.
+
+    Raises KeyError for one not known.
+    """
     return MODELS[kind.partition("For")[0]](kind)
 
 
@@ -43,7 +53,9 @@ def gemma3(_: str) -> Made:
         boi_token_index=words.boi_token_id, eoi_token_index=words.eoi_token_id, image_token_index=words.image_token_id,
     )  # fmt: skip
     reader = transformers.Gemma3ImageProcessor(size=SQUARE)
-    return config, transformers.Gemma3Processor(reader, words, chat_template=words.chat_template, image_seq_length=4)
+    return config, transformers.Gemma3Processor(
+        reader, words, chat_template=words.chat_template, image_seq_length=4
+    )
 
 
 def gemma4(_: str) -> Made:
@@ -87,7 +99,9 @@ def internvl(_: str) -> Made:
     )  # fmt: skip
     reader = transformers.GotOcr2ImageProcessor(size=SQUARE, crop_to_patches=False)
     films = transformers.InternVLVideoProcessor(size=SQUARE)
-    return config, transformers.InternVLProcessor(reader, words, films, 1, chat_template=words.chat_template)
+    return config, transformers.InternVLProcessor(
+        reader, words, films, 1, chat_template=words.chat_template
+    )
 
 
 def llava(_: str) -> Made:
@@ -95,11 +109,17 @@ def llava(_: str) -> Made:
 
 
 def llava_next(_: str) -> Made:
-    return llava_of("LlavaNext", {"shortest_edge": SIDE}, image_grid_pinpoints=[[2 * SIDE, SIDE], [SIDE, 2 * SIDE]])
+    return llava_of(
+        "LlavaNext",
+        {"shortest_edge": SIDE},
+        image_grid_pinpoints=[[2 * SIDE, SIDE], [SIDE, 2 * SIDE]],
+    )
 
 
 def llava_of(family: str, size: dict[str, int], **grid: Any) -> Made:
-    words = small("<user>", "<assistant>", chat=PLAIN.replace("IMAGE", "<image>"), image_token="<image>")
+    words = small(
+        "<user>", "<assistant>", chat=PLAIN.replace("IMAGE", "<image>"), image_token="<image>"
+    )
     config = getattr(transformers, f"{family}Config")(
         text_config={"model_type": "llama", **SMALL, **ids_of(words)},
         vision_config={"model_type": "clip_vision_model", **VISION},
@@ -107,22 +127,32 @@ def llava_of(family: str, size: dict[str, int], **grid: Any) -> Made:
     )  # fmt: skip
     reader = getattr(transformers, f"{family}ImageProcessor")(size=size, crop_size=SQUARE, **grid)
     processor = getattr(transformers, f"{family}Processor")(
-        reader, words, PATCH, "default", chat_template=words.chat_template, num_additional_image_tokens=1
+        reader,
+        words,
+        PATCH,
+        "default",
+        chat_template=words.chat_template,
+        num_additional_image_tokens=1,
     )
     return config, processor
 
 
 def idefics3(_: str) -> Made:
     words = small(
-        *("<fake_token_around_image>", "<end_of_utterance>", "<global-img>", "<image>"), chat=template("idefics3")
+        *("<fake_token_around_image>", "<end_of_utterance>", "<global-img>", "<image>"),
+        chat=template("idefics3"),
     )
     config = transformers.Idefics3Config(
         text_config={"model_type": "llama", **SMALL, **ids_of(words)}, vision_config=VISION, scale_factor=2,
         image_token_id=id_of(words, "<image>"), pad_token_id=words.pad_token_id,
     )  # fmt: skip
     edge = {"longest_edge": SIDE}
-    reader = transformers.Idefics3ImageProcessor(size=edge, max_image_size=edge, do_image_splitting=False)
-    return config, transformers.Idefics3Processor(reader, words, 1, chat_template=words.chat_template)
+    reader = transformers.Idefics3ImageProcessor(
+        size=edge, max_image_size=edge, do_image_splitting=False
+    )
+    return config, transformers.Idefics3Processor(
+        reader, words, 1, chat_template=words.chat_template
+    )
 
 
 def qwen_vl(kind: str) -> Made:
@@ -150,10 +180,14 @@ def qwen_vl(kind: str) -> Made:
         vision |= {"window_size": 4 * PATCH, "fullatt_block_indexes": [1]}
     if family == "Qwen3_5Moe":
         text |= {**MOE, "shared_expert_intermediate_size": 16}
-    config = getattr(transformers, f"{family}Config")(text_config=text, vision_config=vision, **marks_of(words))
+    config = getattr(transformers, f"{family}Config")(
+        text_config=text, vision_config=vision, **marks_of(words)
+    )
     limits = {"shortest_edge": 4 * PATCH * PATCH, "longest_edge": 64 * PATCH * PATCH}
     reader = transformers.Qwen2VLImageProcessor(size=limits, patch_size=PATCH)
-    films = getattr(transformers, "Qwen3VLVideoProcessor" if new else "Qwen2VLVideoProcessor")(patch_size=PATCH)
+    films = getattr(transformers, "Qwen3VLVideoProcessor" if new else "Qwen2VLVideoProcessor")(
+        patch_size=PATCH
+    )
     whole = getattr(transformers, "Qwen3VLProcessor" if new else f"{family}Processor")
     return config, whole(reader, words, films, chat_template=words.chat_template)
 
@@ -164,7 +198,12 @@ def id_of(words: PreTrainedTokenizerBase, mark: str) -> int:
 
 
 def marks_of(words: PreTrainedTokenizerBase) -> dict[str, int]:
-    names = {"vision_start": "vision_start", "vision_end": "vision_end", "image": "image_pad", "video": "video_pad"}
+    names = {
+        "vision_start": "vision_start",
+        "vision_end": "vision_end",
+        "image": "image_pad",
+        "video": "video_pad",
+    }
     return {f"{name}_token_id": id_of(words, f"<|{mark}|>") for name, mark in names.items()}
 
 

@@ -1,9 +1,10 @@
-"""A pytest plugin that builds one of ours where a test names TRL's trainer, and writes down what came of each case.
+"""A pytest plugin that builds one of ours where a test names TRL's trainer, and writes down what
+came of each case.
 
     python -m pytest -p experiments.trl_tests.plugin --side SpanGRPOTrainer --record ours.json tests
 
-After each `train()` and `evaluate()`, those within a training too, it takes the SHA-256 of the weights and the logs
-without times.
+After each `train()` and `evaluate()`, those within a training too, it takes the SHA-256 of the
+weights and the logs without times.
 """
 
 import functools
@@ -30,7 +31,9 @@ TIMES = ("_runtime", "_per_second", "step_time")
 
 
 class Record:
-    """cases: of each that ended, its outcome and the reason. calls: of each case, what its calls left behind."""
+    """cases: of each that ended, its outcome and the reason. calls: of each case, what its calls
+    left behind.
+    """
 
     def __init__(self, file: Path, steps: int | None) -> None:
         self.file = file
@@ -44,10 +47,19 @@ class Record:
         @functools.wraps(inner)
         def call(trainer: Any, *arguments: Any, **settings: Any) -> Any:
             case = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
-            if name == "train" and self.steps and trainer.args.max_steps < 0 and not case.endswith(COUNTED):
+            if (
+                name == "train"
+                and self.steps
+                and trainer.args.max_steps < 0
+                and not case.endswith(COUNTED)
+            ):
                 trainer.args.max_steps = self.steps
             result = inner(trainer, *arguments, **settings)
-            left = {"call": name, "weights": digest(trainer.model), "logs": logs(trainer.state.log_history)}
+            left = {
+                "call": name,
+                "weights": digest(trainer.model),
+                "logs": logs(trainer.state.log_history),
+            }
             self.calls.setdefault(case, []).append(left)
             return result
 
@@ -60,7 +72,10 @@ class Record:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
             left_out = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
-            self.cases[report.nodeid] = (report.outcome, left_out.removeprefix("Skipped: ") or error_of(report))
+            self.cases[report.nodeid] = (
+                report.outcome,
+                left_out.removeprefix("Skipped: ") or error_of(report),
+            )
 
     def pytest_sessionfinish(self) -> None:
         self.file.write_text(json.dumps({"cases": self.cases, "calls": self.calls}))
@@ -82,11 +97,18 @@ def digest(model: torch.nn.Module) -> str:
 
 
 def logs(history: list[dict[str, Any]]) -> str:
-    return json.dumps([{name: one for name, one in entry.items() if not name.endswith(TIMES)} for entry in history])
+    return json.dumps(
+        [
+            {name: one for name, one in entry.items() if not name.endswith(TIMES)}
+            for entry in history
+        ]
+    )
 
 
 def choose_the_cpu() -> None:
-    """The tests leave the choice to transformers, which then refuses bfloat16, TRL's default, without a GPU."""
+    """The tests leave the choice to transformers, which then refuses bfloat16, TRL's default,
+    without a GPU.
+    """
     inner = TrainingArguments.__post_init__
 
     def chosen(args: TrainingArguments) -> None:
@@ -115,5 +137,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leaves out what tests settings that the installed TRL has not got yet."""
     for item in items:
-        if "PaddingFree" in item.nodeid and "padding_free" not in trl.GRPOConfig.__dataclass_fields__:
-            item.add_marker(pytest.mark.skip(f"tests padding_free, which TRL {trl.__version__} lacks"))
+        if (
+            "PaddingFree" in item.nodeid
+            and "padding_free" not in trl.GRPOConfig.__dataclass_fields__
+        ):
+            item.add_marker(
+                pytest.mark.skip(f"tests padding_free, which TRL {trl.__version__} lacks")
+            )

@@ -1,4 +1,5 @@
-"""Stands beside TRL's test file as its testing_utils: a folder for each case, and which cases this machine can run.
+"""Stands beside TRL's test file as its testing_utils: a folder for each case, and which cases this
+machine can run.
 
 It is copied there, and imports nothing of this repository.
 """

@@ -3,10 +3,10 @@
     words = qwen("qwen3")
     words.decode([SHORT[17453], 0])         # "Done!"
 
-A test that plays the model names tokens of Qwen's vocabulary by number. These stand where Qwen has them, but for ids
-of five digits and more, which have smaller ones here and in the test file (`shorten`): a vocabulary of 151,669 takes
-some ten times as long to train. The other ids are words of no meaning, so that a random policy writes completions of
-different lengths.
+A test that plays the model names tokens of Qwen's vocabulary by number. These stand where Qwen has
+them, but for ids of five digits and more, which have smaller ones here and in the test file
+(`shorten`): a vocabulary of 151,669 takes some ten times as long to train. The other ids are words
+of no meaning, so that a random policy writes completions of different lengths.
 """
 
 import re
@@ -18,7 +18,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 TEMPLATES = Path(trl.__file__).parent / "chat_templates"
-BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # in the order of their ids, as GPT-2 and Qwen have them
+# in the order of their ids, as GPT-2 and Qwen have them
+BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 QWEN_SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 QWEN_MARKS = {
@@ -37,7 +38,8 @@ QWEN3_5_PIECES = {
     510: "</", 866: " any", 914: "'t", 1366: " know", 1459: " don", 1628: "function", 5224: " tool", 13744: "=s",
     16936: "Done", 22076: "_tool", 30091: "creenshot",
 }  # fmt: skip
-FIRST = {151_643: QWEN_PIECES, 248_044: QWEN3_5_PIECES}  # by the id of <|endoftext|>: Qwen 2 to 3, and Qwen 3.5
+# by the id of <|endoftext|>: Qwen 2 to 3, and Qwen 3.5
+FIRST = {151_643: QWEN_PIECES, 248_044: QWEN3_5_PIECES}
 MARKS = dict(enumerate(QWEN_SPECIAL)) | QWEN_MARKS
 LONG = sorted({place + first for first in FIRST for place in MARKS}.union(*FIRST.values()))
 SHORT = {number: 9_600 + place for place, number in enumerate(one for one in LONG if one > 9_999)}
@@ -56,19 +58,27 @@ def template(name: str) -> str:
 def tokenizer(
     pieces: Mapping[int, str], marks: Mapping[int, str], chat: str | None = None, **named: str
 ) -> PreTrainedTokenizerFast:
-    """Returns a tokenizer of bytes. pieces: other words. marks: tokens that are matched whole. named: as `eos_token`;
-    those that transformers does not know become attributes of the tokenizer.
+    """Returns a tokenizer of bytes. pieces: other words. marks: tokens that are matched whole.
+    named: as `eos_token`; those that transformers does not know become attributes of the tokenizer.
     """
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     vocabulary = {mark: number for number, mark in enumerate(BYTES)}
     vocabulary |= {level.pre_tokenize_str(text)[0][0]: number for number, text in pieces.items()}
     vocabulary |= {mark: number for number, mark in marks.items()}
     taken = set(vocabulary.values())
-    vocabulary |= {f"Ġ{number}{'x' * (number % 5)}": number for number in range(max(taken)) if number not in taken}
+    vocabulary |= {
+        f"Ġ{number}{'x' * (number % 5)}": number
+        for number in range(max(taken))
+        if number not in taken
+    }
     backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     backend.pre_tokenizer, backend.decoder = level, decoders.ByteLevel()
-    backend.add_tokens([AddedToken(one, special=one in named.values() or "|" in one) for one in marks.values()])
-    known = {name: one for name, one in named.items() if name in ("bos_token", "eos_token", "pad_token")}
+    backend.add_tokens(
+        [AddedToken(one, special=one in named.values() or "|" in one) for one in marks.values()]
+    )
+    known = {
+        name: one for name, one in named.items() if name in ("bos_token", "eos_token", "pad_token")
+    }
     extra = {name: one for name, one in named.items() if name not in known}
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, chat_template=chat, extra_special_tokens=extra, clean_up_tokenization_spaces=False,
@@ -77,14 +87,20 @@ def tokenizer(
 
 
 def qwen(chat: str | None, first: int = 151_643) -> PreTrainedTokenizerFast:
-    """Qwen 2 to 3, or with first=248_044 Qwen 3.5. chat: the name of a template. first: the id of <|endoftext|>."""
+    """Qwen 2 to 3, or with first=248_044 Qwen 3.5. chat: the name of a template. first: the id of
+    <|endoftext|>.
+    """
     placed = {SHORT[first + place]: mark for place, mark in MARKS.items()}
     pieces = {SHORT.get(number, number): text for number, text in FIRST[first].items()}
-    return tokenizer(pieces, placed, chat and template(chat), eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    return tokenizer(
+        pieces, placed, chat and template(chat), eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    )
 
 
 def small(*marks: str, chat: str | None = None, **named: str) -> PreTrainedTokenizerFast:
     """Bytes, <pad>, <eos>, <bos> and these marks."""
     every = ("<pad>", "<eos>", "<bos>", *marks)
     usual = {"pad_token": "<pad>", "eos_token": "<eos>", "bos_token": "<bos>"}
-    return tokenizer({}, {len(BYTES) + place: mark for place, mark in enumerate(every)}, chat, **(usual | named))
+    return tokenizer(
+        {}, {len(BYTES) + place: mark for place, mark in enumerate(every)}, chat, **(usual | named)
+    )

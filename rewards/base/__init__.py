@@ -1,1 +1,4 @@
-"""What everything else may import: samples, verdicts, costs and checks. It imports nothing of ours."""
+"""What everything else may import: samples, verdicts, costs and checks.
+
+It imports nothing of ours.
+"""

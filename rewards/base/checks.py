@@ -19,16 +19,22 @@ def unknown(
     shown: str | None = None,
     elsewhere: Mapping[str, Collection[str]] | None = None,
 ) -> str:
-    """Returns `unknown recipe key 'trainer.sed': did you mean 'seed'?`, or lists valid names if none is close.
+    """Returns `unknown recipe key 'trainer.sed': did you mean 'seed'?`, or lists valid names if
+    none is close.
 
-    elsewhere: the names of other places, such as {"under trainer": ["span_coef"]}. A name of one of them belongs there.
+    elsewhere: the names of other places, such as {"under trainer": ["span_coef"]}. A name of one of
+    them belongs there.
     """
     names, places = sorted(valid), dict(elsewhere or {})
-    homes = {key: place for place, keys in reversed(places.items()) for key in keys if key not in names}
+    homes = {
+        key: place for place, keys in reversed(places.items()) for key in keys if key not in names
+    }
     near = difflib.get_close_matches(name, names, 1)
     far = difflib.get_close_matches(name, homes, 1, CLOSE)
     if name in homes:  # which may be another thing of that name, so what stands here is said too
-        hint = f"it belongs {homes[name]}." + (f" Valid here are {', '.join(names)}." if len(names) <= FEW else "")
+        hint = f"it belongs {homes[name]}." + (
+            f" Valid here are {', '.join(names)}." if len(names) <= FEW else ""
+        )
     elif far and not difflib.get_close_matches(name, names, 1, CLOSE):
         hint = f"did you mean {far[0]!r}, {homes[far[0]]}?"
     elif near:
@@ -54,9 +60,13 @@ def check_choice(option: str, value: object, valid: Sequence[str | None]) -> Non
 
 
 def explained(error: ValidationError, within: str) -> str:
-    """Returns pydantic's first fault in a sentence, as in `prompts.yaml: layout.whole: Field required`."""
+    """Returns pydantic's first fault in a sentence, as in `prompts.yaml: layout.whole: Field
+    required`.
+    """
     first = error.errors()[0]
     value = "" if first["type"] in ("missing", "value_error") else f", got {first['input']!r:.80}"
-    value += " (YAML takes texts such as yes and 3 in quotes)" if first["type"] == "string_type" else ""
+    value += (
+        " (YAML takes texts such as yes and 3 in quotes)" if first["type"] == "string_type" else ""
+    )
     said = first["msg"].removeprefix("Value error, ") + value
     return ": ".join(filter(None, (within, ".".join(map(str, first["loc"])), said)))

@@ -1,9 +1,12 @@
-"""A text with the scores of its words made visible: cut into coloured pieces, and drawn by templates of HTML.
+"""A text with the scores of its words made visible: cut into coloured pieces, and drawn by
+templates of HTML.
 
-    segments("A red circle.", verdict.spans)      # [Segment(0, 2, "A ", None, ()), Segment(2, 5, "red", 0.0, ...), ...]
-    render("verdict.html.jinja", verdict=verdict, text="A red circle.", reference=None)      # escaped
+    segments("A red circle.", verdict.spans)
+    # [Segment(0, 2, "A ", None, ()), Segment(2, 5, "red", 0.0, ...), ...]
+    render("verdict.html.jinja", verdict=verdict, text="A red circle.", reference=None)  # escaped
 
-Offsets are code points, as everywhere in Python. Every colour has an underline style too, so no reader needs the hue.
+Offsets are code points, as everywhere in Python. Every colour has an underline style too, so no
+reader needs the hue.
 """
 
 import re
@@ -21,7 +24,9 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Characters [start, end) under the same spans. score: the lowest of these, None without. notes: theirs."""
+    """Characters [start, end) under the same spans. score: the lowest of these, None without.
+    notes: theirs.
+    """
 
     start: int
     end: int
@@ -32,7 +37,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How one of five steps of score looks, on white and on black. line: a CSS border style. dash: the SVG's."""
+    """How one of five steps of score looks, on white and on black. line: a CSS border style. dash:
+    the SVG's.
+    """
 
     name: str
     fill: str
@@ -54,13 +61,16 @@ LEVELS = (  # vermilion to bluish green (Okabe and Ito), told apart by every com
 
 
 def level(score: float) -> int:
-    """Returns the nearest step of LEVELS for a score in [0, 1]; the ratings 1 to 5 are the five steps."""
+    """Returns the nearest step of LEVELS for a score in [0, 1]; the ratings 1 to 5 are the five
+    steps.
+    """
     return int(score * (len(LEVELS) - 1) + 0.5)
 
 
 def segments(text: str, spans: Sequence[Any]) -> list[Segment]:
-    """Cuts `text` wherever a Span begins or ends; the joined pieces are `text` again. Spans may overlap; on each
-    character the lowest score counts. Raises ValueError for a span outside the text.
+    """Cuts `text` wherever a Span begins or ends; the joined pieces are `text` again. Spans may
+    overlap; on each character the lowest score counts. Raises ValueError for a span outside the
+    text.
     """
     ranges = [(span.start, span.end) for span in spans]
     for start, end in ranges:
@@ -83,7 +93,9 @@ def segments(text: str, spans: Sequence[Any]) -> list[Segment]:
 
 
 def legible(text: str) -> str:
-    """Returns `text` with every character that XML and HTML cannot hold (control, lone surrogate) as U+FFFD."""
+    """Returns `text` with every character that XML and HTML cannot hold (control, lone surrogate)
+    as U+FFFD.
+    """
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
@@ -99,7 +111,10 @@ def render(template: str, **values: Any) -> Html:
 
 @cache
 def templates(folder: Path = TEMPLATES) -> Environment:
-    """Returns jinja's environment of the folder's templates and ours. What HTML cannot hold becomes U+FFFD."""
+    """Returns jinja's environment of the folder's templates and ours.
+
+    What HTML cannot hold becomes U+FFFD.
+    """
     environment = Environment(
         loader=FileSystemLoader([folder, TEMPLATES]),
         autoescape=True,

@@ -12,7 +12,8 @@ class Cost:
 
     Attributes:
         questions: how many questions the judges get.
-        prompt_tokens: tokens of all prompts, without pictures. Shared prefixes count in every prompt.
+        prompt_tokens: tokens of all prompts, without pictures. Shared prefixes count in every
+            prompt.
         written_tokens: the most tokens that the judges write.
         exact: whether the number of questions is exact. Otherwise it is an average.
         how: where the numbers come from.

@@ -1,9 +1,9 @@
 """The data of a judgment: a Sample goes in, a Verdict comes out.
 
-verdict = reward.assess([Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))])[0]
-verdict.score                      # 0.83, or None when the judge failed
-[(s.text("A red circle."), s.score) for s in verdict.spans]
-verdict.html("A red circle.")      # its words coloured, in a notebook
+verdict = reward.assess([Sample(prompt="Describe.", completion="A red circle.", references=("A blue
+circle.",))])[0] verdict.score                      # 0.83, or None when the judge failed
+[(s.text("A red circle."), s.score) for s in verdict.spans] verdict.html("A red circle.")      # its
+words coloured, in a notebook
 """
 
 import json
@@ -20,7 +20,8 @@ from spanreward.rewards.base.coloured_text import Html, render
 from spanreward.rewards.base.values import people, texts
 
 FORBID = {"extra": "forbid"}  # unknown keys, where pydantic reads a verdict
-LARGEST = 1e6  # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
+# of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
+LARGEST = 1e6
 LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
 
 
@@ -28,20 +29,27 @@ class Status(StrEnum):
     """Why a verdict has a score, or has none."""
 
     OK = "ok"
-    EMPTY = "empty"  # the completion says nothing that can be judged: the score is 0, and no judge was asked
-    NOT_APPLICABLE = "not_applicable"  # the row lacks what the metric needs: its column is None or empty
+    # the completion says nothing that can be judged: the score is 0, and no judge was asked
+    EMPTY = "empty"
+    # the row lacks what the metric needs: its column is None or empty
+    NOT_APPLICABLE = "not_applicable"
     UNPARSED = "unparsed"  # the judge's answer could not be read
     TIMEOUT = "timeout"  # the judge did not answer before the deadline
     ERROR = "error"  # the judge raised an error
 
     @property
     def failed(self) -> bool:
-        """Whether the judge is to blame for the missing score, and neither the completion nor the data."""
+        """Whether the judge is to blame for the missing score, and neither the completion nor the
+        data.
+        """
         return self in (Status.UNPARSED, Status.TIMEOUT, Status.ERROR)
 
 
 class NotApplicable(ValueError):
-    """The metric cannot judge a row. The message says why, and becomes the note of a verdict of that status."""
+    """The metric cannot judge a row.
+
+    The message says why, and becomes the note of a verdict of that status.
+    """
 
 
 def is_sound(value: Any) -> bool:
@@ -51,7 +59,8 @@ def is_sound(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One completion with everything that a metric may read. A text, or a picture, where several belong is the one.
+    """One completion with everything that a metric may read. A text, or a picture, where several
+    belong is the one.
 
     Attributes:
         prompt: the prompt's text.
@@ -66,7 +75,8 @@ class Sample:
         anchor: another text for the same prompt, to compare the completion with.
         criteria: what a good answer to this row must do, one text per criterion.
         id: the row's id.
-        columns: the row's other columns by name, for metrics of your own. They do not count when samples are compared.
+        columns: the row's other columns by name, for metrics of your own. They do not count when
+            samples are compared.
     """
 
     prompt: str
@@ -93,7 +103,11 @@ class Sample:
 
 def _several(read: Callable[[Any, str], tuple[str, ...]], value: Any, name: str) -> tuple[str, ...]:
     """Returns the texts as a row's are read, unless they are texts already."""
-    return value if isinstance(value, tuple) and all(isinstance(text, str) for text in value) else read(value, name)
+    return (
+        value
+        if isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+        else read(value, name)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +116,15 @@ class Span:
 
     Attributes:
         score: from 0 (wrong) to 1 (right).
-        credit: what these words add to the verdict's score, negative where they cost; PoSh gives words rated 1 of 5
-            none above 0. Every span of a `component` carries its whole credit: count it once per component.
+        credit: what these words add to the verdict's score, negative where they cost; PoSh gives
+            words rated 1 of 5 none above 0. Every span of a `component` carries its whole credit:
+            count it once per component.
         kind: entity, attribute, relation, answer, filler, unread or a criterion's name.
         note: the reason, in one sentence.
         component: the number of the component that the words name.
-        asked: False if the judge was not asked about these words because the thing they describe is absent ("red" in
-            "a red hat" where there is no hat). Such a span has a score and no credit.
+        asked: False if the judge was not asked about these words because the thing they describe is
+            absent ("red" in "a red hat" where there is no hat). Such a span has a score and no
+            credit.
     """
 
     __pydantic_config__ = FORBID
@@ -124,9 +140,13 @@ class Span:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
-            raise ValueError(f"a span needs 0 <= start < end, got start {self.start} and end {self.end}")
+            raise ValueError(
+                f"a span needs 0 <= start < end, got start {self.start} and end {self.end}"
+            )
         if not is_sound(self.credit):
-            raise ValueError(f"a span's credit must be a finite number of at most {LARGEST:g}, got {self.credit}")
+            raise ValueError(
+                f"a span's credit must be a finite number of at most {LARGEST:g}, got {self.credit}"
+            )
 
     def text(self, of: str) -> str:
         """Returns the span's words in the text that it lies on."""
@@ -142,12 +162,12 @@ class Verdict:
         status: OK, EMPTY (the score is 0), or why there is no score.
         parts: named numbers behind the score.
         spans: on the completion.
-        missed: spans on the sample's `references[reference]` that the completion does not fully say. Their score, below
-            1, is how far it does.
+        missed: spans on the sample's `references[reference]` that the completion does not fully
+            say. Their score, below 1, is how far it does.
         reference: the number of the reference that the verdict is about.
         note: a sentence for people.
-        parsed_by: the parser ("en_core_web_sm 3.8.0, coref rules"), "" for a metric without one. Scores of different
-            parsers do not compare.
+        parsed_by: the parser ("en_core_web_sm 3.8.0, coref rules"), "" for a metric without one.
+            Scores of different parsers do not compare.
     """
 
     __pydantic_config__ = FORBID
@@ -164,11 +184,16 @@ class Verdict:
     def __post_init__(self) -> None:
         scored = self.status in (Status.OK, Status.EMPTY)
         if scored != (self.score is not None):
-            raise ValueError(f"status {self.status!s} with score {self.score}: only ok and empty verdicts have a score")
+            raise ValueError(
+                f"status {self.status!s} with score {self.score}: only ok and empty verdicts have "
+                "a score"
+            )
         if self.score is not None and not (is_sound(self.score) and 0.0 <= self.score <= 1.0):
             raise ValueError(f"a score is a number in [0, 1], got {self.score!r}")
         if wrong := {name: value for name, value in self.parts.items() if not is_sound(value)}:
-            raise ValueError(f"a verdict's parts must be finite numbers of at most {LARGEST:g}, got {wrong}")
+            raise ValueError(
+                f"a verdict's parts must be finite numbers of at most {LARGEST:g}, got {wrong}"
+            )
 
     @property
     def left_out(self) -> tuple[Span, ...]:
@@ -178,10 +203,13 @@ class Verdict:
     def html(self, text: str | Sample | None = None) -> Html:
         """Returns what a notebook draws: the text with its words coloured, the parts and the notes.
 
-        text: the completion, or its sample, whose reference then shows what is missed. Raises ValueError for spans past
-        the text. Without a text, as in a notebook's last line, the spans are numbers.
+        text: the completion, or its sample, whose reference then shows what is missed. Raises
+        ValueError for spans past the text. Without a text, as in a notebook's last line, the spans
+        are numbers.
         """
-        said, reference = (text.completion, text.references) if isinstance(text, Sample) else (text, ())
+        said, reference = (
+            (text.completion, text.references) if isinstance(text, Sample) else (text, ())
+        )
         missed = reference[self.reference] if reference and self.left_out else None
         return render("verdict.html.jinja", verdict=self, text=said, reference=missed)
 
@@ -193,7 +221,10 @@ class Verdict:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Verdict":
-        """Returns the verdict of `to_dict`, maybe read from JSON. Raises ValueError for any other key or value."""
+        """Returns the verdict of `to_dict`, maybe read from JSON.
+
+        Raises ValueError for any other key or value.
+        """
         try:
             return READER.validate_json(json.dumps(data, default=float), strict=True)
         except ValidationError as error:

@@ -2,7 +2,7 @@
 
 found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
 found.low, found.high, found.p
-    holm([0.01, 0.04, 0.03])                                    # [0.03, 0.06, 0.06]: several tests at once
+    holm([0.01, 0.04, 0.03])  # [0.03, 0.06, 0.06]: several tests at once
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,9 @@ NOTHING = 1e-24  # a variance of scores that differ by rounding
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """A mean, its 95 % interval, the p-value of a mean of 0 (two-sided), its standard error, and degrees of freedom."""
+    """A mean, its 95 % interval, the p-value of a mean of 0 (two-sided), its standard error, and
+    degrees of freedom.
+    """
 
     mean: float
     low: float
@@ -29,16 +31,20 @@ class Crossed:
     freedom: float
 
 
-def crossed(values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = None) -> Crossed | None:
-    """Returns the mean of `values`, (seeds, prompts) with NaN where there is none, each prompt counting once.
+def crossed(
+    values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = None
+) -> Crossed | None:
+    """Returns the mean of `values`, (seeds, prompts) with NaN where there is none, each prompt
+    counting once.
 
-    clusters: which prompts belong together, such as questions about one picture; by default none. A single row is a
-    fixed system, whose interval is over prompts alone. None for fewer than two clusters.
+    clusters: which prompts belong together, such as questions about one picture; by default none. A
+    single row is a fixed system, whose interval is over prompts alone. None for fewer than two
+    clusters.
 
-    The variance of a mean over crossed factors is Vp + Vs - Vps: of prompts' means (by cluster), of seeds' means, and
-    of what is left, which is in both (Cameron, Gelbach and Miller, 2011, "Robust inference with multiway clustering",
-    equation 2.11). Vs - Vps counts as 0 below 0. Degrees of freedom are Satterthwaite's (1946), at least those of the
-    seeds.
+    The variance of a mean over crossed factors is Vp + Vs - Vps: of prompts' means (by cluster), of
+    seeds' means, and of what is left, which is in both (Cameron, Gelbach and Miller, 2011, "Robust
+    inference with multiway clustering", equation 2.11). Vs - Vps counts as 0 below 0. Degrees of
+    freedom are Satterthwaite's (1946), at least those of the seeds.
     """
     present = ~np.isnan(values)
     kept = np.flatnonzero(present.any(axis=0))
@@ -75,14 +81,16 @@ def crossed(values: Array, clusters: Sequence[int] | NDArray[np.int64] | None = 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns the p-values, in order, adjusted so that comparing them with a level keeps the chance of any false
-    finding below that level (Holm, 1979): of many tests one has a small p-value by chance. Raises ValueError for a
-    value outside [0, 1].
+    """Returns the p-values, in order, adjusted so that comparing them with a level keeps the chance
+    of any false finding below that level (Holm, 1979): of many tests one has a small p-value by
+    chance. Raises ValueError for a value outside [0, 1].
     """
     for value in p_values:
         if not 0 <= value <= 1:
             raise ValueError(f"a p-value lies in [0, 1], got {value}")
     order = np.argsort(p_values, kind="stable")
     adjusted = np.empty(len(p_values))
-    adjusted[order] = np.maximum.accumulate(np.arange(len(p_values), 0, -1) * np.array(p_values)[order]).clip(max=1.0)
+    adjusted[order] = np.maximum.accumulate(
+        np.arange(len(p_values), 0, -1) * np.array(p_values)[order]
+    ).clip(max=1.0)
     return adjusted.tolist()

@@ -25,7 +25,11 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def estimate(
-    value: float | None, low: float | None = None, high: float | None = None, digits: int = 3, sign: str = ""
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    digits: int = 3,
+    sign: str = "",
 ) -> str:
     """Returns the value and its interval; the value alone where there is no interval."""
     bounds = interval(low, high, digits)
@@ -35,4 +39,6 @@ def estimate(
 def label(metric: str) -> str:
     """Returns a metric's name for people: `posh_f1` as `PoSh F1`."""
     words = {"posh": "PoSh", "f1": "F1", "sft": "SFT", "vqa": "VQA"}
-    return " ".join(words.get(word, word) for word in metric.replace("/", " ").replace("_", " ").split())
+    return " ".join(
+        words.get(word, word) for word in metric.replace("/", " ").replace("_", " ").split()
+    )

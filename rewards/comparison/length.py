@@ -1,10 +1,12 @@
 """Does a model win because it writes more? The win rate at equal length.
 
-    control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])      # outcomes; (words of ours, of the other)
+    control_length([1, 0, 0.5], [(40, 31), (12, 30), (25, 25)])
+    # outcomes; (words of ours, of the other)
 
-`controlled` is a logistic regression of the outcome on the length difference, read at a difference of 0. A judge that
-looks at length alone gives 50 %. Intervals hold near 0 and 100 % too: that of all pairs is Wilson's (1927) with as many
-pairs as their dependence leaves, that of the regression is on the scale of log odds.
+`controlled` is a logistic regression of the outcome on the length difference, read at a difference
+of 0. A judge that looks at length alone gives 50 %. Intervals hold near 0 and 100 % too: that of
+all pairs is Wilson's (1927) with as many pairs as their dependence leaves, that of the regression
+is on the scale of log odds.
 """
 
 from collections.abc import Hashable, Sequence
@@ -16,10 +18,13 @@ from scipy.stats import t as student
 
 from spanreward.rewards.comparison.resampling import Array, Interval
 
-SUPPORT = 0.05  # ours must be the longer on this share of the prompts, and the shorter on this share
+# ours must be the longer on this share of the prompts, and the shorter on this share
+SUPPORT = 0.05
 FEWEST = 5  # and on at least so many prompts each
 RIDGE = (0.0, 0.05, 0.005)  # keeps coefficients finite where length alone decides
-DRAW = 1.0  # weight of an imaginary draw at equal length, which keeps the intercept finite where one side always wins
+# weight of an imaginary draw at equal length, which keeps the intercept finite where one side
+# always wins
+DRAW = 1.0
 STEPS = 50
 
 
@@ -43,20 +48,24 @@ class LengthControl:
 
 
 def control_length(
-    outcomes: Sequence[float], lengths: Sequence[tuple[float, float]], prompts: Sequence[Hashable] | None = None
+    outcomes: Sequence[float],
+    lengths: Sequence[tuple[float, float]],
+    prompts: Sequence[Hashable] | None = None,
 ) -> LengthControl:
     """Returns the win rates of a comparison and what they are at equal length.
 
-    outcomes: 1 where ours won, 0 where it lost, a tie in between. lengths: of ours and of the other's text, in words
-    or tokens. prompts: which prompt each pair belongs to, by default its own; pairs of one prompt are drawn together.
-    Raises ValueError without pairs, for lengths below 0, and where the numbers of entries differ.
+    outcomes: 1 where ours won, 0 where it lost, a tie in between. lengths: of ours and of the
+    other's text, in words or tokens. prompts: which prompt each pair belongs to, by default its
+    own; pairs of one prompt are drawn together. Raises ValueError without pairs, for lengths below
+    0, and where the numbers of entries differ.
     """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
     names = list(range(len(won))) if prompts is None else list(prompts)
     if not (0 < len(won) == len(pairs) == len(names)):
         raise ValueError(
-            f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, {len(pairs)} and {len(names)}"
+            f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, {len(pairs)} "
+            f"and {len(names)}"
         )
     if (pairs < 0).any():
         raise ValueError(f"a length is 0 or more, got {pairs.min():g}")
@@ -67,10 +76,14 @@ def control_length(
     groups = np.array([numbers.setdefault(name, len(numbers)) for name in names])
     raw_interval = share_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups))
     fewest = max(FEWEST, SUPPORT * len(np.unique(groups)))
-    fewer_side = min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))  # equal lengths are on both
+    # equal lengths are on both
+    fewer_side = min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))
     controlled, controlled_interval, note = None, None, ""
     if fewer_side < fewest:
-        note = f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for equal length"
+        note = (
+            f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for "
+            "equal length"
+        )
     else:
         controlled, controlled_interval = regress(won, difference, longer, groups)
     return LengthControl(
@@ -84,9 +97,11 @@ def control_length(
 
 
 def share_interval(won: Array, counts: Array) -> Interval | None:
-    """Returns Wilson's interval of sum(won) / sum(counts), of wins and pairs per prompt; None for fewer than two.
+    """Returns Wilson's interval of sum(won) / sum(counts), of wins and pairs per prompt; None for
+    fewer than two.
 
-    The number of pairs is the one that, if they were independent, would have the variance that prompts show.
+    The number of pairs is the one that, if they were independent, would have the variance that
+    prompts show.
     """
     prompts, pairs = len(won), float(counts.sum())
     if prompts < 2:
@@ -96,14 +111,21 @@ def share_interval(won: Array, counts: Array) -> Interval | None:
     effective = min(share * (1 - share) / variance, pairs) if variance > 0 else float(prompts)
     z = float(student.ppf(0.975, prompts - 1))
     middle = (share + z**2 / (2 * effective)) / (1 + z**2 / effective)
-    half = z / (1 + z**2 / effective) * (share * (1 - share) / effective + z**2 / (4 * effective**2)) ** 0.5
+    half = (
+        z
+        / (1 + z**2 / effective)
+        * (share * (1 - share) / effective + z**2 / (4 * effective**2)) ** 0.5
+    )
     return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
 
 
-def regress(won: Array, difference: Array, longer: Array, groups: Array) -> tuple[float, Interval | None]:
-    """Returns the win rate at equal length by logistic regression, and its interval. The regression knows which text is
-    longer and by which share of the longer one; at equal length both sides weigh the same. The interval is symmetric in
-    log odds, from the larger of the variance that prompts show (a sandwich) and the one that the model implies.
+def regress(
+    won: Array, difference: Array, longer: Array, groups: Array
+) -> tuple[float, Interval | None]:
+    """Returns the win rate at equal length by logistic regression, and its interval. The regression
+    knows which text is longer and by which share of the longer one; at equal length both sides
+    weigh the same. The interval is symmetric in log odds, from the larger of the variance that
+    prompts show (a sandwich) and the one that the model implies.
     """
     x = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
     ridge = np.diag(RIDGE)
@@ -126,14 +148,20 @@ def regress(won: Array, difference: Array, longer: Array, groups: Array) -> tupl
     inverse = np.linalg.inv(curvature)
     shown = inverse @ (prompts / (prompts - 1) * gradients.T @ gradients) @ inverse
     half = float(student.ppf(0.975, prompts - 1) * max(shown[0, 0], inverse[0, 0]) ** 0.5)
-    return rate, Interval(float(expit(coefficients[0] - half)), float(expit(coefficients[0] + half)))
+    return rate, Interval(
+        float(expit(coefficients[0] - half)), float(expit(coefficients[0] + half))
+    )
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
-    """Returns, per pair, the gradient (pairs, k) and negative Hessian (pairs, k, k) of the weighted log-likelihood."""
+    """Returns, per pair, the gradient (pairs, k) and negative Hessian (pairs, k, k) of the weighted
+    log-likelihood.
+    """
     rates = expit(x @ coefficients)
     curvature = weights * np.maximum(rates * (1 - rates), 1e-9)
-    return x * (weights * (won - rates))[:, None], x[:, :, None] * x[:, None, :] * curvature[:, None, None]
+    return x * (weights * (won - rates))[:, None], x[:, :, None] * x[:, None, :] * curvature[
+        :, None, None
+    ]
 
 
 def per_prompt(values: Array, groups: Array) -> Array:

@@ -1,10 +1,12 @@
-"""Bootstrap intervals that draw whole prompts: all that belongs to one prompt (orders, seeds) is drawn together.
+"""Bootstrap intervals that draw whole prompts: all that belongs to one prompt (orders, seeds) is
+drawn together.
 
     ratio_interval([1, 0, 1, 1])                  # of the mean over four prompts
-    ratio_interval(won, votes)                    # of sum(won) / sum(votes), a pair of sums per prompt
+    ratio_interval(won, votes)  # of sum(won) / sum(votes), a pair of sums per prompt
     bootstrap(groups, statistic)                  # of any statistic of a list of groups
 
-Votes on one prompt depend on each other, so drawing single votes gives intervals that are too narrow.
+Votes on one prompt depend on each other, so drawing single votes gives intervals that are too
+narrow.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +34,9 @@ class Interval:
 
 
 def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDArray[np.int64]]:
-    """Yields `draws` rows of bootstrap indices into `count` units, in arrays of shape (at most CHUNK, count)."""
+    """Yields `draws` rows of bootstrap indices into `count` units, in arrays of shape (at most
+    CHUNK, count).
+    """
     generator = np.random.default_rng(seed)
     for start in range(0, draws, CHUNK):
         yield generator.integers(count, size=(min(CHUNK, draws - start), count))
@@ -41,42 +45,60 @@ def drawn_places(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[NDAr
 def ratio_interval(
     numerators: ArrayLike, denominators: ArrayLike | None = None, draws: int = DRAWS, seed: int = 0
 ) -> Interval | None:
-    """Returns the bootstrap interval of sum(numerators) / sum(denominators), one of each per prompt.
+    """Returns the bootstrap interval of sum(numerators) / sum(denominators), one of each per
+    prompt.
 
-    denominators: 1 by default. Draws whose denominators sum to 0 are left out. None for fewer than two prompts, and
-    where every draw is left out. The same seed draws the same prompts, so two statistics of the same prompts move
-    together. Raises ValueError where the lengths differ.
+    denominators: 1 by default. Draws whose denominators sum to 0 are left out. None for fewer than
+    two prompts, and where every draw is left out. The same seed draws the same prompts, so two
+    statistics of the same prompts move together. Raises ValueError where the lengths differ.
     """
     above = np.asarray(numerators, dtype=np.float64)
-    below = np.ones_like(above) if denominators is None else np.asarray(denominators, dtype=np.float64)
+    below = (
+        np.ones_like(above) if denominators is None else np.asarray(denominators, dtype=np.float64)
+    )
     if above.shape != below.shape or above.ndim != 1:
-        raise ValueError(f"a ratio needs as many numerators as denominators, got {above.shape} and {below.shape}")
+        raise ValueError(
+            f"a ratio needs as many numerators as denominators, got {above.shape} and {below.shape}"
+        )
     if len(above) < 2:
         return None
-    drawn = [(above[places].sum(axis=1), below[places].sum(axis=1)) for places in drawn_places(len(above), draws, seed)]
+    drawn = [
+        (above[places].sum(axis=1), below[places].sum(axis=1))
+        for places in drawn_places(len(above), draws, seed)
+    ]
     ratios = np.concatenate([over[under > 0] / under[under > 0] for over, under in drawn])
     return quantiles(ratios, len(above))
 
 
 def quantiles(values: Array, prompts: int) -> Interval | None:
-    """Returns the central interval of the statistic's draws over so many prompts; None without draws. It is widened as
-    Student's t widens the normal (Hesterberg, 2015, "expanded percentile"). Without this the interval of 20 prompts
-    covers .92 in place of .95; with 500 prompts it changes nothing.
+    """Returns the central interval of the statistic's draws over so many prompts; None without
+    draws. It is widened as Student's t widens the normal (Hesterberg, 2015, "expanded percentile").
+    Without this the interval of 20 prompts covers .92 in place of .95; with 500 prompts it changes
+    nothing.
     """
     if not len(values):
         return None
-    tail = float(norm.cdf((prompts / (prompts - 1)) ** 0.5 * student.ppf((1 - LEVEL) / 2, prompts - 1)))
+    tail = float(
+        norm.cdf((prompts / (prompts - 1)) ** 0.5 * student.ppf((1 - LEVEL) / 2, prompts - 1))
+    )
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(low), float(high))
 
 
-def bootstrap(units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500) -> Interval:
-    """Returns the 95 % percentile interval of a statistic over independent units, such as the ratings of each picture.
-    Draws whose statistic is nan are left out; both bounds are nan where all are. Raises ValueError without units.
+def bootstrap(
+    units: Sequence[T], statistic: Callable[[Sequence[T]], float], draws: int = 500
+) -> Interval:
+    """Returns the 95 % percentile interval of a statistic over independent units, such as the
+    ratings of each picture. Draws whose statistic is nan are left out; both bounds are nan where
+    all are. Raises ValueError without units.
     """
     if not units:
         raise ValueError("a bootstrap needs at least one unit")
     rows = (row for places in drawn_places(len(units), draws) for row in places.tolist())
-    values = [value for row in rows if (value := statistic([units[place] for place in row])) == value]
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if values else (np.nan, np.nan)
+    values = [
+        value for row in rows if (value := statistic([units[place] for place in row])) == value
+    ]
+    low, high = (
+        np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if values else (np.nan, np.nan)
+    )
     return Interval(float(low), float(high))

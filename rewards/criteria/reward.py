@@ -1,12 +1,14 @@
 """MLLM-Bench as a reward: rates how far a completion meets the criteria of its row.
 
-    reward = CriteriaReward(judge)                        # needs a column criteria, and image, images or context
-    sample = Sample("How tall is she?", "About 170 cm.", images=(picture,), criteria=("Says 165 to 175 cm.",))
+    reward = CriteriaReward(judge)  # needs a column criteria, and image, images or context
+    criteria = ("Says 165 to 175 cm.",)
+    sample = Sample("How tall is she?", "About 170 cm.", images=(picture,), criteria=criteria)
     reward.assess([sample])[0].parts                      # {"criterion_1": 4.6}
 
-Form "pointwise" rates every criterion from 1 to 5, and the score is their mean, mapped to 0 to 1. Form "pairwise" votes
-by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge cannot decide, 0 for a loss. With
-spans="ablation" each sentence is a span, whose credit is the score less the score of the text without it.
+Form "pointwise" rates every criterion from 1 to 5, and the score is their mean, mapped to 0 to 1.
+Form "pairwise" votes by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge
+cannot decide, 0 for a loss. With spans="ablation" each sentence is a span, whose credit is the
+score less the score of the text without it.
 """
 
 import re
@@ -22,7 +24,16 @@ from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.judges.shared.cached_judge import rate_once
-from spanreward.rewards.pairwise.questions import Shown, Texts, ask, head, load_prompts, opponents, question_of, show
+from spanreward.rewards.pairwise.questions import (
+    Shown,
+    Texts,
+    ask,
+    head,
+    load_prompts,
+    opponents,
+    question_of,
+    show,
+)
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
 from spanreward.rewards.reward.rows import Evidence, judged
@@ -38,9 +49,10 @@ class CriteriaReward(RowReward):
 
     Args:
         judge: the judge. It must see pictures if rows have them.
-        form: "pointwise" rates every criterion, and the ratings become the verdict's parts. "pairwise" votes against
-            the dataset column `anchor`, in both orders.
-        evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
+        form: "pointwise" rates every criterion, and the ratings become the verdict's parts.
+            "pairwise" votes against the dataset column `anchor`, in both orders.
+        evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
+            never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
@@ -69,10 +81,16 @@ class CriteriaReward(RowReward):
     def cost_of_text(self, words: float, references: int) -> Cost:
         text, criterion = " ".join(["word"] * round(words)), " ".join(["word"] * 12)
         if self.form == "pairwise":
-            question = ask_vote(self.prompts, self.pair, Shown(""), text, text, (criterion,) * CRITERIA)
+            question = ask_vote(
+                self.prompts, self.pair, Shown(""), text, text, (criterion,) * CRITERIA
+            )
             read = 2 * tokens_in(question.messages[0]["content"])
             return Cost(2, read, 2, exact=True, how="both orders against the anchor")
-        read = tokens_in(ask_criterion(self.prompts, self.pair, Shown(""), text, criterion).messages[0]["content"])
+        read = tokens_in(
+            ask_criterion(self.prompts, self.pair, Shown(""), text, criterion).messages[0][
+                "content"
+            ]
+        )
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
         return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
@@ -98,19 +116,31 @@ class CriteriaReward(RowReward):
         return [_rated([next(ratings) for _ in criteria]) for criteria in of_rows]
 
     def _vote(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        """Returns the raw verdicts of form "pairwise". A completion equal to its anchor ties without a question."""
+        """Returns the raw verdicts of form "pairwise".
+
+        A completion equal to its anchor ties without a question.
+        """
         questions, equal = [], []
         for number, sample, _ in rows:
-            one, other, criteria = judged(sample), sample.anchor or "", read_criteria(sample.criteria)
+            one, other, criteria = (
+                judged(sample),
+                sample.anchor or "",
+                read_criteria(sample.criteria),
+            )
             ways = ((one, other), (other, one)) if one != other else ()
-            questions += [ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways]
+            questions += [
+                ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways
+            ]
             equal.append(not ways)
         votes = iter(cast(self.judge, questions, SCALE))
         return [(_voted(None if tied else next(votes)), 0) for tied in equal]
 
 
 def _rated(answers: Sequence[Rating | Failure]) -> Raw:
-    """Returns the verdict of the criteria's mean rating. `met` is the share of criteria rated above 3."""
+    """Returns the verdict of the criteria's mean rating.
+
+    `met` is the share of criteria rated above 3.
+    """
     parts: dict[str, float] = {}
     for number, answer in enumerate(answers, start=1):
         if isinstance(answer, Failure):
@@ -124,24 +154,33 @@ def _rated(answers: Sequence[Rating | Failure]) -> Raw:
 
 
 def _voted(votes: PairVotes | None) -> Verdict:
-    """Returns the verdict of the vote against the anchor. votes: None for a completion equal to its anchor."""
+    """Returns the verdict of the vote against the anchor. votes: None for a completion equal to its
+    anchor.
+    """
     if votes is None:
         return Verdict(0.5, parts=_decided(0))
     if votes.failure:
         return Verdict(None, votes.failure.status, note=votes.failure.message)
     outcome = _first_that_decides(votes)
-    situations = {"situation_one": votes.letters.count("C") / 2, "situation_two": votes.letters.count("D") / 2}
+    situations = {
+        "situation_one": votes.letters.count("C") / 2,
+        "situation_two": votes.letters.count("D") / 2,
+    }
     parts = {**_decided(outcome), **situations, "orders_disagree": float(votes.disagree)}
     note = f"votes, shown first / second: {'/'.join(letter or '-' for letter in votes.letters)}"
     return Verdict((1 + outcome) / 2, parts=parts, note=note)
 
 
 def _decided(outcome: int) -> dict[str, float]:
-    return {name: float(outcome == value) for name, value in (("won", 1), ("undecided", 0), ("lost", -1))}
+    return {
+        name: float(outcome == value)
+        for name, value in (("won", 1), ("undecided", 0), ("lost", -1))
+    }
 
 
 def _first_that_decides(votes: PairVotes) -> int:
-    """Returns 1, 0 or -1 by MLLM-Bench's rule (experiments/agreement/mllm_bench.py infers it from the votes).
+    """Returns 1, 0 or -1 by MLLM-Bench's rule (experiments/agreement/mllm_bench.py infers it from
+    the votes).
 
     Two orders that decide differently are a tie. If only one order decides, it counts.
     """
@@ -150,18 +189,27 @@ def _first_that_decides(votes: PairVotes) -> int:
 
 
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the criteria. A single text with one numbered criterion per line, as in MLLM-Bench, is split.
+    """Returns the criteria. A single text with one numbered criterion per line, as in MLLM-Bench,
+    is split.
 
-    read_criteria(("1. Names it.\\n2. Says how old it is.",))      # ("Names it.", "Says how old it is.")
+    read_criteria(("1. Names it.\\n2. Says how old it is.",))      # ("Names it.", "Says how old it
+    is.")
     """
     if len(column) != 1 or len(NUMBERED.findall(column[0])) < 2:
         return column
     return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
 
 
-def ask_vote(prompts: Texts, pair: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]) -> Question:
-    """Returns the question which of two texts is better by all criteria, to be answered with A, B, C or D."""
-    listed = fill(prompts["vote"], criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)))
+def ask_vote(
+    prompts: Texts, pair: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
+) -> Question:
+    """Returns the question which of two texts is better by all criteria, to be answered with A, B,
+    C or D.
+    """
+    listed = fill(
+        prompts["vote"],
+        criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)),
+    )
     return ask({**pair, "answer": prompts["answer"]}, shown, first, second, criteria, listed)
 
 

@@ -1,7 +1,9 @@
-"""A judge writes the criteria of a row. Refused are repeated ones, and those that tell no text from another.
+"""A judge writes the criteria of a row. Refused are repeated ones, and those that tell no text from
+another.
 
-kept, refused = write_criteria(CriteriaReward(judge), [(sample, "A dog runs.")])[0]     # a text on another row
-kept, refused       # ["Says that it is red."], {"Names a thing.": "every text that was tried meets it"}
+kept, refused = write_criteria(CriteriaReward(judge), [(sample, "A dog runs.")])[0]     # a text on
+another row kept, refused       # ["Says that it is red."], {"Names a thing.": "every text that was
+tried meets it"}
 """
 
 from collections.abc import Sequence
@@ -22,8 +24,11 @@ MET = 3  # ratings above it, as in the part `met`
 Written = tuple[list[str], dict[str, str]]  # the criteria that are kept, and why the others are not
 
 
-def write_criteria(reward: CriteriaReward, rows: Sequence[tuple[Sample, str]]) -> list[Written | Failure]:
-    """Returns the criteria of each row. rows: each with a reference of another row, "" where there is none.
+def write_criteria(
+    reward: CriteriaReward, rows: Sequence[tuple[Sample, str]]
+) -> list[Written | Failure]:
+    """Returns the criteria of each row. rows: each with a reference of another row, "" where there
+    is none.
 
     Where a row has references, the judge rates them, and the other row's, by each criterion.
     """
@@ -36,12 +41,18 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
         shown = show(sample, reward.evidence)
     except NotApplicable as reason:
         return Failure(Status.NOT_APPLICABLE, str(reason))
-    pieces = [fill(PROMPTS["reference"], reference=unlisted(reference)) for reference in sample.references]
-    content = head(PROMPTS["instructions"], reward.pair, shown) + "\n\n".join([*pieces, PROMPTS["ask"]])
+    pieces = [
+        fill(PROMPTS["reference"], reference=unlisted(reference)) for reference in sample.references
+    ]
+    content = head(PROMPTS["instructions"], reward.pair, shown) + "\n\n".join(
+        [*pieces, PROMPTS["ask"]]
+    )
     return Question([{"role": "user", "content": content}], shown.images)
 
 
-def _sifted(reward: CriteriaReward, answer: str | Failure, sample: Sample, other: str) -> Written | Failure:
+def _sifted(
+    reward: CriteriaReward, answer: str | Failure, sample: Sample, other: str
+) -> Written | Failure:
     if isinstance(answer, Failure):
         return answer
     texts = read_list(answer)
@@ -52,7 +63,11 @@ def _sifted(reward: CriteriaReward, answer: str | Failure, sample: Sample, other
     refused = {text: "it is there already" for text in texts if text not in criteria}
     own, shown = dict.fromkeys(sample.references), show(sample, reward.evidence)
     tried = [*own, *({other} - {"", *own})] if own else []
-    asked = [ask_criterion(reward.prompts, reward.pair, shown, text, one) for one in criteria for text in tried]
+    asked = [
+        ask_criterion(reward.prompts, reward.pair, shown, text, one)
+        for one in criteria
+        for text in tried
+    ]
     ratings = rate_once(reward.judge, asked)
     if failed := next((rating for rating in ratings if isinstance(rating, Failure)), None):
         return failed

@@ -1,4 +1,5 @@
-"""The differences in a judge's answer. Each quote is looked up in its text, and one that is not there is refused.
+"""The differences in a judge's answer. Each quote is looked up in its text, and one that is not
+there is refused.
 
 answer = '[{"text": "red", "reference": "blue", "type": "color", "severity": 2}]'
 found, refused = read_differences(answer, "A red car.", ["A blue car."])
@@ -18,14 +19,16 @@ from spanreward.rewards.text.written_list import WORD, read_list
 
 NAMES = (("1 slight minor", 1 / 3), ("2 clear moderate", 2 / 3), ("3 severe major", 1.0))
 WEIGHTS = {name: weight for names, weight in NAMES for name in names.split()}
-SEVERITY = re.compile(rf"({'|'.join(WEIGHTS)})(?:\.0+)?(?:\W+[a-z]+)?\W*", re.IGNORECASE)  # "3", "3 (severe)", "severe"
+# "3", "3 (severe)", "severe"
+SEVERITY = re.compile(rf"({'|'.join(WEIGHTS)})(?:\.0+)?(?:\W+[a-z]+)?\W*", re.IGNORECASE)
 QUOTED = 40  # words of a quote; more are not looked up
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """weight: in (0, 1], by severity. place: the wrong words' characters [start, end) in the text, None for what it
-    leaves out. lacking: those of the reference's words, by the reference's number. kind: the judge's word for it.
+    """weight: in (0, 1], by severity. place: the wrong words' characters [start, end) in the text,
+    None for what it leaves out. lacking: those of the reference's words, by the reference's number.
+    kind: the judge's word for it.
     """
 
     weight: float
@@ -34,9 +37,12 @@ class Difference:
     kind: str
 
 
-def read_differences(answer: str, text: str, references: Sequence[str]) -> tuple[list[Difference], int] | None:
-    """Returns the differences, and how many others were refused: those with a quote that is in no text, with no quote,
-    with the same words from both texts, and repeated ones. None where the answer is no list of differences.
+def read_differences(
+    answer: str, text: str, references: Sequence[str]
+) -> tuple[list[Difference], int] | None:
+    """Returns the differences, and how many others were refused: those with a quote that is in no
+    text, with no quote, with the same words from both texts, and repeated ones. None where the
+    answer is no list of differences.
     """
     read, *others = [_plain(one) for one in (text, *references)]
     found: list[Difference] = []
@@ -49,21 +55,33 @@ def read_differences(answer: str, text: str, references: Sequence[str]) -> tuple
             return None
         said, wanted = (WORD.findall(_plain(quote)[0])[:QUOTED] for quote in quotes)
         place = find_words(said, *read, {one.place for one in found})
-        lacking = {number: at for number, other in enumerate(others) if (at := find_words(wanted, *other))}
+        lacking = {
+            number: at for number, other in enumerate(others) if (at := find_words(wanted, *other))
+        }
         repeated = any((place, lacking) == (one.place, one.lacking) for one in found)
-        if not (said == wanted or repeated) and bool(said) == bool(place) and bool(wanted) == bool(lacking):
+        if (
+            not (said == wanted or repeated)
+            and bool(said) == bool(place)
+            and bool(wanted) == bool(lacking)
+        ):
             kind = one_line(str(given.get("type") or "difference"))[:40]
             found.append(Difference(WEIGHTS[severity[1].casefold()], place, lacking, kind))
     return None if entries is None else (found, len(entries) - len(found))
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:
-    """Returns the plain text, in lower case first: a letter that looks Latin may not in the other case."""
+    """Returns the plain text, in lower case first: a letter that looks Latin may not in the other
+    case.
+    """
     return plain_text(text.replace("\u0130", "I").lower())  # only that letter would become two
 
 
-def find_words(words: Sequence[str], plain: str, origin: Sequence[int], taken: Collection[Any] = ()) -> Place | None:
-    """Returns where the words first stand in a row outside the `taken` places, or None. plain, origin: of `_plain`."""
+def find_words(
+    words: Sequence[str], plain: str, origin: Sequence[int], taken: Collection[Any] = ()
+) -> Place | None:
+    """Returns where the words first stand in a row outside the `taken` places, or None. plain,
+    origin: of `_plain`.
+    """
     edges = ("", "") if NOT_LATIN.search("".join(words)) else (r"(?<![^\W_])", r"(?![^\W_])")
     matches = re.finditer(r"[\W_]+".join(map(re.escape, words)).join(edges), plain) if words else ()
     places = ((origin[match.start()], origin[match.end() - 1] + 1) for match in matches)

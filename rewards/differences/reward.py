@@ -1,12 +1,15 @@
-"""ClaimDiff-RL as a reward: a judge lists what differs from the references or the picture, with quotes and severity.
+"""ClaimDiff-RL as a reward: a judge lists what differs from the references or the picture, with
+quotes and severity.
 
     sample = Sample("Describe it.", "A red car.", references=("A blue car by a tree.",))
     verdict = DifferencesReward(judge).assess([sample])[0]
-    verdict.score, verdict.parts["wrong"], verdict.parts["missing"]     # 0.43, 1.0 ("red"), 0.33 ("by a tree")
+    verdict.score, verdict.parts["wrong"], verdict.parts["missing"]
+    # 0.43, 1.0 ("red"), 0.33 ("by a tree")
 
-The judge gets one question per completion and writes a list. A difference weighs 1/3 (slight), 2/3 (clear) or 1
-(severe), and the score is 1 / (1 + their sum): one severe difference halves it. `wrong` is the sum over what the text
-claims, `missing` that over what it leaves out. A quote that is not in its text is refused (part `refused`).
+The judge gets one question per completion and writes a list. A difference weighs 1/3 (slight), 2/3
+(clear) or 1 (severe), and the score is 1 / (1 + their sum): one severe difference halves it.
+`wrong` is the sum over what the text claims, `missing` that over what it leaves out. A quote that
+is not in its text is refused (part `refused`).
 """
 
 import re
@@ -30,18 +33,21 @@ from spanreward.rewards.text.written_list import unlisted
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 TOKENS = 768  # of an answer, at most; twelve differences take about 600
-KIND = "claim"  # of every span: credit is held against that of the same kind, so right and wrong words share one
+# of every span: credit is held against that of the same kind, so right and wrong words share one
+KIND = "claim"
 STRETCH = re.compile(r"[^\W_](?:[^.!?\n]*[^\W_])?")
 
 
 class DifferencesReward(RowReward):
-    """Reward that scores a description by its differences from the references and the picture (after ClaimDiff-RL,
-    arXiv 2605.20278, as far as its abstract says). A row needs a reference or a picture.
+    """Reward that scores a description by its differences from the references and the picture
+    (after ClaimDiff-RL, arXiv 2605.20278, as far as its abstract says). A row needs a reference or
+    a picture.
 
     Args:
-        judge: the judge, which must be able to write a list of quotes. It must see pictures if rows have them.
-        evidence: "picture" shows the judge the row's picture, if it has one, and the references. "reference" shows no
-            picture. Without a reference nothing can be quoted as left out.
+        judge: the judge, which must be able to write a list of quotes. It must see pictures if rows
+            have them.
+        evidence: "picture" shows the judge the row's picture, if it has one, and the references.
+            "reference" shows no picture. Without a reference nothing can be quoted as left out.
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
@@ -61,7 +67,9 @@ class DifferencesReward(RowReward):
         super().__init__(name, judge, mode, evidence)
         self.prompts = read_texts(prompts, DEFAULT)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
-        self.one_of = ("reference",) if evidence == "reference" else ("reference", "image", "images")
+        self.one_of = (
+            ("reference",) if evidence == "reference" else ("reference", "image", "images")
+        )
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         text = " ".join(["word"] * round(words))
@@ -72,17 +80,29 @@ class DifferencesReward(RowReward):
     def show(self, sample: Sample) -> tuple[Any, ...]:
         images = sample.images if self.evidence == "picture" else ()
         if not images and not sample.references:
-            raise NotApplicable(f"this row has no {' and no '.join(self.one_of[:2])} to compare the completion with")
+            raise NotApplicable(
+                f"this row has no {' and no '.join(self.one_of[:2])} to compare the completion with"
+            )
         return tuple(map(opened, images))
 
     def rate(self, rows: Sequence[Row], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
-        answers = write_once(self.judge, [self._question(sample, shown[number]) for number, sample, _ in rows], TOKENS)
-        return [(verdict_of(sample, answer), 0) for (_, sample, _), answer in zip(rows, answers, strict=True)]
+        answers = write_once(
+            self.judge,
+            [self._question(sample, shown[number]) for number, sample, _ in rows],
+            TOKENS,
+        )
+        return [
+            (verdict_of(sample, answer), 0)
+            for (_, sample, _), answer in zip(rows, answers, strict=True)
+        ]
 
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
         template, one = self.prompts["text"], self.prompts["reference"]
         pieces = [self.prompts["instructions"], *([self.prompts["picture"]] if images else [])]
-        pieces += [fill(one, number=f"{n}", reference=unlisted(text)) for n, text in enumerate(sample.references, 1)]
+        pieces += [
+            fill(one, number=f"{n}", reference=unlisted(text))
+            for n, text in enumerate(sample.references, 1)
+        ]
         text = unlisted(masked(judged(sample), template.partition("{text}")[2]))
         before, place = "\n\n".join([*pieces, ""]), places(template, text=text)["text"]
         content = f"{before}{fill(template, text=text)}\n\n{self.prompts['ask']}"
@@ -91,7 +111,8 @@ class DifferencesReward(RowReward):
 
 
 def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
-    """Returns the verdict of an answer. Credit is what the score loses by a difference, the score less that without it.
+    """Returns the verdict of an answer. Credit is what the score loses by a difference, the score
+    less that without it.
 
     What the text says beside them, sentence by sentence, has spans of score 1 without credit.
     """
@@ -99,22 +120,41 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
         return Verdict(None, answer.status, note=answer.message)
     found, refused = read_differences(answer, judged(sample), sample.references) or ([], -1)
     if refused and not found:
-        why = "the judge wrote no list of differences" if refused < 0 else "no text has what the judge quotes"
+        why = (
+            "the judge wrote no list of differences"
+            if refused < 0
+            else "no text has what the judge quotes"
+        )
         return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
     total = sum(one.weight for one in found)
     score = 1 / (1 + total)
     quoted = [number for one in found for number in one.lacking]
-    reference = max(quoted, key=quoted.count, default=0)  # `missed` lies on one: that with the most quotes
+    # `missed` lies on one: that with the most quotes
+    reference = max(quoted, key=quoted.count, default=0)
     spans, missed, rest = list[Span](), list[Span](), list(judged(sample))
     for number, one in enumerate(found):
         lost, note = score - 1 / (1 + total - one.weight), f"{one.kind}, severity {one.weight:.2f}"
-        about: dict[str, Any] = {"score": 1 - one.weight, "credit": lost, "note": note, "component": number}
-        missed += [Span(*one.lacking[reference], kind=KIND, **about)] if reference in one.lacking else []
+        about: dict[str, Any] = {
+            "score": 1 - one.weight,
+            "credit": lost,
+            "note": note,
+            "component": number,
+        }
+        missed += (
+            [Span(*one.lacking[reference], kind=KIND, **about)] if reference in one.lacking else []
+        )
         if one.place:
             spans.append(Span(*one.place, kind=KIND, **about))
             rest[slice(*one.place)] = "\n" * (one.place[1] - one.place[0])
     for number, stretch in enumerate(STRETCH.finditer("".join(rest)), start=len(found)):
         spans.append(Span(*stretch.span(), 1.0, 0.0, KIND, "no difference", number))
     wrong = sum(one.weight for one in found if one.place)
-    parts = {"wrong": wrong, "missing": total - wrong, "differences": float(len(found)), "refused": float(refused)}
-    return Verdict(score, parts=parts, spans=tuple(spans), missed=tuple(missed), reference=reference)
+    parts = {
+        "wrong": wrong,
+        "missing": total - wrong,
+        "differences": float(len(found)),
+        "refused": float(refused),
+    }
+    return Verdict(
+        score, parts=parts, spans=tuple(spans), missed=tuple(missed), reference=reference
+    )

@@ -1,6 +1,8 @@
-"""What comes from outside: JSONL, YAML, pictures, the hub, servers and a user's own Python file; and our cache folder.
+"""What comes from outside: JSONL, YAML, pictures, the hub, servers and a user's own Python file;
+and our cache folder.
 
-XDG_CACHE_HOME=/scratch/cache python ...      # /scratch/cache/spanreward instead of ~/.cache/spanreward
+XDG_CACHE_HOME=/scratch/cache python ...      # /scratch/cache/spanreward instead of
+~/.cache/spanreward
 """
 
 import os
@@ -9,7 +11,9 @@ from pathlib import Path
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Returns the folder `spanreward` in XDG_CACHE_HOME if that is absolute (XDG standard), else in ~/.cache."""
+    """Returns the folder `spanreward` in XDG_CACHE_HOME if that is absolute (XDG standard), else in
+    ~/.cache.
+    """
     base = Path(environment.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "spanreward"
 

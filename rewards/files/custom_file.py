@@ -1,11 +1,13 @@
-"""Loads a class or function from a file of your own: `my_rewards.py:ColourReward`, `my_data.py:rows`.
+"""Loads a class or function from a file of your own: `my_rewards.py:ColourReward`,
+`my_data.py:rows`.
 
     kind = custom_part("my_rewards.py:ColourReward", Reward, {})
     rows = custom_function("my_data.py:rows")(split="train")
 
-The file becomes a submodule of this one, named by its full path. So a file `json.py` hides no other module, and a
-pickle of its classes works in a spawned process too. The file may import its neighbours and its own package, because
-the first folder above it without an __init__.py is appended to sys.path.
+The file becomes a submodule of this one, named by its full path. So a file `json.py` hides no other
+module, and a pickle of its classes works in a spawned process too. The file may import its
+neighbours and its own package, because the first folder above it without an __init__.py is appended
+to sys.path.
 """
 
 import sys
@@ -27,7 +29,9 @@ class FileFinder:
     """Finds the submodules of this one, whose names are BELOW and a file's path."""
 
     @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if not name.startswith(BELOW):
             return None
         return spec_from_file_location(name, unquote(name.removeprefix(BELOW)))
@@ -44,26 +48,38 @@ def is_custom(name: str) -> bool:
 def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     """Returns the class of FILE.py:NAME, or the object of that name that is a `base` already.
 
-    The file's path is relative to the working folder; it runs once per process. Raises ValueError for a missing file,
-    for a name that is neither of `base` nor derives from it, and for options that an object gets.
+    The file's path is relative to the working folder; it runs once per process. Raises ValueError
+    for a missing file, for a name that is neither of `base` nor derives from it, and for options
+    that an object gets.
     """
     what, cure = f"class {{}} that is a {base.__name__}", f"derive it from {base.__module__}."
     found = _found(
-        name, lambda one: isinstance(one, base) or (isinstance(one, type) and issubclass(one, base)), what, cure
+        name,
+        lambda one: isinstance(one, base) or (isinstance(one, type) and issubclass(one, base)),
+        what,
+        cure,
     )
     if isinstance(found, base) and options:
-        raise ValueError(f"{name} is a {base.__name__.lower()} already and takes no options, got {options}")
+        raise ValueError(
+            f"{name} is a {base.__name__.lower()} already and takes no options, got {options}"
+        )
     return found
 
 
 def custom_function(name: str) -> Callable[..., Any]:
-    """Returns the function of FILE.py:FUNCTION. Raises ValueError for a missing file or function."""
+    """Returns the function of FILE.py:FUNCTION.
+
+    Raises ValueError for a missing file or function.
+    """
     function: Callable[..., Any] = _found(name, callable, "function {}", "write it there.")
     return function
 
 
 def _found(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
-    """Returns what FILE.py:NAME names. Raises ValueError, with the file's nearest name, for nothing that fits."""
+    """Returns what FILE.py:NAME names.
+
+    Raises ValueError, with the file's nearest name, for nothing that fits.
+    """
     path, _, wanted = name.rpartition(":")
     held = vars(_module_of(path))
     if not fits(held.get(wanted)):
@@ -76,7 +92,10 @@ def _found(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
 def _module_of(path: str) -> ModuleType:
     file = Path(path).resolve()
     if not file.is_file():
-        raise ValueError(f"there is no file {path} in {Path.cwd()}: FILE.py:NAME names a file from the working folder.")
+        raise ValueError(
+            f"there is no file {path} in {Path.cwd()}: FILE.py:NAME names a file from the working "
+            "folder."
+        )
     above = str(next(folder for folder in file.parents if not (folder / "__init__.py").exists()))
     if above not in sys.path:
         sys.path.append(above)

@@ -1,4 +1,5 @@
-"""The Hugging Face hub: its datasets, and how not to wait half a minute for each file where it cannot be reached.
+"""The Hugging Face hub: its datasets, and how not to wait half a minute for each file where it
+cannot be reached.
 
 offline_without_hub()             # before a model or a dataset is loaded by its hub id
 load_split("amitha/docent", "train"), load_split("folder/with/parquet")
@@ -18,7 +19,9 @@ HUB = "hub:"  # begins the name of a dataset, where a file's may stand
 
 @cache
 def offline_without_hub() -> None:
-    """Does what HF_HUB_OFFLINE=1 does, for this process and those that it starts, unless the hub answers at once."""
+    """Does what HF_HUB_OFFLINE=1 does, for this process and those that it starts, unless the hub
+    answers at once.
+    """
     try:
         get_session().head(constants.ENDPOINT, timeout=SECONDS)
     except Exception:  # of httpx or httpx2, as the hub's version has it, or the hub's own
@@ -27,15 +30,22 @@ def offline_without_hub() -> None:
 
 
 def load_split(
-    name: str, split: str = "train", subset: str | None = None, revision: str | None = None, streaming: bool = False
+    name: str,
+    split: str = "train",
+    subset: str | None = None,
+    revision: str | None = None,
+    streaming: bool = False,
 ) -> Any:
-    """Returns a split of a dataset, by its hub id or the folder that `datasets` reads or has saved. Raises ValueError,
-    with the library's reason, for what is missing or out of reach, and for a dataset that needs its own code.
+    """Returns a split of a dataset, by its hub id or the folder that `datasets` reads or has saved.
+    Raises ValueError, with the library's reason, for what is missing or out of reach, and for a
+    dataset that needs its own code.
     """
     try:
         datasets = import_module("datasets")
     except ImportError:
-        raise ValueError(f"{HUB}{name} needs the package datasets: pip install 'spanreward[train]'.") from None
+        raise ValueError(
+            f"{HUB}{name} needs the package datasets: pip install 'spanreward[train]'."
+        ) from None
     folder = Path(name)
     if not folder.is_dir():
         offline_without_hub()
@@ -44,13 +54,22 @@ def load_split(
             return datasets.load_from_disk(name)[split]
         if (folder / "state.json").is_file():
             return datasets.load_from_disk(name)
-        return datasets.load_dataset(name, subset, split=split, revision=revision, streaming=streaming)
-    except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        return datasets.load_dataset(
+            name, subset, split=split, revision=revision, streaming=streaming
+        )
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        datasets.exceptions.DatasetsError,
+    ) as error:
         cause = error.__cause__ or error
         reason = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(".:")
         raise ValueError(
-            f"the split {split!r} of the dataset {name!r} cannot be loaded ({reason}): it is named by a hub id or a "
-            "folder, what is private or gated needs `hf auth login`, and HF_HUB_OFFLINE=1 looks in the cache only."
+            f"the split {split!r} of the dataset {name!r} cannot be loaded ({reason}): it is named "
+            "by a hub id or a folder, what is private or gated needs `hf auth login`, and "
+            "HF_HUB_OFFLINE=1 looks in the cache only."
         ) from error
 
 

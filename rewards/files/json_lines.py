@@ -11,7 +11,10 @@ BOM = b"\xef\xbb\xbf"  # some editors begin a file with it
 
 
 def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
-    """Returns the row. Raises ValueError for half a character, "\\ud800", which can be neither stored nor judged."""
+    """Returns the row.
+
+    Raises ValueError for half a character, "\\ud800", which can be neither stored nor judged.
+    """
     try:
         json.dumps(row, ensure_ascii=False, default=lambda value: None).encode()  # such as bytes
     except UnicodeEncodeError as error:
@@ -28,7 +31,10 @@ def lines_of(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def read_object(found: Any, where: str) -> dict[str, Any]:
-    """Returns the JSON object of a line, or the value. Raises ValueError, which begins with `where`, for no object."""
+    """Returns the JSON object of a line, or the value.
+
+    Raises ValueError, which begins with `where`, for no object.
+    """
     row = read_value(found, where) if isinstance(found, bytes) else found
     if not isinstance(row, dict):
         raise ValueError(f"{where} must hold a JSON object, got {row!r:.80}.")
@@ -40,6 +46,8 @@ def read_value(content: bytes, where: str) -> Any:
     try:
         return json.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where} is not UTF-8 (byte {error.start}): save the file as UTF-8.") from None
+        raise ValueError(
+            f"{where} is not UTF-8 (byte {error.start}): save the file as UTF-8."
+        ) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is not JSON ({error}): mend or remove it.") from None

@@ -1,9 +1,9 @@
-"""One rule for what a command writes. An output that exists is resumed under the same settings, refused, or overwritten
-by --overwrite. An input is never an output.
+"""One rule for what a command writes. An output that exists is resumed under the same settings,
+refused, or overwritten by --overwrite. An input is never an output.
 
     check_apart([Path("verdicts.jsonl"), None], [Path("rows.jsonl")])
     with resumed_lines(Path("verdicts.jsonl"), {"reward": "posh"}, {"id": str}) as (file, lines):
-        file.write(...)                         # after `lines`, the whole lines that an interrupted run has left
+        file.write(...)  # after `lines`, the whole lines that an interrupted run has left
     write_whole(Path("page.html"), "<p>...")    # whole, or not at all
 """
 
@@ -23,12 +23,22 @@ REMEDY = "choose another output, or --overwrite to start anew."
 
 
 def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Raises ValueError for an output that is also an input or another output, by whatever path or link."""
+    """Raises ValueError for an output that is also an input or another output, by whatever path or
+    link.
+    """
     met: dict[Any, str] = {}
-    for path, what in [*((path, "an input") for path in inputs), *((path, "another output") for path in outputs)]:
-        place = path and ((path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve())
+    for path, what in [
+        *((path, "an input") for path in inputs),
+        *((path, "another output") for path in outputs),
+    ]:
+        place = path and (
+            (path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve()
+        )
         if what == "another output" and place in met:
-            raise ValueError(f"{path} is {met[place]} of this command, which would be lost: choose another output.")
+            raise ValueError(
+                f"{path} is {met[place]} of this command, which would be lost: choose another "
+                "output."
+            )
         met |= {place: what} if place else {}
 
 
@@ -36,36 +46,55 @@ def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -
 def resumed_lines(
     output: Path, settings: Mapping[str, Any], keys: Mapping[str, Any], overwrite: bool = False
 ) -> Iterator[tuple[TextIO, list[dict[str, Any]]]]:
-    """Yields the output, opened for appending, and the objects of its lines. A line that was cut is removed.
+    """Yields the output, opened for appending, and the objects of its lines. A line that was cut is
+    removed.
 
-    settings: what decides the lines, kept in `<output>.settings.json`. keys: of each line, with their types. overwrite:
-    without the lines that are there. Raises ValueError for another writer, other settings, and other lines.
+    settings: what decides the lines, kept in `<output>.settings.json`. keys: of each line, with
+    their types. overwrite: without the lines that are there. Raises ValueError for another writer,
+    other settings, and other lines.
     """
     if output.exists() and not output.is_file():
-        raise ValueError(f"{output} is no plain file, and what was written is read again: choose another output.")
+        raise ValueError(
+            f"{output} is no plain file, and what was written is read again: choose another output."
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.samestat(os.fstat(file.fileno()), output.stat()):  # replaced since it was opened
+            # replaced since it was opened
+            if not os.path.samestat(os.fstat(file.fileno()), output.stat()):
                 raise BlockingIOError
         except BlockingIOError:
-            raise ValueError(f"another process writes {output}: wait for its end, or choose another output.") from None
+            raise ValueError(
+                f"another process writes {output}: wait for its end, or choose another output."
+            ) from None
         if overwrite:
             file.truncate(0)  # before its settings change
         content = output.read_bytes()
-        settle(output.with_name(f"{output.name}.settings.json"), settings, output if content else None)
+        settle(
+            output.with_name(f"{output.name}.settings.json"), settings, output if content else None
+        )
         whole = content[: content.rfind(b"\n") + 1]
         lines = [object_in(line) for line in whole.split(b"\n")[:-1]]
         for number, line in enumerate(lines, start=1):
-            if wrong := [key for key, kind in keys.items() if key not in line or not isinstance(line[key], kind)]:
-                raise ValueError(f"line {number} of {output} has no {wrong[0]!r} as each has here: {REMEDY}")
+            if wrong := [
+                key
+                for key, kind in keys.items()
+                if key not in line or not isinstance(line[key], kind)
+            ]:
+                raise ValueError(
+                    f"line {number} of {output} has no {wrong[0]!r} as each has here: {REMEDY}"
+                )
         file.truncate(len(whole))
         yield file, lines
 
 
-def by_fingerprint(lines: Sequence[dict[str, Any]], marks: Sequence[str]) -> dict[int, dict[str, Any]]:
-    """Returns the rows' lines, by the row's number; equal rows have one each. marks: the fingerprints of the rows."""
+def by_fingerprint(
+    lines: Sequence[dict[str, Any]], marks: Sequence[str]
+) -> dict[int, dict[str, Any]]:
+    """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
+    fingerprints of the rows.
+    """
     of_mark = defaultdict[str, list[dict[str, Any]]](list)
     for line in reversed(lines):
         of_mark[line["fingerprint"]].append(line)
@@ -73,8 +102,8 @@ def by_fingerprint(lines: Sequence[dict[str, Any]], marks: Sequence[str]) -> dic
 
 
 def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None:
-    """Writes what decides an output to a file beside it. Raises ValueError where the output is there already, as
-    `made`, and that file says otherwise or is missing.
+    """Writes what decides an output to a file beside it. Raises ValueError where the output is
+    there already, as `made`, and that file says otherwise or is missing.
     """
     wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
     if made is None:
@@ -82,7 +111,9 @@ def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None
     made_with = object_in(beside.read_bytes()) if beside.is_file() else {}
     if not made_with:
         raise ValueError(f"{made} exists and nothing says what made it (in {beside}): {REMEDY}")
-    if differing := [key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)]:
+    if differing := [
+        key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)
+    ]:
         had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
         raise ValueError(f"{made} was made with {had}, and you ask for {asked}: {REMEDY}")
 
@@ -96,15 +127,18 @@ def object_in(content: bytes) -> dict[str, Any]:
 
 
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
-    """Raises ValueError where --json names a file that does not hold earlier numbers of the same command and settings.
-    like: what those hold; None is any value.
+    """Raises ValueError where --json names a file that does not hold earlier numbers of the same
+    command and settings. like: what those hold; None is any value.
     """
     if overwrite or path is None or not path.is_file() or not path.stat().st_size:
         return
     there = object_in(path.read_bytes())
     for key, value in like.items():
         if key not in there or value not in (None, there[key]):
-            raise ValueError(f"{path} exists, and holds no {key!r} as this command's numbers do: choose another file.")
+            raise ValueError(
+                f"{path} exists, and holds no {key!r} as this command's numbers do: choose another "
+                "file."
+            )
 
 
 def write_json(path: Path | None, numbers: Any) -> None:
@@ -117,7 +151,8 @@ def write_json(path: Path | None, numbers: Any) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Writes the file whole, or leaves it as it was, whatever ends this process. Raises OSError."""
     path = path.resolve()  # a link stays one
-    unfinished = path.with_name(path.name + ".tmp") if path.is_file() or not path.exists() else path  # /dev/stdout
+    # /dev/stdout
+    unfinished = path.with_name(path.name + ".tmp") if path.is_file() or not path.exists() else path
     try:
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(path)

@@ -1,12 +1,14 @@
-"""Opens the pictures of a row and prepares them for a judge, with the red box of a referring expression.
+"""Opens the pictures of a row and prepares them for a judge, with the red box of a referring
+expression.
 
     picture = opened(row["image"])                 # a decoded PIL image, or a PictureError
     shown_picture(picture).mode                    # RGB
     as_text(picture)                               # data:image/png;base64,iVBOR..., for HTTP
     with_box(picture, (10, 20, 60, 80))
 
-A URL is refused, so nothing is downloaded. Only plain files are read, only the FORMATS (PIL runs Ghostscript on a
-PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending does not matter.
+A URL is refused, so nothing is downloaded. Only plain files are read, only the FORMATS (PIL runs
+Ghostscript on a PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending
+does not matter.
 """
 
 import base64
@@ -39,14 +41,19 @@ class PictureError(NotApplicable):
 def opened(picture: Any) -> Image.Image:
     """Returns the picture decoded.
 
-    picture: a PIL image, a path, a data URL, or a dict with "bytes" or "path" (as `datasets` stores them). Raises
-    PictureError for anything else, for another URL, and for a file that is missing or cannot be decoded.
+    picture: a PIL image, a path, a data URL, or a dict with "bytes" or "path" (as `datasets` stores
+    them). Raises PictureError for anything else, for another URL, and for a file that is missing or
+    cannot be decoded.
     """
     source = picture
     if isinstance(picture, dict):
         content = picture.get("bytes")
         names = (picture[key] for key in ("path", "image", "url") if picture.get(key))
-        source = io.BytesIO(content) if isinstance(content, bytes | bytearray | memoryview) else next(names, None)
+        source = (
+            io.BytesIO(content)
+            if isinstance(content, bytes | bytearray | memoryview)
+            else next(names, None)
+        )
     if isinstance(source, str) and (found := ENCODED.match(source)):
         try:
             source = io.BytesIO(base64.b64decode(source[found.end() :], validate=True))
@@ -54,9 +61,13 @@ def opened(picture: Any) -> Image.Image:
             raise PictureError(f"the picture {source[:40]!r} is no base64 ({error})") from None
     name = str(source)[:200]
     if isinstance(source, str) and "://" in source:
-        raise PictureError(f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image")
+        raise PictureError(
+            f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image"
+        )
     if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
-        raise PictureError(f"a picture is a PIL image or the path of a file, got {type(source).__name__}")
+        raise PictureError(
+            f"a picture is a PIL image or the path of a file, got {type(source).__name__}"
+        )
     shown = repr(name) if isinstance(source, (str, Path)) else "the picture of this row"
     try:
         return loaded(source if isinstance(source, Image.Image) else open_file(source))
@@ -68,15 +79,22 @@ def opened(picture: Any) -> Image.Image:
 
 
 def as_text(picture: Any, scale: bool = True) -> str:
-    """Returns what `opened` takes as a text for HTTP. scale: to MAX_PIXELS, not where a box counts pixels."""
+    """Returns what `opened` takes as a text for HTTP. scale: to MAX_PIXELS, not where a box counts
+    pixels.
+    """
     image, content = opened(picture), io.BytesIO()
     with _one_reason():
-        (shown_picture(image) if scale else _rgb(ImageOps.exif_transpose(image))).save(content, "PNG", compress_level=1)
+        (shown_picture(image) if scale else _rgb(ImageOps.exif_transpose(image))).save(
+            content, "PNG", compress_level=1
+        )
     return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:
-    """Returns the picture, not decoded yet. Raises FileNotFoundError, and PictureError for an unusable file."""
+    """Returns the picture, not decoded yet.
+
+    Raises FileNotFoundError, and PictureError for an unusable file.
+    """
     with _one_reason():
         if not isinstance(source, io.BytesIO) and not stat.S_ISREG(os.stat(source).st_mode):
             raise PictureError("it is no plain file")
@@ -97,42 +115,59 @@ def sound(image: Image.Image) -> Image.Image:
     if image.format not in (*FORMATS, "MPO"):  # PIL's name for the JPEGs of some phones
         raise PictureError(f"its format is {image.format}, none of {', '.join(FORMATS)}")
     if image.width * image.height > DECODED_PIXELS:
-        raise PictureError(f"it has {image.width} x {image.height} pixels, more than {DECODED_PIXELS:,}: scale it down")
+        raise PictureError(
+            f"it has {image.width} x {image.height} pixels, more than {DECODED_PIXELS:,}: scale it "
+            "down"
+        )
     return image
 
 
 @contextmanager
 def _one_reason() -> Iterator[None]:
-    """Turns every error of PIL into a PictureError. Each format raises its own errors for a damaged file."""
+    """Turns every error of PIL into a PictureError.
+
+    Each format raises its own errors for a damaged file.
+    """
     try:
         yield
     except (FileNotFoundError, PictureError):
         raise
     except UnidentifiedImageError:
-        raise PictureError(f"it is no picture, or damaged, or none of {', '.join(FORMATS)}") from None
+        raise PictureError(
+            f"it is no picture, or damaged, or none of {', '.join(FORMATS)}"
+        ) from None
     except Exception as error:
         raise PictureError(" ".join(str(error).split())[:200] or type(error).__name__) from None
 
 
 def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
-    """Returns the image in RGB, upright, on white where it is transparent, with at most so many pixels."""
+    """Returns the image in RGB, upright, on white where it is transparent, with at most so many
+    pixels.
+    """
     return scaled(_rgb(ImageOps.exif_transpose(image)), pixels)
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """A dataset's transform: pictures as judges see them (`shown_picture`), with at most so many pixels."""
+    """A dataset's transform: pictures as judges see them (`shown_picture`), with at most so many
+    pixels.
+    """
 
     pixels: int
 
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        seen = {"image": [shown_picture(image, self.pixels) for image in batch["image"]]} if "image" in batch else {}
+        seen = (
+            {"image": [shown_picture(image, self.pixels) for image in batch["image"]]}
+            if "image" in batch
+            else {}
+        )
         return {**batch, **seen}
 
 
 def _rgb(image: Image.Image) -> Image.Image:
     """Returns the image in mode RGB. Whole numbers of 16 bits keep their upper 8 bits."""
-    if image.mode == "F" or image.mode.startswith("I"):  # I;16 and the like: PIL would clip them at 255
+    # I;16 and the like: PIL would clip them at 255
+    if image.mode == "F" or image.mode.startswith("I"):
         grey = np.asarray(image if image.mode == "F" else image.convert("I"))
         return Image.fromarray(eight_bits(grey)).convert("RGB")
     if not image.has_transparency_data:
@@ -142,8 +177,8 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 
 def eight_bits(values: np.ndarray) -> np.ndarray:
-    """Returns brightness from 0 to 255, by the narrowest usual range that holds the values: 0 .. 1, 8, 12 or 16 bits;
-    else by their own range. What is no finite number is black.
+    """Returns brightness from 0 to 255, by the narrowest usual range that holds the values: 0 .. 1,
+    8, 12 or 16 bits; else by their own range. What is no finite number is black.
     """
     values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())
@@ -162,11 +197,14 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
     ratio = (pixels / (image.width * image.height)) ** 0.5
     width, height = max(1, int(image.width * ratio)), max(1, int(image.height * ratio))
     # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
-    return image.resize((min(width, pixels), min(height, pixels)), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    return image.resize(
+        (min(width, pixels), min(height, pixels)), Image.Resampling.BICUBIC, reducing_gap=2.0
+    )
 
 
 def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Image.Image:
-    """Returns the picture as `shown_picture`, with a red box. Raises PictureError for a box outside the image.
+    """Returns the picture as `shown_picture`, with a red box. Raises PictureError for a box outside
+    the image.
 
     box: (x0, y0, x1, y1) in pixels of the upright image before scaling.
     """
@@ -177,6 +215,13 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
         raise PictureError(f"the bbox {tuple(box)} {must}")
     marked = shown_picture(image).copy()
     right, down = marked.width / width, marked.height / height
-    corners = (x0 * right, y0 * down, max(x0 * right, x1 * right - 1), max(y0 * down, y1 * down - 1))
-    ImageDraw.Draw(marked).rectangle(corners, outline=RED, width=max(1, round(min(marked.size) / 150)))
+    corners = (
+        x0 * right,
+        y0 * down,
+        max(x0 * right, x1 * right - 1),
+        max(y0 * down, y1 * down - 1),
+    )
+    ImageDraw.Draw(marked).rectangle(
+        corners, outline=RED, width=max(1, round(min(marked.size) / 150))
+    )
     return marked

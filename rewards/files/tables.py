@@ -1,10 +1,14 @@
-"""Rows from any file, one by one: JSONL, JSON, CSV, TSV, parquet, each maybe gzipped, or a Hugging Face dataset.
+"""Rows from any file, one by one: JSONL, JSON, CSV, TSV, parquet, each maybe gzipped, or a Hugging
+Face dataset.
 
-    for where, row in read_table("a.csv", {"reference": "caption"}, limit=100):      # "a.csv row 1", {...}
-    for number, where, row in table_rows("a.jsonl"):       # 3, "line 3", {...} or a sentence on why there is none
+    for where, row in read_table("a.csv", {"reference": "caption"}, limit=100):
+    # "a.csv row 1", {...}
+    for number, where, row in table_rows("a.jsonl"):
+    # 3, "line 3", {...} or a sentence on why there is none
 
-`hub:NAME` or `hub:NAME:SPLIT` is a dataset of the hub, or a folder that `datasets` reads or has saved; its split is
-`train` by default. Pictures stay undecoded, {"bytes", "path"}. Blank lines are no rows.
+`hub:NAME` or `hub:NAME:SPLIT` is a dataset of the hub, or a folder that `datasets` reads or has
+saved; its split is `train` by default. Pictures stay undecoded, {"bytes", "path"}. Blank lines are
+no rows.
 """
 
 import csv
@@ -24,11 +28,13 @@ from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_o
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
-RESULTS = {"schema", "models", "difference"}  # keys of what `spanreward compare` writes as results.json
+# keys of what `spanreward compare` writes as results.json
+RESULTS = {"schema", "models", "difference"}
 _SPACE = re.compile(r"\s*")
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
-Row = tuple[int, str, dict[str, Any] | str]  # its number, its place, and the row or why it cannot be read
+# its number, its place, and the row or why it cannot be read
+Row = tuple[int, str, dict[str, Any] | str]
 
 
 def is_table(source: str | Path) -> bool:
@@ -39,16 +45,21 @@ def is_table(source: str | Path) -> bool:
 def read_table(
     source: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each row with the name of its place. Raises as `table_rows`, and ValueError for an unreadable row."""
+    """Yields each row with the name of its place.
+
+    Raises as `table_rows`, and ValueError for an unreadable row.
+    """
     for _, where, row in table_rows(source, columns, limit):
         if isinstance(row, str):
             raise ValueError(f"{source} {row}")
         yield f"{source} {where}", encodable(row, f"{source} {where}")
 
 
-def table_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Row]:
-    """Yields the first `limit` rows. columns: our names, and the source's names for them. Raises OSError, and
-    ValueError in one sentence for a file that cannot be read at all.
+def table_rows(
+    source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> Iterator[Row]:
+    """Yields the first `limit` rows. columns: our names, and the source's names for them. Raises
+    OSError, and ValueError in one sentence for a file that cannot be read at all.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
@@ -56,13 +67,19 @@ def table_rows(source: Rows, columns: Mapping[str, str] | None = None, limit: in
         if isinstance(row, dict) and columns:
             lacking = [name for name in columns.values() if name not in row]
             ours = {name: row.get(theirs) for name, theirs in columns.items()}
-            row = f"{where} has no {lacking[0]!r}, only {sorted(map(str, row))}." if lacking else {**row, **ours}
+            row = (
+                f"{where} has no {lacking[0]!r}, only {sorted(map(str, row))}."
+                if lacking
+                else {**row, **ours}
+            )
         yield number, where, row
 
 
 def _rows(source: Rows) -> Iterator[Row]:
     if not isinstance(source, str | Path):
-        return ((number, where, _object(row, where)) for number, where, row in _numbered("row", source))
+        return (
+            (number, where, _object(row, where)) for number, where, row in _numbered("row", source)
+        )
     source = str(source)
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
@@ -75,7 +92,9 @@ def _rows(source: Rows) -> Iterator[Row]:
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{source} cannot be unpacked ({error}): it is damaged or not whole.") from None
+            raise ValueError(
+                f"{source} cannot be unpacked ({error}): it is damaged or not whole."
+            ) from None
     if content.startswith(b"PK"):
         raise ValueError(f"{source} is a zip archive or a workbook: unpack it, or save it as CSV.")
     ending = Path(source.lower().removesuffix(".gz")).suffix
@@ -92,12 +111,16 @@ def _parquet(content: bytes, source: str) -> Iterator[dict[str, Any]]:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
-        raise ValueError(f"{source} is read by pyarrow, which is missing: pip install 'spanreward[train]'.") from None
+        raise ValueError(
+            f"{source} is read by pyarrow, which is missing: pip install 'spanreward[train]'."
+        ) from None
     try:
         for batch in parquet.ParquetFile(io.BytesIO(content)).iter_batches(batch_size=1024):
             yield from batch.to_pylist()
     except (ValueError, OSError) as error:  # pyarrow's own derive from them
-        raise ValueError(f"{source} is no parquet file, or damaged: {' '.join(str(error).split())}") from None
+        raise ValueError(
+            f"{source} is no parquet file, or damaged: {' '.join(str(error).split())}"
+        ) from None
 
 
 def _csv(content: bytes, source: str, ending: str) -> Iterator[Row]:
@@ -115,25 +138,39 @@ def _csv(content: bytes, source: str, ending: str) -> Iterator[Row]:
             fault = f"{where} has {len(cells)} cells, and {len(names)} columns have names."
             yield number, where, row if len(cells) == len(names) else fault
     except (csv.Error, ValueError) as error:
-        raise ValueError(f"{source} cannot be read as {ending[1:].upper()} in UTF-8: {error}.") from None
+        raise ValueError(
+            f"{source} cannot be read as {ending[1:].upper()} in UTF-8: {error}."
+        ) from None
 
 
 def _json(content: bytes, source: str) -> Iterator[Row]:
-    """Yields the objects of JSON Lines, of a list, or of objects one after another, however they are printed."""
-    lines = [(number, f"line {number}", _object(line, f"line {number}")) for number, line in lines_of(content)]
+    """Yields the objects of JSON Lines, of a list, or of objects one after another, however they
+    are printed.
+    """
+    lines = [
+        (number, f"line {number}", _object(line, f"line {number}"))
+        for number, line in lines_of(content)
+    ]
     if not lines or isinstance(lines[0][2], dict):
         return iter(lines)
     entries = _entries(content)
     if entries and len(entries) == 1 and entries[0].keys() >= RESULTS:
-        raise ValueError(f"{source} holds a comparison's numbers and no rows: its answers are in completions.jsonl.")
+        raise ValueError(
+            f"{source} holds a comparison's numbers and no rows: its answers are in "
+            "completions.jsonl."
+        )
     if entries is not None:
-        return ((number, where, _object(row, where)) for number, where, row in _numbered("entry", entries))
-    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))  # over lines, and some may be objects
+        return (
+            (number, where, _object(row, where))
+            for number, where, row in _numbered("entry", entries)
+        )
+    # over lines, and some may be objects
+    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
     if not printed and any(isinstance(row, dict) for _, _, row in lines):
         return iter(lines)
     raise ValueError(
-        f"{source} {str(lines[0][2]).rstrip('.')}; rows are JSON objects, one a line or in a list, or a table whose "
-        f"name ends with {', '.join(ENDINGS[3:])}."
+        f"{source} {str(lines[0][2]).rstrip('.')}; rows are JSON objects, one a line or in a list, "
+        f"or a table whose name ends with {', '.join(ENDINGS[3:])}."
     )
 
 
@@ -146,7 +183,9 @@ def _object(found: Any, where: str) -> dict[str, Any] | str:
 
 
 def _entries(content: bytes) -> list[Any] | None:
-    """Returns the entries of a list of objects, or objects one after another; None where the file is neither."""
+    """Returns the entries of a list of objects, or objects one after another; None where the file
+    is neither.
+    """
     try:
         text = content.removeprefix(BOM).decode().strip()
         decoder, found, place = json.JSONDecoder(), list[Any](), 0

@@ -1,4 +1,5 @@
-"""Prompt templates with placeholders `{name}`. A value that itself contains `{name}` stays plain text.
+"""Prompt templates with placeholders `{name}`. A value that itself contains `{name}` stays plain
+text.
 
     fill("Is {what} there?", what="a {hat}")          # "Is a {hat} there?"
     places("Is {what} there?", what="a hat")          # {"what": (3, 8)}
@@ -13,7 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from spanreward.rewards.base.checks import check_known, explained
 from spanreward.rewards.files.yaml_file import read_yaml_file
@@ -28,12 +37,17 @@ def placeholders(template: str) -> set[str]:
 
 
 def fill(template: str, **values: str) -> str:
-    """Returns the template with every `{name}` replaced, in one pass. Raises KeyError for a name without a value."""
+    """Returns the template with every `{name}` replaced, in one pass.
+
+    Raises KeyError for a name without a value.
+    """
     return "".join([values[part] if is_name else part for part, is_name in _parts(template)])
 
 
 def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
-    """Returns the characters [start, end) where `fill` puts each value, at its last place if it has several."""
+    """Returns the characters [start, end) where `fill` puts each value, at its last place if it has
+    several.
+    """
     found, start = {}, 0
     for part, is_name in _parts(template):
         end = start + len(values[part] if is_name else part)
@@ -44,7 +58,10 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
 
 
 class Wording(BaseModel):
-    """A part of a file of prompts. Its fields are texts, often of the type `Annotated[str, takes({"what"})]`."""
+    """A part of a file of prompts.
+
+    Its fields are texts, often of the type `Annotated[str, takes({"what"})]`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,20 +73,27 @@ class Wording(BaseModel):
 
 
 def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
-    """Returns pydantic's check that a template has one of these sets of placeholders, and beside it `free` ones."""
+    """Returns pydantic's check that a template has one of these sets of placeholders, and beside it
+    `free` ones.
+    """
 
     def check(template: str) -> str:
         found = placeholders(template)
         if not any(names <= found <= names | free for names in needed):
             may = f" and may have {_listed(free)}" if free else ""
-            raise ValueError(f"it takes {' or '.join(map(_listed, needed))}{may}, got {_listed(found)}")
+            raise ValueError(
+                f"it takes {' or '.join(map(_listed, needed))}{may}, got {_listed(found)}"
+            )
         return template
 
     return AfterValidator(check)
 
 
 def read_as(kind: type[T], data: Any, where: str | Path) -> T:
-    """Returns what a file holds as this type. Raises ValueError, which begins with `where`, for the first fault."""
+    """Returns what a file holds as this type.
+
+    Raises ValueError, which begins with `where`, for the first fault.
+    """
     try:
         return TypeAdapter(kind).validate_python(data)
     except ValidationError as error:
@@ -79,13 +103,16 @@ def read_as(kind: type[T], data: Any, where: str | Path) -> T:
 def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     """Returns the texts of a YAML file, by name; those of the packaged file `like` without a path.
 
-    Raises OSError, and ValueError unless the file has the texts of `like`, each with its placeholders.
+    Raises OSError, and ValueError unless the file has the texts of `like`, each with its
+    placeholders.
     """
     ours: dict[str, str] = read_yaml_file(like)
     if path is None:
         return ours
     fields: Any = {name: Annotated[str, takes(placeholders(text))] for name, text in ours.items()}
-    texts = read_as(create_model("Texts", __base__=Wording, **fields), read_yaml_file(Path(path)), path)
+    texts = read_as(
+        create_model("Texts", __base__=Wording, **fields), read_yaml_file(Path(path)), path
+    )
     return texts.model_dump()
 
 
@@ -96,4 +123,6 @@ def _listed(names: Set[str]) -> str:
 @lru_cache(maxsize=256)
 def _parts(template: str) -> tuple[tuple[str, bool], ...]:
     """Returns the template's literal texts (False) and names (True), in order."""
-    return tuple((part, number % 2 == 1) for number, part in enumerate(_PLACEHOLDER.split(template)))
+    return tuple(
+        (part, number % 2 == 1) for number, part in enumerate(_PLACEHOLDER.split(template))
+    )

@@ -22,7 +22,10 @@ def read_yaml_file(path: Path) -> Any:
 
 
 def read_yaml(text: str, where: str) -> Any:
-    """Returns the text's value. Raises ValueError, naming `where`, for invalid YAML and for a value inside itself."""
+    """Returns the text's value.
+
+    Raises ValueError, naming `where`, for invalid YAML and for a value inside itself.
+    """
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
@@ -31,20 +34,32 @@ def read_yaml(text: str, where: str) -> Any:
         if size_of(node, {}) > MOST_VALUES:
             raise ValueError(f"its aliases make it more than {MOST_VALUES:,} values")
         return loader.construct_document(node)
-    except Exception as error:  # for a value that does not fit its tag (`!!bool x`) PyYAML raises any error
+    except Exception as error:
+        # for a value that does not fit its tag (`!!bool x`) PyYAML raises any error
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
 def size_of(node: yaml.Node, known: dict[int, int]) -> int:
-    """Returns a node's values with aliases expanded. Raises ValueError for one in itself, and for a repeated key."""
+    """Returns a node's values with aliases expanded.
+
+    Raises ValueError for one in itself, and for a repeated key.
+    """
     if id(node) not in known:
         keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
         names = [key.value for key in keys if isinstance(key, yaml.ScalarNode)]
         if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
-            raise ValueError(f"the key {twice!r} stands twice in what begins in line {node.start_mark.line + 1}")
+            raise ValueError(
+                f"the key {twice!r} stands twice in what begins in line {node.start_mark.line + 1}"
+            )
         known[id(node)] = 0  # being counted
-        parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
-        known[id(node)] = 1 + sum(size_of(part, known) for part in parts if isinstance(part, yaml.Node))
+        parts = (
+            [part for pair in node.value for part in pair]
+            if isinstance(node, yaml.MappingNode)
+            else node.value
+        )
+        known[id(node)] = 1 + sum(
+            size_of(part, known) for part in parts if isinstance(part, yaml.Node)
+        )
     elif not known[id(node)]:
         raise ValueError("a value holds itself, by an alias")
     return known[id(node)]

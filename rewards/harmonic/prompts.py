@@ -1,15 +1,18 @@
-"""Loads HarmonicEval's prompts, in our own wording (prompts.yaml), and criteria of your own, and builds the questions.
+"""Loads HarmonicEval's prompts, in our own wording (prompts.yaml), and criteria of your own, and
+builds the questions.
 
     prompts = load_prompts()
-    shown = show(sample, "ic", prompts.tasks["ic"], "picture")  # what correctness and completeness see
-    ask(prompts.layout, criterion, shown, text)                 # a Question, or with sentence=(0, 14) on one sentence
+    shown = show(sample, "ic", prompts.tasks["ic"], "picture")
+    # what correctness and completeness see
+    ask(prompts.layout, criterion, shown, text)
+    # a Question, or with sentence=(0, 14) on one sentence
     chosen_criteria(prompts, None)                              # the paper's five
-    chosen_criteria(prompts, ["correctness", "safety.yaml"])    # one of them, and those of your file
+    chosen_criteria(prompts, ["correctness", "safety.yaml"])  # one of them, and those of your file
 
-A criteria file has a question and a text for each of the levels 1 to 5, per criterion (docs/metrics.md).
-A completion that itself contains `{noun}` stays plain text. Criteria without `sees` get the text alone: no picture,
-context or question (appendix C.4). Stars replace the layout's `end` wherever the text spells it, so a text cannot end
-itself early.
+A criteria file has a question and a text for each of the levels 1 to 5, per criterion
+(docs/metrics.md). A completion that itself contains `{noun}` stays plain text. Criteria without
+`sees` get the text alone: no picture, context or question (appendix C.4). Stars replace the
+layout's `end` wherever the text spells it, so a text cannot end itself early.
 """
 
 from collections.abc import Sequence
@@ -32,7 +35,8 @@ from spanreward.rewards.reward.rows import Evidence, seen
 from spanreward.rewards.text.quoting import masked
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")  # HarmonicEval, table 1
+# HarmonicEval, table 1
+PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")
 TASK_WORDS = ("aim", "matters", "noun", "subject")  # placeholders that all texts may have
 LEVEL_NAMES = tuple(map(str, LEVELS))
 Words = Annotated[str, takes(set(), free={*TASK_WORDS})]
@@ -43,22 +47,35 @@ def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
     """Returns the texts of a file by these names. Raises ValueError for other names."""
     found = {str(name): text for name, text in texts.items()} if isinstance(texts, dict) else {}
     if found.keys() != {*names}:
-        raise ValueError(f"a text is needed for each of {', '.join(names)}, got {', '.join(found) or repr(texts)}")
+        raise ValueError(
+            f"a text is needed for each of {', '.join(names)}, got "
+            f"{', '.join(found) or repr(texts)}"
+        )
     return {name: found[name] for name in names}
 
 
 def named(criteria: Any) -> Any:
-    """Returns a file's criteria, each with its name. Raises ValueError for a key `name`, which would be another."""
+    """Returns a file's criteria, each with its name.
+
+    Raises ValueError for a key `name`, which would be another.
+    """
     entries = criteria.items() if isinstance(criteria, dict) else ()
     if twice := [name for name, one in entries if isinstance(one, dict) and "name" in one]:
         raise ValueError(f"the criterion {twice[0]!r} has its name already: leave out the key name")
-    return {name: {"name": name, **one} if isinstance(one, dict) else one for name, one in entries} or criteria
+    return {
+        name: {"name": name, **one} if isinstance(one, dict) else one for name, one in entries
+    } or criteria
 
 
 def whole(order: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Raises ValueError for an order with a piece twice, and for one without the text or the criterion."""
+    """Raises ValueError for an order with a piece twice, and for one without the text or the
+    criterion.
+    """
     if len({*order}) < len(order) or not {"text", "criterion"} <= {*order}:
-        raise ValueError(f"it lists text, criterion and others, each once, as they follow in the prompt, got {order}")
+        raise ValueError(
+            "it lists text, criterion and others, each once, as they follow in the prompt, got "
+            f"{order}"
+        )
     return order
 
 
@@ -71,7 +88,10 @@ class Criterion(Wording):
 
     name: str
     question: Annotated[Words, StringConstraints(pattern=r"\S")]
-    levels: Annotated[tuple[Words, ...], BeforeValidator(lambda texts: tuple(in_order(texts, LEVEL_NAMES).values()))]
+    levels: Annotated[
+        tuple[Words, ...],
+        BeforeValidator(lambda texts: tuple(in_order(texts, LEVEL_NAMES).values())),
+    ]
     sees: bool = False
     adds: bool = False
 
@@ -107,7 +127,9 @@ class HarmonicPrompts:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the judge sees beside a text: pictures or a context, and the task's question, "" without one."""
+    """What the judge sees beside a text: pictures or a context, and the task's question, "" without
+    one.
+    """
 
     task: Task
     images: tuple[Any, ...] = ()
@@ -116,7 +138,10 @@ class Shown:
 
 
 def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
-    """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
+    """Returns the prompts of a YAML file like prompts.yaml.
+
+    Raises OSError, or ValueError for an invalid file.
+    """
     path = DEFAULT if path is None else Path(path)
     return read_as(HarmonicPrompts, read_yaml_file(path), path)
 
@@ -126,9 +151,12 @@ def chosen_criteria(
 ) -> tuple[Criterion, ...]:
     """Returns the criteria of these names and YAML files (.yaml or .yml). None is the paper's five.
 
-    Raises OSError, and ValueError for an unknown or repeated name, for no criterion, and for an invalid file.
+    Raises OSError, and ValueError for an unknown or repeated name, for no criterion, and for an
+    invalid file.
     """
-    entries = [chosen] if isinstance(chosen, (str, Path)) else PUBLISHED if chosen is None else chosen
+    entries = (
+        [chosen] if isinstance(chosen, (str, Path)) else PUBLISHED if chosen is None else chosen
+    )
     criteria: list[Criterion] = []
     for entry in entries:
         if Path(entry).suffix in (".yaml", ".yml"):
@@ -137,7 +165,10 @@ def chosen_criteria(
         elif entry in prompts.criteria:
             criteria.append(prompts.criteria[str(entry)])
         else:
-            raise ValueError(f"{unknown('criterion', str(entry), prompts.criteria)} A file of your own ends in .yaml.")
+            raise ValueError(
+                f"{unknown('criterion', str(entry), prompts.criteria)} A file of your own ends in "
+                ".yaml."
+            )
     names = [criterion.name for criterion in criteria]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"criteria must be at least one, and of different names, got {names}.")
@@ -151,17 +182,27 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
         for level, text in zip(LEVEL_NAMES, criterion.levels, strict=True)
     )
     question = fill(criterion.question, **task)
-    return fill(layout.scale, criterion=criterion.name.capitalize(), question=question, levels=levels, **task)
+    return fill(
+        layout.scale,
+        criterion=criterion.name.capitalize(),
+        question=question,
+        levels=levels,
+        **task,
+    )
 
 
 def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
-    """Returns what the criteria with `sees` get (see `seen`). Raises NotApplicable for a row that lacks it."""
+    """Returns what the criteria with `sees` get (see `seen`).
+
+    Raises NotApplicable for a row that lacks it.
+    """
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
         raise NotApplicable(f"the task {name} needs a question, and this row has none")
     if name in ("ic", "reg") and question and sample.task is None:
         raise NotApplicable(
-            f"this row has a question, and the task {name} has none: its own column task may say {name}"
+            f"this row has a question, and the task {name} has none: its own column task may say "
+            f"{name}"
         )
     if name == "reg" and (evidence != "picture" or not sample.images or sample.bbox is None):
         raise NotApplicable("the task reg needs a picture and the bbox of the object in it")
@@ -172,16 +213,24 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
 
 
 def ask(
-    layout: Layout, criterion: Criterion, shown: Shown, text: str, sentence: tuple[int, int] | None = None
+    layout: Layout,
+    criterion: Criterion,
+    shown: Shown,
+    text: str,
+    sentence: tuple[int, int] | None = None,
 ) -> Question:
-    """Returns the rating question about the text, or about the sentence at its characters [start, end)."""
+    """Returns the rating question about the text, or about the sentence at its characters [start,
+    end).
+    """
     said = "" if sentence is None else text[slice(*sentence)]
     line = " ".join(masked(said, layout.end).split())
     parts = {
         "instructions": fill(layout.instructions, **shown.task),
         "evidence": _evidence(layout, criterion, shown),
         "criterion": scale_of(criterion, layout, shown.task),
-        "ask": fill(layout.sentence, sentence=line, **shown.task) if sentence else fill(layout.whole, **shown.task),
+        "ask": fill(layout.sentence, sentence=line, **shown.task)
+        if sentence
+        else fill(layout.whole, **shown.task),
     }
     place = layout.order.index("text")
     above = [parts[name] for name in layout.order[:place] if parts[name]]
@@ -201,6 +250,10 @@ def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
     words = shown.task
     if not criterion.sees:
         return fill(layout.alone, **words)
-    seen = fill(layout.context, context=shown.context, **words) if shown.context else fill(layout.picture, **words)
+    seen = (
+        fill(layout.context, context=shown.context, **words)
+        if shown.context
+        else fill(layout.picture, **words)
+    )
     asked = fill(layout.question, question=shown.question, **words) if shown.question else ""
     return "\n\n".join(piece for piece in (seen, asked) if piece)

@@ -1,12 +1,13 @@
 """HarmonicEval as a reward: rates a text by several criteria, without a reference.
 
-    reward = HarmonicReward(judge)                      # a judge that sees; needs a column image, images or context
+    reward = HarmonicReward(judge)  # a judge that sees; needs a column image, images or context
     verdict = reward.assess([Sample("Describe.", "A red circle.", images=(picture,))])[0]
-    verdict.score, verdict.parts["correctness"], verdict.parts["correctness_std"], verdict.parts["weight_fluency"]
+    verdict.score, verdict.parts["correctness"], verdict.parts["weight_fluency"]
 
-Each criterion gets a rating from 1 to 5. Its mean and standard deviation come from the distribution over the five
-tokens. `overall` is the harmonically weighted mean of the criteria, and the score is (overall - 1) / 4. Correctness and
-completeness see the picture, or a context that describes it. Clarity, fluency and conciseness see only the text.
+Each criterion gets a rating from 1 to 5. Its mean and standard deviation come from the distribution
+over the five tokens. `overall` is the harmonically weighted mean of the criteria, and the score is
+(overall - 1) / 4. Correctness and completeness see the picture, or a context that describes it.
+Clarity, fluency and conciseness see only the text.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,22 @@ from spacy.language import Language
 from spanreward.rewards.base.checks import Mode, check_known, unknown
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
-from spanreward.rewards.harmonic.prompts import Criterion, Shown, ask, chosen_criteria, load_prompts, show
-from spanreward.rewards.harmonic.scores import LEVELS, aggregate, check_weighting, parts_of, read_parts, unit
+from spanreward.rewards.harmonic.prompts import (
+    Criterion,
+    Shown,
+    ask,
+    chosen_criteria,
+    load_prompts,
+    show,
+)
+from spanreward.rewards.harmonic.scores import (
+    LEVELS,
+    aggregate,
+    check_weighting,
+    parts_of,
+    read_parts,
+    unit,
+)
 from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
@@ -33,20 +48,23 @@ COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
 
 
 class HarmonicReward(RowReward):
-    """Reward that scores a completion with HarmonicEval (HarmonicEval, equations 1 to 4). Needs no reference.
+    """Reward that scores a completion with HarmonicEval (HarmonicEval, equations 1 to 4). Needs no
+    reference.
 
     Args:
         judge: the judge. It must see pictures if the criteria do.
         text_judge: another judge, or its name, for the criteria that see only the text.
-        task: "ic" (captions), "reg" (expressions for the object in `bbox`), "vqa" or "vdu" (answers to `question`). A
-            row's column `task` overrides it.
-        criteria: names, or YAML files of your own (see harmonic/prompts.py). None is the paper's five, and "overall"
-            is a single question.
+        task: "ic" (captions), "reg" (expressions for the object in `bbox`), "vqa" or "vdu" (answers
+            to `question`). A row's column `task` overrides it.
+        criteria: names, or YAML files of your own (see harmonic/prompts.py). None is the paper's
+            five, and "overall" is a single question.
         gamma: in (0, 1]. Near 0 only the surest criterion counts; 1 weighs all alike (equation 3).
-        spans: "sentences" rates every sentence, "ablation" rates the text without each sentence, and "none" asks only
-            what the score needs.
-        likeliest: whether the likeliest rating replaces the expectation of equation 1 (the paper's ablation).
-        evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
+        spans: "sentences" rates every sentence, "ablation" rates the text without each sentence,
+            and "none" asks only what the score needs.
+        likeliest: whether the likeliest rating replaces the expectation of equation 1 (the paper's
+            ablation).
+        evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
+            never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         pipeline: the spaCy pipeline that finds the sentences.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
@@ -95,14 +113,21 @@ class HarmonicReward(RowReward):
     def cost_of_text(self, words: float, references: int) -> Cost:
         text = " ".join(["word"] * round(words))
         shown, count = Shown(self.prompts.tasks[self.task]), len(self.criteria)
-        questions = [ask(self.prompts.layout, criterion, shown, text) for criterion in self.criteria]
+        questions = [
+            ask(self.prompts.layout, criterion, shown, text) for criterion in self.criteria
+        ]
         read = sum(tokens_in(question.messages[0]["content"]) for question in questions)
         how = "the criteria" if self.spans == "none" else f"{count} criteria"
-        return Cost(count, read, count, exact=True, how=how, computed_tokens=COMPUTED[self.spans] * read)
+        return Cost(
+            count, read, count, exact=True, how=how, computed_tokens=COMPUTED[self.spans] * read
+        )
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         questions = [
-            (criterion, ask(self.prompts.layout, criterion, shown[number], judged(sample), sentence))
+            (
+                criterion,
+                ask(self.prompts.layout, criterion, shown[number], judged(sample), sentence),
+            )
             for number, sample, sentence in rows
             for criterion in self.criteria
         ]
@@ -134,10 +159,18 @@ class HarmonicReward(RowReward):
         """
         answers: dict[int, Rating | Failure] = {}
         for judge in self.judges:
-            numbers = [number for number, (criterion, _) in enumerate(asked) if self._judge_of(criterion) is judge]
+            numbers = [
+                number
+                for number, (criterion, _) in enumerate(asked)
+                if self._judge_of(criterion) is judge
+            ]
             if numbers or judge not in self.judges_to_wake:
                 with judge:
-                    answers |= zip(numbers, rate_once(judge, [asked[number][1] for number in numbers]), strict=True)
+                    answers |= zip(
+                        numbers,
+                        rate_once(judge, [asked[number][1] for number in numbers]),
+                        strict=True,
+                    )
         return [answers[number] for number in range(len(asked))]
 
     def _rated(self, answers: Sequence[Rating | Failure]) -> Raw:
@@ -149,4 +182,6 @@ class HarmonicReward(RowReward):
             ratings[criterion.name] = answer
         tables = {name: rating.probabilities for name, rating in ratings.items()}
         found = aggregate(tables, self.gamma, smooth=not self.likeliest)
-        return Verdict(unit(found.overall), parts=parts_of(found)), max(rating.cut for rating in ratings.values())
+        return Verdict(unit(found.overall), parts=parts_of(found)), max(
+            rating.cut for rating in ratings.values()
+        )

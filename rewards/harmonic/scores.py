@@ -4,8 +4,9 @@
     found = aggregate(p, gamma=0.75)
     found.overall, found.means["correctness"], found.stds["fluency"], found.weights
 
-Means and the overall score are in the paper's unit, 1 to 5. Weights follow the certainty of the ratings, so a criterion
-that becomes better and surer, and is still below the others, lowers the overall score.
+Means and the overall score are in the paper's unit, 1 to 5. Weights follow the certainty of the
+ratings, so a criterion that becomes better and surer, and is still below the others, lowers the
+overall score.
 """
 
 import math
@@ -13,14 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 LEVELS = (1, 2, 3, 4, 5)
-SIGMA_FLOOR = 1e-3  # the std of a probability of 1e-6 on the neighbouring level; smaller ones are rounding errors
+# the std of a probability of 1e-6 on the neighbouring level; smaller ones are rounding errors
+SIGMA_FLOOR = 1e-3
 
 Distribution = Mapping[str, float] | Mapping[int, float] | Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """overall, means: 1 to 5. weights: 0 to 1, with sum 1. stds: before the floor. All by criterion."""
+    """overall, means: 1 to 5. weights: 0 to 1, with sum 1. stds: before the floor.
+
+    All by criterion.
+    """
 
     overall: float
     weights: dict[str, float]
@@ -29,15 +34,20 @@ class Aggregate:
 
 
 def aggregate(
-    probabilities: Mapping[str, Distribution], gamma: float, sigma_floor: float = SIGMA_FLOOR, smooth: bool = True
+    probabilities: Mapping[str, Distribution],
+    gamma: float,
+    sigma_floor: float = SIGMA_FLOOR,
+    smooth: bool = True,
 ) -> Aggregate:
     """Returns the overall score of the criteria's ratings (HarmonicEval, equations 1 to 4).
 
-    probabilities: per criterion the probability of each rating, as five numbers or {rating: number}. gamma: in (0, 1].
-    1 weighs all criteria alike, 0.5 by inverse variance, and near 0 only the surest one counts. sigma_floor: the least
-    standard deviation in the weights, above 0. smooth: False takes the most probable rating, the lower of equals, in
-    place of the mean, with the same weights. This is our reading of "w/o score smoothing" (table 4), which the paper
-    does not explain. Raises ValueError for no criteria, and for numbers that are no distribution over 1 to 5.
+    probabilities: per criterion the probability of each rating, as five numbers or {rating:
+    number}. gamma: in (0, 1]. 1 weighs all criteria alike, 0.5 by inverse variance, and near 0 only
+    the surest one counts. sigma_floor: the least standard deviation in the weights, above 0.
+    smooth: False takes the most probable rating, the lower of equals, in place of the mean, with
+    the same weights. This is our reading of "w/o score smoothing" (table 4), which the paper does
+    not explain. Raises ValueError for no criteria, and for numbers that are no distribution over 1
+    to 5.
     """
     if not probabilities:
         raise ValueError("an aggregate needs at least one criterion")
@@ -45,7 +55,11 @@ def aggregate(
     expected = {criterion: mean(p) for criterion, p in tables.items()}
     stds = {criterion: std(p, expected[criterion]) for criterion, p in tables.items()}
     weights = harmonic_weights(stds, gamma, sigma_floor)
-    means = expected if smooth else {criterion: float(LEVELS[p.index(max(p))]) for criterion, p in tables.items()}
+    means = (
+        expected
+        if smooth
+        else {criterion: float(LEVELS[p.index(max(p))]) for criterion, p in tables.items()}
+    )
     return Aggregate(overall(means, weights), weights, means, stds)
 
 
@@ -53,13 +67,19 @@ def parts_of(found: Aggregate) -> dict[str, float]:
     """Returns the parts of a verdict."""
     parts = {"overall": found.overall}
     for name, mean in found.means.items():
-        parts |= {name: mean, f"{name}_std": found.stds[name], f"weight_{name}": found.weights[name]}
+        parts |= {
+            name: mean,
+            f"{name}_std": found.stds[name],
+            f"weight_{name}": found.weights[name],
+        }
     return parts
 
 
 def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
     """Returns the aggregate of `parts_of`. names: of the criteria."""
-    by_name = ({name: parts[form.format(name)] for name in names} for form in ("weight_{}", "{}", "{}_std"))
+    by_name = (
+        {name: parts[form.format(name)] for name in names} for form in ("weight_{}", "{}", "{}_std")
+    )
     return Aggregate(parts["overall"], *by_name)
 
 
@@ -73,7 +93,9 @@ def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ..
         strange = set() if len(probabilities) == len(LEVELS) else {f"{len(probabilities)} numbers"}
         values = tuple(map(float, probabilities))
     if strange:
-        raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {', '.join(sorted(strange))}")
+        raise ValueError(
+            f"{criterion}: a rating has the levels 1 to 5, got {', '.join(sorted(strange))}"
+        )
     total = math.fsum(values)
     if not (min(values) >= 0 and abs(total - 1) < 1e-3):  # also fails for NaN
         raise ValueError(f"{criterion}: probabilities are at least 0 and sum to 1, got {values}")
@@ -87,14 +109,20 @@ def mean(p: Sequence[float]) -> float:
 
 def std(p: Sequence[float], centre: float) -> float:
     """Returns the standard deviation about the smoothed score, 0 to 2 (equation 4)."""
-    return math.sqrt(math.fsum((level - centre) ** 2 * share for level, share in zip(LEVELS, p, strict=True)))
+    return math.sqrt(
+        math.fsum((level - centre) ** 2 * share for level, share in zip(LEVELS, p, strict=True))
+    )
 
 
-def harmonic_weights(stds: Mapping[str, float], gamma: float, sigma_floor: float = SIGMA_FLOOR) -> dict[str, float]:
+def harmonic_weights(
+    stds: Mapping[str, float], gamma: float, sigma_floor: float = SIGMA_FLOOR
+) -> dict[str, float]:
     """Returns w = sigma^(-2 (1 - gamma) / gamma) / H with their sum H (equation 3)."""
     check_weighting(gamma, sigma_floor)
     exponent = -2 * (1 - gamma) / gamma  # in logarithms, because gamma = 0.01 means sigma^-198
-    logs = {criterion: exponent * math.log(max(sigma, sigma_floor)) for criterion, sigma in stds.items()}
+    logs = {
+        criterion: exponent * math.log(max(sigma, sigma_floor)) for criterion, sigma in stds.items()
+    }
     largest = max(logs.values())
     raw = {criterion: math.exp(log - largest) for criterion, log in logs.items()}
     total = math.fsum(raw.values())
@@ -104,7 +132,9 @@ def harmonic_weights(stds: Mapping[str, float], gamma: float, sigma_floor: float
 def check_weighting(gamma: float, sigma_floor: float = SIGMA_FLOOR) -> None:
     """Raises ValueError for a gamma outside (0, 1] and a floor that is not above 0."""
     if not 0 < gamma <= 1:
-        raise ValueError(f"gamma lies in (0, 1], from the surest criterion alone to all alike, got {gamma}")
+        raise ValueError(
+            f"gamma lies in (0, 1], from the surest criterion alone to all alike, got {gamma}"
+        )
     if not 0 < sigma_floor < math.inf:
         raise ValueError(f"sigma_floor must be a number above 0, got {sigma_floor}")
 

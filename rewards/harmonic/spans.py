@@ -1,17 +1,19 @@
 """Turns ratings of sentences into spans, one component per sentence.
 
     sentence_spans(places, whole, ratings, adds)      # each sentence was rated within the text
-    named_spans(spans, whole, others)                 # the text was rated without each sentence (reward/by_row.py)
+    named_spans(spans, whole, others)  # the text was rated without each sentence (reward/by_row.py)
 
-The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1. "ablation" measures it.
-"sentences" estimates it from questions about the one text. With the text's weight w and rating M of a criterion, the
-sentence's rating m and n sentences, the credit is the sum over the criteria of
+The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1.
+"ablation" measures it. "sentences" estimates it from questions about the one text. With the text's
+weight w and rating M of a criterion, the sentence's rating m and n sentences, the credit is the sum
+over the criteria of
 
     w (m - mean of m) / (n - 1) / 4         if the text is as good as the average of its sentences
     w (M - 1) (m - 1) / sum(m - 1) / 4      if the sentences add up (completeness)
 
-The first is what the average loses without the sentence. The second is the sentence's share of what the text achieves.
-The only sentence of a text has the whole score as its credit, because an empty text scores 0.
+The first is what the average loses without the sentence. The second is the sentence's share of what
+the text achieves. The only sentence of a text has the whole score as its credit, because an empty
+text scores 0.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -23,31 +25,43 @@ from spanreward.rewards.reward.by_row import Place
 
 
 def sentence_spans(
-    places: Sequence[Place], whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]
+    places: Sequence[Place],
+    whole: Aggregate,
+    ratings: Sequence[Mapping[str, float]],
+    adds: Set[str],
 ) -> tuple[Span, ...]:
     """Returns a span per sentence.
 
-    ratings: per sentence the mean rating of each criterion, 1 to 5. adds: the criteria in which sentences add up, which
-    a span's score leaves out if there are others. A span's kind is the criterion with the largest part of its credit.
+    ratings: per sentence the mean rating of each criterion, 1 to 5. adds: the criteria in which
+    sentences add up, which a span's score leaves out if there are others. A span's kind is the
+    criterion with the largest part of its credit.
     """
     credits = sentence_credit(whole, ratings, adds)
     weights = _weights_in_score(whole.weights, adds)
     spans = []
     for number, (place, means, credit) in enumerate(zip(places, ratings, credits, strict=True)):
-        rating = overall({criterion: means[criterion] for criterion in weights}, weights) if weights else 1.0
+        rating = (
+            overall({criterion: means[criterion] for criterion in weights}, weights)
+            if weights
+            else 1.0
+        )
         gained, score = sum(credit.values()), min(max(unit(rating), 0.0), 1.0)
         spans.append(Span(*place, score, gained, _largest(credit), _rated(means), number))
     return tuple(spans)
 
 
 def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
-    """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all 0."""
+    """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all
+    0.
+    """
     scoring = {criterion: w for criterion, w in weights.items() if criterion not in adds} or weights
     total = sum(scoring.values())
     return {criterion: w / total for criterion, w in scoring.items()} if total else {}
 
 
-def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]) -> list[dict[str, float]]:
+def sentence_credit(
+    whole: Aggregate, ratings: Sequence[Mapping[str, float]], adds: Set[str]
+) -> list[dict[str, float]]:
     """Returns each sentence's credit by criterion, see the top of this file."""
     count = len(ratings)
     moves: list[dict[str, float]] = [{} for _ in ratings]
@@ -63,10 +77,14 @@ def sentence_credit(whole: Aggregate, ratings: Sequence[Mapping[str, float]], ad
     return moves
 
 
-def named_spans(spans: Sequence[Span], whole: Aggregate, others: Sequence[Aggregate]) -> tuple[Span, ...]:
-    """Returns the spans of an ablation, with the criterion that a sentence changes most by the text's weights.
+def named_spans(
+    spans: Sequence[Span], whole: Aggregate, others: Sequence[Aggregate]
+) -> tuple[Span, ...]:
+    """Returns the spans of an ablation, with the criterion that a sentence changes most by the
+    text's weights.
 
-    others: per sentence the aggregate of the text without it; none for the only sentence, without which all is 1.
+    others: per sentence the aggregate of the text without it; none for the only sentence, without
+    which all is 1.
     """
     named = []
     for number, span in enumerate(spans):
@@ -78,7 +96,9 @@ def named_spans(spans: Sequence[Span], whole: Aggregate, others: Sequence[Aggreg
 
 
 def _largest(moved: Mapping[str, float]) -> str:
-    """Returns the criterion with the largest part, of equals the first. moved: the credit by criterion."""
+    """Returns the criterion with the largest part, of equals the first. moved: the credit by
+    criterion.
+    """
     return max(moved, key=lambda criterion: abs(moved[criterion]))
 
 

@@ -1,7 +1,8 @@
 """Judges: they rate questions and write texts. `load_judge` makes one by its name.
 
-match/ needs no model, local/ runs one on this machine, remote/ asks one behind HTTP. encoding/ makes chats token ids,
-in which text from a policy never becomes a control token. shared/ has the cache, juries and cascades.
+match/ needs no model, local/ runs one on this machine, remote/ asks one behind HTTP. encoding/
+makes chats token ids, in which text from a policy never becomes a control token. shared/ has the
+cache, juries and cascades.
 """
 
 from typing import Any
@@ -10,7 +11,16 @@ from spanreward.rewards.judges.by_name import load_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, closing
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 
-__all__ = ["CachedJudge", "Failure", "Judge", "MatchJudge", "Question", "Rating", "closing", "load_judge"]
+__all__ = [
+    "CachedJudge",
+    "Failure",
+    "Judge",
+    "MatchJudge",
+    "Question",
+    "Rating",
+    "closing",
+    "load_judge",
+]
 
 
 def __getattr__(name: str) -> Any:  # MatchJudge, which alone needs spaCy

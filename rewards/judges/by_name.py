@@ -1,4 +1,7 @@
-"""Makes judges by the names that command lines and recipes use. A new kind of judge is one line in KINDS."""
+"""Makes judges by the names that command lines and recipes use.
+
+A new kind of judge is one line in KINDS.
+"""
 
 import inspect
 import re
@@ -15,7 +18,8 @@ from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.shared.jury_judge import JuryJudge
 
-# A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what GIVEN stands for.
+# A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what
+# GIVEN stands for.
 KINDS = {
     "match": ("match.match_judge.MatchJudge", ""),
     "encoder": ("encoder.encoder_judge.EncoderJudge", "MODEL"),
@@ -23,28 +27,33 @@ KINDS = {
     "vllm": ("local.vllm_judge.VllmJudge", "MODEL"),
     "server": ("remote.server_judge.ServerJudge", "URL#MODEL"),
     "chat": ("remote.chat_judge.ChatJudge", "URL#MODEL"),
-    "cascade": ("shared.cascade_judge.CascadeJudge", ""),  # its options are student, teacher, sure, audit and seed
+    # its options are student, teacher, sure, audit and seed
+    "cascade": ("shared.cascade_judge.CascadeJudge", ""),
 }
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
-MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")  # else a + is of a folder's name
+# else a + is of a folder's name
+MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")
 FORMS = (
-    f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or "
-    "FILE.py:NAME, a judge of your own or its class; or several with + between, whose mean rating counts"
+    f"{NAMES}, where MODEL is a hub id, a folder, or smollm2; or FILE.py:NAME, a judge of your own "
+    "or its class; or several with + between, whose mean rating counts"
 )
 
 
 def load_judge(spec: str, cache: bool | str | Path | None = False, **options: Any) -> Judge:
     """Makes a judge by its name: `match`, `encoder:MODEL`, `transformers:MODEL`, `vllm:MODEL`,
-    `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or its class
-    (files/custom_file.py). Several names with `+` between make a jury of them (JuryJudge), which takes no options.
+    `server:URL#MODEL`, `chat:URL#MODEL`, `cascade`, or `FILE.py:NAME` for a judge of your own or
+    its class (files/custom_file.py). Several names with `+` between make a jury of them
+    (JuryJudge), which takes no options.
 
-    MODEL is a hub id, a folder, or `smollm2`. With `server` it must be the name under which the server serves it; with
-    `chat`, which is weaker (see ChatJudge), any name that the server has. The model loads when the judge is first
-    started or asked. For `smollm2`, min_mass is 0: a rating counts however little probability is on the scale.
+    MODEL is a hub id, a folder, or `smollm2`. With `server` it must be the name under which the
+    server serves it; with `chat`, which is weaker (see ChatJudge), any name that the server has.
+    The model loads when the judge is first started or asked. For `smollm2`, min_mass is 0: a rating
+    counts however little probability is on the scale.
 
-    cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is True for judges with a
-    model, so not for `match`. options: arguments of the judge's class, such as memory or deadline. Raises ValueError
-    for an unknown name or option, and ImportError where a package is missing.
+    cache: True keeps the answers in the cache folder (CachedJudge), a path in that file. None is
+    True for judges with a model, so not for `match`. options: arguments of the judge's class, such
+    as memory or deadline. Raises ValueError for an unknown name or option, and ImportError where a
+    package is missing.
     """
     judge, has_model = _make(spec, options)
     if cache or (cache is None and has_model):
@@ -53,23 +62,32 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
 
 
 def members(judge: str) -> list[str]:
-    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for "match+encoder:FOLDER"."""
+    """Returns the names of a jury's judges, or the one name: ["match", "encoder:FOLDER"] for
+    "match+encoder:FOLDER".
+    """
     return MEMBER.split(judge)
 
 
 def as_judge(judge: Judge | str) -> Judge:
-    """Returns the judge, or the one that `load_judge` makes of its name. Raises ValueError for anything else."""
+    """Returns the judge, or the one that `load_judge` makes of its name.
+
+    Raises ValueError for anything else.
+    """
     if isinstance(judge, str):
         return load_judge(judge)
     if not isinstance(judge, Judge):
-        raise ValueError(f"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got {judge!r}")
+        raise ValueError(
+            f"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got {judge!r}"
+        )
     return judge
 
 
 def options_of(judge_class: type[Judge]) -> list[str]:
     """Names of the arguments of a judge's class. `**settings` stand for those of its base class."""
     parameters = inspect.signature(judge_class).parameters.values()
-    names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    names = [
+        one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    ]
     passed_on = any(one.kind is one.VAR_KEYWORD for one in parameters)
     return names + (options_of(judge_class.__mro__[1]) if passed_on else [])
 
@@ -78,17 +96,25 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model."""
     if len(names := members(spec)) > 1:
         if options:
-            raise ValueError(f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}.")
+            raise ValueError(
+                f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}."
+            )
         made = [_make(name, {}) for name in names]
         return JuryJudge(*(judge for judge, _ in made)), any(model for _, model in made)
-    judge_class, given = (custom_part(spec, Judge, options), {}) if is_custom(spec) else _parts(spec)
+    judge_class, given = (
+        (custom_part(spec, Judge, options), {}) if is_custom(spec) else _parts(spec)
+    )
     if isinstance(judge_class, Judge):
         return judge_class, False
     valid = [option for option in options_of(judge_class) if option not in given]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
     if spec == "cascade":
-        options = {key: as_judge(one) if key in ("student", "teacher") else one for key, one in options.items()}
-    # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of its ratings.
+        options = {
+            key: as_judge(one) if key in ("student", "teacher") else one
+            for key, one in options.items()
+        }
+    # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of
+    # its ratings.
     if given.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}
     try:
@@ -103,19 +129,31 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     kind, colon, given = spec.partition(":")
     if kind not in KINDS:
         if get_close_matches(kind, KINDS, 1, CLOSE):
-            raise ValueError(f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}.")
+            raise ValueError(
+                f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}."
+            )
         url, model = (spec, "MODEL") if given.startswith("//") else ("URL", given or spec)
         url, model = (url, model) if without_secret(spec) == spec else ("URL", "MODEL")
-        how = f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or transformers:{model} here"
-        raise ValueError(f"unknown judge {without_secret(spec)!r}: a model is named with how it is asked, {how}.")
+        how = (
+            f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or "
+            f"transformers:{model} here"
+        )
+        raise ValueError(
+            f"unknown judge {without_secret(spec)!r}: a model is named with how it is asked, {how}."
+        )
     where, form = KINDS[kind]
     names = form.lower().split("#") if form else []
     values = given.split("#", len(names) - 1) if colon else []
     if len(values) != len(names) or not all(values):
-        raise ValueError(f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is {FORMS}.")
+        raise ValueError(
+            f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is "
+            f"{FORMS}."
+        )
     module, _, name = where.rpartition(".")
     try:
         found = getattr(import_module(f"spanreward.rewards.judges.{module}"), name)
     except ModuleNotFoundError as error:
-        raise ImportError(lacking(f"the judge {without_secret(spec)}", error) or str(error)) from error
+        raise ImportError(
+            lacking(f"the judge {without_secret(spec)}", error) or str(error)
+        ) from error
     return found, dict(zip(names, values, strict=True))

@@ -1,10 +1,12 @@
 """A judge from a function of yours, such as a client of a model or a rule.
 
-    judge = FunctionJudge("my client, my-model", lambda text: client.ask(text))     # its answer contains the rating
-    judge = FunctionJudge("rule", lambda text: 5 if "circle" in text else 1)        # the rating itself
-    judge = FunctionJudge("json", lambda text: json.loads(ask(text + "\n\nAnswer as JSON."))["rating"])
+    judge = FunctionJudge("my client, my-model", lambda text: client.ask(text))
+    # its answer contains the rating
+    judge = FunctionJudge("rule", lambda text: 5 if "circle" in text else 1)  # the rating itself
+    judge = FunctionJudge("json", lambda text: json.loads(ask(text + " Answer as JSON."))["rating"])
 
-For an OpenAI-compatible server use `load_judge("server:URL#MODEL")`: it reads the distribution over the ratings.
+For an OpenAI-compatible server use `load_judge("server:URL#MODEL")`: it reads the distribution over
+the ratings.
 """
 
 import re
@@ -12,7 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import LARGEST_MASS, RATING_SCALE, Failure, Judge, Question, Rating, rating_of
+from spanreward.rewards.judges.judge import (
+    LARGEST_MASS,
+    RATING_SCALE,
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    rating_of,
+)
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")
@@ -21,12 +31,14 @@ DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")
 class FunctionJudge(Judge):
     """Judge that calls a function for each question, one after another.
 
-    An exception in the function becomes a Failure with status ERROR; an answer without a rating is UNPARSED.
+    An exception in the function becomes a Failure with status ERROR; an answer without a rating is
+    UNPARSED.
 
     Args:
-        name: identifies the model and its settings. A cache expects equal answers from judges with equal names.
-        function: takes the prompt as a text. Returns a number within the scale, a mapping from the scale's entries to
-            probabilities, or a text that contains a rating.
+        name: identifies the model and its settings. A cache expects equal answers from judges with
+            equal names.
+        function: takes the prompt as a text. Returns a number within the scale, a mapping from the
+            scale's entries to probabilities, or a text that contains a rating.
     """
 
     name = ""
@@ -35,8 +47,13 @@ class FunctionJudge(Judge):
         self.name = name
         self.function = function
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        return [self._ask(question, lambda answer: self._rating(answer, scale)) for question in questions]
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        return [
+            self._ask(question, lambda answer: self._rating(answer, scale))
+            for question in questions
+        ]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the function's answers as texts. The function does not get `max_tokens`."""
@@ -44,7 +61,10 @@ class FunctionJudge(Judge):
 
     def _ask(self, question: Question, read: Callable[[Any], Any]) -> Any:
         if question.images:
-            raise ValueError(f"{self.name} reads text only, and the question has pictures: set evidence='context'")
+            raise ValueError(
+                f"{self.name} reads text only, and the question has pictures: set "
+                "evidence='context'"
+            )
         self.usage.questions += 1
         text = "\n\n".join(message["content"] for message in question.messages)
         try:
@@ -64,21 +84,31 @@ class FunctionJudge(Judge):
 
 
 def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
-    """Converts an answer to a distribution over the scale, whose mean is the number given; None if it is no rating."""
+    """Converts an answer to a distribution over the scale, whose mean is the number given; None if
+    it is no rating.
+    """
     if isinstance(answer, Mapping):
         given = {str(entry): share for entry, share in answer.items()}
         shares = {entry: float(given.get(entry, 0.0)) for entry in scale}
         mass = sum(shares.values())
         usable = all(0 <= share <= 1 for share in shares.values()) and 0 < mass <= LARGEST_MASS
-        return Rating({entry: share / mass for entry, share in shares.items()}, min(mass, 1.0)) if usable else None
+        return (
+            Rating({entry: share / mass for entry, share in shares.items()}, min(mass, 1.0))
+            if usable
+            else None
+        )
     if isinstance(answer, int | float):
-        rates = all(entry.isdecimal() for entry in scale) and float(scale[0]) <= answer <= float(scale[-1])
+        rates = all(entry.isdecimal() for entry in scale) and float(scale[0]) <= answer <= float(
+            scale[-1]
+        )
         return rating_of(answer, scale) if rates else None
     return read_rating(str(answer), scale)
 
 
 def read_rating(text: str, scale: Sequence[str]) -> Rating | None:
-    """Reads the last number of the text ("3/5" is a 3), or for a scale of letters the last word that is an entry."""
+    """Reads the last number of the text ("3/5" is a 3), or for a scale of letters the last word
+    that is an entry.
+    """
     text = DENOMINATOR.sub("", text)
     if scale[0].isdecimal():
         numbers = NUMBER.findall(text)

@@ -1,10 +1,12 @@
 """The interface of a judge: it rates questions on a scale of single tokens, and writes short texts.
 
-    ratings = judge.rate([Question(messages=[{"role": "user", "content": "Rate from 1 to 5: ..."}])])
+    question = Question(messages=[{"role": "user", "content": "Rate from 1 to 5: ..."}])
+    ratings = judge.rate([question])
     ratings[0].mean                    # 3.7, unless ratings[0] is a Failure
 
-A judge never raises because of one question: it returns a Failure in that question's place. `with judge:` keeps the
-judge awake over several calls and may be nested. Metrics build Questions; judges know nothing of metrics.
+A judge never raises because of one question: it returns a Failure in that question's place. `with
+judge:` keeps the judge awake over several calls and may be nested. Metrics build Questions; judges
+know nothing of metrics.
 """
 
 import logging
@@ -21,7 +23,8 @@ from spanreward.rewards.judges.usage import Usage
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 RATING_SCALE = ("1", "2", "3", "4", "5")
-LARGEST_MASS = 1.01  # of all tokens or entries together, with room for rounding; more is no distribution
+# of all tokens or entries together, with room for rounding; more is no distribution
+LARGEST_MASS = 1.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,14 @@ class Question:
     Attributes:
         messages: [{"role", "content"}], where content is a string.
         images: PIL images that belong to the messages.
-        probe: the same question as typed data (probe.py), for judges that do not read prose (MatchJudge).
-        description: character offsets [start, end) into the last message's content. Where the chat is too long for the
-            judge, the text between them loses its end. Where they are equal, nothing may be cut.
-        top: how a rating is read. 0: from exactly the tokens that are an entry of the scale. Above 0, as in published
-            code: from this many of the likeliest tokens, whatever their probability. A token counts for every entry
-            that its text contains ("12" for 1 and 2).
+        probe: the same question as typed data (probe.py), for judges that do not read prose
+            (MatchJudge).
+        description: character offsets [start, end) into the last message's content. Where the chat
+            is too long for the judge, the text between them loses its end. Where they are equal,
+            nothing may be cut.
+        top: how a rating is read. 0: from exactly the tokens that are an entry of the scale. Above
+            0, as in published code: from this many of the likeliest tokens, whatever their
+            probability. A token counts for every entry that its text contains ("12" for 1 and 2).
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -53,7 +58,8 @@ class Rating:
     Attributes:
         probabilities: by entry of the scale, renormalised to sum to 1.
         mass: the probability on the scale before renormalising, in [0, 1].
-        cut: how many characters at the end of the question's description were cut because they did not fit.
+        cut: how many characters at the end of the question's description were cut because they did
+            not fit.
     """
 
     probabilities: Mapping[str, float]
@@ -62,12 +68,16 @@ class Rating:
 
     @property
     def mean(self) -> float:
-        """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section 5)."""
+        """Expectation of the scale's value, in the scale's units (HarmonicEval eq. 1; PoSh section
+        5).
+        """
         return sum(float(entry) * p for entry, p in self.probabilities.items())
 
 
 def rating_of(level: float, scale: Sequence[str]) -> Rating:
-    """Returns the distribution with mean `level` on one entry of the scale, or on two neighbours."""
+    """Returns the distribution with mean `level` on one entry of the scale, or on two
+    neighbours.
+    """
     return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})
 
 
@@ -80,15 +90,24 @@ class Failure:
 
 
 def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
-    """Returns a judge's answers. A Rating without probability, or of NaN, is a Failure (UNPARSED)."""
+    """Returns a judge's answers.
+
+    A Rating without probability, or of NaN, is a Failure (UNPARSED).
+    """
     unrated = Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
-    return [unrated if isinstance(a, Rating) and not sum(a.probabilities.values()) > 0 else a for a in answers]
+    return [
+        unrated if isinstance(a, Rating) and not sum(a.probabilities.values()) > 0 else a
+        for a in answers
+    ]
 
 
 def by_reading(
-    questions: Sequence[Question], rate: Callable[[list[Question], int], Sequence[Rating | Failure]], usage: Usage
+    questions: Sequence[Question],
+    rate: Callable[[list[Question], int], Sequence[Rating | Failure]],
+    usage: Usage,
 ) -> list[Rating | Failure]:
-    """Calls `rate(questions, top)` once for each `Question.top` that occurs, and counts what is UNPARSED in usage.
+    """Calls `rate(questions, top)` once for each `Question.top` that occurs, and counts what is
+    UNPARSED in usage.
 
     Returns the ratings in the order of the questions.
     """
@@ -96,20 +115,25 @@ def by_reading(
     for top in dict.fromkeys(question.top for question in questions):
         numbers = [number for number, question in enumerate(questions) if question.top == top]
         answers |= zip(numbers, rate([questions[number] for number in numbers], top), strict=True)
-    usage.unparsed += sum(isinstance(one, Failure) and one.status is Status.UNPARSED for one in answers.values())
+    usage.unparsed += sum(
+        isinstance(one, Failure) and one.status is Status.UNPARSED for one in answers.values()
+    )
     return [answers[number] for number in range(len(questions))]
 
 
 class Judge(ABC):
     """Base class of all judges.
 
-    A judge of your own defines `name`, `rate` and `write`. The defaults of the rest suit a judge that has nothing to
-    start, never sleeps, and answers in this process without a time limit. A pickle has neither counts nor open `with`.
+    A judge of your own defines `name`, `rate` and `write`. The defaults of the rest suit a judge
+    that has nothing to start, never sleeps, and answers in this process without a time limit. A
+    pickle has neither counts nor open `with`.
 
     Attributes:
         remote: True if the judge answers outside this process and never sleeps.
-        reads_source: True if a PresenceProbe must say which text, and which of its words, the question is made from.
-        deadline: the most seconds that the judge takes within the outermost `with judge:`; None is no limit.
+        reads_source: True if a PresenceProbe must say which text, and which of its words, the
+            question is made from.
+        deadline: the most seconds that the judge takes within the outermost `with judge:`; None is
+            no limit.
     """
 
     remote: bool = False
@@ -119,7 +143,10 @@ class Judge(ABC):
 
     def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
         return ":".join(
-            [type(self).__name__.removesuffix("Judge").lower(), *map(str, self.__dict__.get("model", "").split())]
+            [
+                type(self).__name__.removesuffix("Judge").lower(),
+                *map(str, self.__dict__.get("model", "").split()),
+            ]
         )
 
     @property
@@ -128,12 +155,18 @@ class Judge(ABC):
         """Model and settings. Judges with equal names give equal answers."""
 
     @abstractmethod
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one distribution over the scale for each question, in order, or a Failure that says why not."""
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        """Returns one distribution over the scale for each question, in order, or a Failure that
+        says why not.
+        """
 
     @abstractmethod
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns one text of at most max_tokens tokens for each question, in order, or a Failure."""
+        """Returns one text of at most max_tokens tokens for each question, in order, or a
+        Failure.
+        """
 
     @cached_property
     def usage(self) -> Usage:
@@ -141,13 +174,18 @@ class Judge(ABC):
         return Usage()
 
     def start(self) -> None:  # noqa: B027  # most judges have nothing to start
-        """Loads or starts what the judge needs; best called before the trainer is built. Raises if that fails."""
+        """Loads or starts what the judge needs; best called before the trainer is built.
+
+        Raises if that fails.
+        """
 
     def close(self) -> None:  # noqa: B027
         """Ends what `start` started. The next use starts it again."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("usage", "_depth")}
+        return {
+            key: value for key, value in self.__dict__.items() if key not in ("usage", "_depth")
+        }
 
     def __enter__(self) -> Self:
         if self._depth == 0:
@@ -179,16 +217,23 @@ def closing(judges: Iterable[Judge]) -> Iterator[None]:
 
 
 def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Failure]:
-    """Returns `count` answers of one judge of several, or as many Failures if it raises: the others' answers stay."""
+    """Returns `count` answers of one judge of several, or as many Failures if it raises: the
+    others' answers stay.
+    """
     try:
-        return sound([answer for _, answer in zip(range(count), ask() if count else (), strict=True)])
+        return sound(
+            [answer for _, answer in zip(range(count), ask() if count else (), strict=True)]
+        )
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
         return [Failure(Status.ERROR, f"{type(error).__name__}: {error}")] * count
 
 
 class OuterJudge(Judge):
-    """A judge that asks these judges, and is as strict as the strictest of them. A `with` wakes all of them."""
+    """A judge that asks these judges, and is as strict as the strictest of them.
+
+    A `with` wakes all of them.
+    """
 
     def __init__(self, *judges: Judge) -> None:
         self.judges = judges

@@ -14,10 +14,12 @@ FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
 def model_folder(model: str, download: bool = True, files: Sequence[str] = FILES) -> Path:
-    """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not in the cache.
+    """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not
+    in the cache.
 
-    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is not a folder, and for a hub id outside
-    the cache if `download` is False, or if the hub lacks it or cannot be reached.
+    Raises FileNotFoundError for a path (it begins with `.`, `/` or `~`) that is not a folder, and
+    for a hub id outside the cache if `download` is False, or if the hub lacks it or cannot be
+    reached.
     """
     if model == "smollm2":
         return smollm2_folder()
@@ -25,22 +27,29 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = FILES
     if path.is_dir():
         return path
     if model.startswith((".", "/", "~")):
-        raise FileNotFoundError(f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'")
+        raise FileNotFoundError(
+            f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'"
+        )
     try:
         if download:
             offline_without_hub()
-        return Path(snapshot_download(model, allow_patterns=list(files), local_files_only=not download))
+        return Path(
+            snapshot_download(model, allow_patterns=list(files), local_files_only=not download)
+        )
     except (OSError, ValueError) as error:  # ValueError: a path that no hub id may be
         raise FileNotFoundError(
             f"the judge's model {model!r} is not on this machine, and the hub did not give it "
-            f"({type(error).__name__}): give a folder, or `hf download {model}` where the hub can be reached"
+            f"({type(error).__name__}): give a folder, or `hf download {model}` where the hub can "
+            "be reached"
         ) from error
 
 
 def files_hash(folder: Path) -> str:
     """12 hex digits over the contents of weights, configuration, tokenizer and chat template."""
     files = sorted({path for pattern in FILES for path in folder.glob(pattern)})
-    return hashlib.sha256("".join(f"{path.name} {_content(path)}\n" for path in files).encode()).hexdigest()[:12]
+    return hashlib.sha256(
+        "".join(f"{path.name} {_content(path)}\n" for path in files).encode()
+    ).hexdigest()[:12]
 
 
 def _content(path: Path) -> str:

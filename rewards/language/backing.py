@@ -1,6 +1,8 @@
-"""What a text claims of what other texts have: all but the words whose frame no such text has (claims.py).
+"""What a text claims of what other texts have: all but the words whose frame no such text has
+(claims.py).
 
-backed(graph, vocabulary(["There is a red circle in a corner."]))     # of "They removed a red circle": no circle
+backed(graph, vocabulary(["There is a red circle in a corner."]))     # of "They removed a red
+circle": no circle
 """
 
 import re
@@ -19,8 +21,15 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
 
 
 def backed(graph: SceneGraph, known: Set[str]) -> SceneGraph:
-    """Returns the graph without the words that have an unknown need. Its `hanging` keeps what it left out."""
-    left_out = [(span, needs) for span, needs in graph.hanging if any(known.isdisjoint(need) for need in needs)]
+    """Returns the graph without the words that have an unknown need.
+
+    Its `hanging` keeps what it left out.
+    """
+    left_out = [
+        (span, needs)
+        for span, needs in graph.hanging
+        if any(known.isdisjoint(need) for need in needs)
+    ]
     if left_out == graph.hanging == []:
         return graph
     spans = {span for span, _ in left_out}
@@ -31,7 +40,12 @@ def backed(graph: SceneGraph, known: Set[str]) -> SceneGraph:
     kept = [number for number, entity in enumerate(graph.entities) if stays(entity.text_spans)]
     places = {number: place for place, number in enumerate(kept)}
     entities = [
-        replace(one, attributes=[words for words in one.attributes if stays(one.attribute_text_spans.get(words, ()))])
+        replace(
+            one,
+            attributes=[
+                words for words in one.attributes if stays(one.attribute_text_spans.get(words, ()))
+            ],
+        )
         for one in (graph.entities[number] for number in kept)
     ]
     relations = [

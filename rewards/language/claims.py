@@ -1,15 +1,17 @@
-"""What each word of a text hangs from, so that a text is paid for what it claims and not for what it names.
+"""What each word of a text hangs from, so that a text is paid for what it claims and not for what
+it names.
 
     hanging(words)      # of "They removed a red circle.": "circle" needs {{"remov"}}
 
-Texts name things in countless frames that do not claim them ("think of a dog", "unlike a dog"), and no list has them
-all. But what a clause names hangs from its verb, that verb's subject and adverbs, and the words that open the clause; a
-noun hangs from the noun before "of". Each of these governors is neutral, fitting every picture ("there is", "shows",
-"in"), or a need: a reference must have one of its words (backing.py). "A man leaps" needs a man or a leap.
+Texts name things in countless frames that do not claim them ("think of a dog", "unlike a dog"), and
+no list has them all. But what a clause names hangs from its verb, that verb's subject and adverbs,
+and the words that open the clause; a noun hangs from the noun before "of". Each of these governors
+is neutral, fitting every picture ("there is", "shows", "in"), or a need: a reference must have one
+of its words (backing.py). "A man leaps" needs a man or a leap.
 
-No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text has a present),
-what the writer or reader does, a denial (denial.py), a question, and alternatives: if "either red or blue" asserted a
-colour, a list of all colours would always contain the right one.
+No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text
+has a present), what the writer or reader does, a denial (denial.py), a question, and alternatives:
+if "either red or blue" asserted a colour, a list of all colours would always contain the right one.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -38,7 +40,8 @@ OPEN = frozenset(("or",))  # what an "or" leaves open
 NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
 CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")
 SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
-ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")  # a verb so tied to a verb shares its subject
+# a verb so tied to a verb shares its subject
+ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
 ADDED = ("appos", "dep", "parataxis")
 QUALIFYING = ("advmod", "npadvmod", "intj", "nummod")
 PERSONS = word_set("i we you")
@@ -69,8 +72,13 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
     denied: dict[Word, float] = {}  # from which place on
     joined: dict[Word, int] = {}  # the place of the last "or" of the alternatives that it is in
     left_open = alternatives(words)
-    joints = {word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words}
-    after = {word: max([word.index, *(c.index for c in word.children if c.dep == "cc")]) for word in words}
+    joints = {
+        word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words
+    }
+    after = {
+        word: max([word.index, *(c.index for c in word.children if c.dep == "cc")])
+        for word in words
+    }
     for word in words:
         path = [word]
         while path[-1] not in found and path[-1].head is not path[-1]:
@@ -78,39 +86,57 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
         for inner in reversed(path):
             if inner not in found:
                 sentence = inner.head is inner or (
-                    inner.dep == "conj" and inner.head.dep in ("ROOT", "conj") and has_subject(inner)
+                    inner.dep == "conj"
+                    and inner.head.dep in ("ROOT", "conj")
+                    and has_subject(inner)
                 )
                 own = {*(clause(inner, past) if sentence else edge(inner, past))}
                 own |= {OPEN} if left_open.get(inner) else set()
                 above = frozenset[frozenset[str]]() if sentence else found[inner.head]
                 ends = sentence or stands_for_itself(inner, joints[inner.head])
-                if inner.dep in SUBJECTS:  # who does what no reference has may be there all the same
-                    above = above - {group(inner.head, inner)} - ({OPEN} if left_open.get(inner.head) == 1 else set())
-                joined[inner] = max(after[inner] * (inner in left_open), 0 if sentence else joined[inner.head])
+                # who does what no reference has may be there all the same
+                if inner.dep in SUBJECTS:
+                    above = (
+                        above
+                        - {group(inner.head, inner)}
+                        - ({OPEN} if left_open.get(inner.head) == 1 else set())
+                    )
+                joined[inner] = max(
+                    after[inner] * (inner in left_open), 0 if sentence else joined[inner.head]
+                )
                 last = max(after[inner.head], joined[inner.head])
                 behind = inner.dep in ("prep", "relcl", "acl") and inner.index > last
                 if ends or behind:  # the table in "a cup or glass on a table"
                     above = above - {OPEN}
                 found[inner] = above | own
                 reach = inf if ends else denied[inner.head]
-                denied[inner] = min(denied_from(inner, denies), 0 if inner.dep == "ccomp" and reach < inf else reach)
+                denied[inner] = min(
+                    denied_from(inner, denies), 0 if inner.dep == "ccomp" and reach < inf else reach
+                )
     for word in words:
-        found[word] |= ({OPEN} if word in left_open else set()) | ({DENIED} if denied[word] <= word.index else set())
+        found[word] |= ({OPEN} if word in left_open else set()) | (
+            {DENIED} if denied[word] <= word.index else set()
+        )
     return found
 
 
 def alternatives(words: Sequence[Word]) -> dict[Word, int]:
-    """Returns the words that an "or" joins, with those before them in a list with commas, and what each leaves open.
+    """Returns the words that an "or" joins, with those before them in a list with commas, and what
+    each leaves open.
 
-    That is 0: the word alone ("cleaning or painting a wall"), 1: what hangs from it except its subject, 2: all of it.
+    That is 0: the word alone ("cleaning or painting a wall"), 1: what hangs from it except its
+    subject, 2: all of it.
     """
     found: dict[Word, int] = {}
     for word in reversed(words):  # what is joined stands behind
         joints = [child for child in word.children if child.dep == "cc"]
-        joined = [child for child in word.children if child.dep in ("conj", "appos")]  # parsers take lists for either
+        # parsers take lists for either
+        joined = [child for child in word.children if child.dep in ("conj", "appos")]
         if any(is_or(joint, words) for joint in joints):
             bare = word.pos == "VERB" and joints[0].index == word.index + 1
-            found |= dict.fromkeys((word, *joined), 2 if any(map(has_subject, joined)) else int(not bare))
+            found |= dict.fromkeys(
+                (word, *joined), 2 if any(map(has_subject, joined)) else int(not bare)
+            )
         if not joints and not found.keys().isdisjoint(joined):
             found[word] = 1
     return found
@@ -135,7 +161,8 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
             head.pos in ("ADJ", "ADV", "SCONJ", "ADP") and head.lemma not in PLAIN | LEADS | PLACING
         ):
             yield group(head)
-        yield from (group(child) for child in word.children if text == "of" and qualifies(child))  # "instead of"
+        # "instead of"
+        yield from (group(child) for child in word.children if text == "of" and qualifies(child))
     elif word.dep in ADDED and head.lemma not in PLAIN:
         yield group(head)
     elif word.dep in ("dobj", "attr", "oprd", "dative") and head.lemma in NEUTRAL:
@@ -143,9 +170,12 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
         if subject is not None and subject.dep != "expl" and subject.text.lower() not in READERS:
             yield from [] if subject.lemma in PICTURES else [group(subject)]
     if word.pos == "PRON":
-        yield from (group(child) for child in word.children if child.text.lower() == "but")  # "anything but"
+        # "anything but"
+        yield from (group(child) for child in word.children if child.text.lower() == "but")
     if word.pos in NOUNS:
-        yield from (group(child) for child in word.children if child.index < word.index and qualifies(child))
+        yield from (
+            group(child) for child in word.children if child.index < word.index and qualifies(child)
+        )
     if word.dep in CLAUSES or (word.dep == "conj" and (has_subject(word) or word.pos == "VERB")):
         yield from clause(word, past)
 
@@ -156,7 +186,9 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     if is_no_claim(verb, own, past):
         yield NEVER
     finite, subject = finite_of(verb), subject_of(verb)
-    if finite is not None and (finite.text.lower() in MODALS or (verb.tag == "VBN" and finite.lemma == "have")):
+    if finite is not None and (
+        finite.text.lower() in MODALS or (verb.tag == "VBN" and finite.lemma == "have")
+    ):
         yield group(finite if finite.tag == "MD" else verb)
     if verb.pos in ("VERB", "AUX") and verb.lemma not in NEUTRAL and verb.dep != "aux":
         acts = subject is not None and subject.pos in NOUNS and not verb.has_child("auxpass")
@@ -174,13 +206,20 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
 
 
 def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
-    """Whether the form of a clause says that it claims nothing. own: its subject, if it has one itself."""
+    """Whether the form of a clause says that it claims nothing. own: its subject, if it has one
+    itself.
+    """
     finite = finite_of(verb)
     marks = {child.text.lower() for child in verb.children if child.dep == "mark"}
     if marks & CONDITIONS and "as" not in marks:
         return True
     if finite is None:
-        return verb.tag == "VB" and own is None and verb.dep in ("ROOT", "conj") and not verb.has_child("aux")
+        return (
+            verb.tag == "VB"
+            and own is None
+            and verb.dep in ("ROOT", "conj")
+            and not verb.has_child("aux")
+        )
     if finite.tag == "MD" and finite.text.lower() not in MODALS | {"can", "ca"}:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
@@ -191,7 +230,9 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
     if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
     # taggers take "turned" in "sits, its back turned" for the past
-    present = finite.text.endswith("ed") and any(child.tag in ("VBZ", "VBP") for child in verb.children)
+    present = finite.text.endswith("ed") and any(
+        child.tag in ("VBZ", "VBP") for child in verb.children
+    )
     return finite.tag == "VBD" and not past and not present and verb.dep not in ("relcl", "acl")
 
 
@@ -203,7 +244,9 @@ def qualifies(word: Word) -> bool:
 
 
 def subject_of(verb: Word) -> Word | None:
-    """Returns a verb's subject: its own, that of the verb above it, or the noun that it describes."""
+    """Returns a verb's subject: its own, that of the verb above it, or the noun that it
+    describes.
+    """
     for _ in range(FARTHEST):
         own = next((child for child in verb.children if child.dep in SUBJECTS), None)
         if own is not None and not (own.is_relative and verb.dep == "relcl"):

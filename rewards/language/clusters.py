@@ -15,7 +15,8 @@ RUN_BREAKS = ("\u2019s", "'s", "s", "-")
 
 @dataclass(slots=True)
 class References:
-    """The clusters of a text: `cluster_of` maps a word to its cluster, `words_of` maps a cluster to its words.
+    """The clusters of a text: `cluster_of` maps a word to its cluster, `words_of` maps a cluster to
+    its words.
 
     A cluster is its number, or "left" or "right" for every "our left" and "our right".
     """
@@ -25,7 +26,8 @@ class References:
 
 
 def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
-    """Gives every word at most one cluster: that of the shortest mention around it, and of equal ones the first.
+    """Gives every word at most one cluster: that of the shortest mention around it, and of equal
+    ones the first.
 
     Raises ValueError for a mention outside the text.
     """
@@ -36,7 +38,9 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
             continue
         for first, last in cluster:
             if not 0 <= first <= last < len(words):
-                raise ValueError(f"mention [{first}, {last}] does not lie in a text of {len(words)} tokens")
+                raise ValueError(
+                    f"mention [{first}, {last}] does not lie in a text of {len(words)} tokens"
+                )
             length = last - first + 1
             for index in _representatives(words, first, last):
                 if index not in lengths or length < lengths[index]:
@@ -53,7 +57,9 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
 
 
 def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:
-    """Returns the words that stand for a mention: its first run of nouns, else its first pronoun, else all words."""
+    """Returns the words that stand for a mention: its first run of nouns, else its first pronoun,
+    else all words.
+    """
     mention = [word for word in words[first : last + 1] if word.sentence == words[first].sentence]
     run: list[Word] = []
     for word in mention:

@@ -1,13 +1,15 @@
 """Coreference: which words of a text mean the same thing.
 
-    coref_method("rules")([nlp("A red circle is here. It is above a square.")])     # [[[[2, 2], [6, 6]]]]
+    coref_method("rules")([nlp("A red circle is here. It is above a square.")])
+    # [[[[2, 2], [6, 6]]]]
 
-"rules" is the default and needs no model. "none" finds nothing. "maverick" is the published metric's neural model, in
-the extra `coref`. A function from Docs to clusters is a method too.
+"rules" is the default and needs no model. "none" finds nothing. "maverick" is the published
+metric's neural model, in the extra `coref`. A function from Docs to clusters is a method too.
 
-Maverick loads its weights from the Hugging Face hub at the first text: 2 GB (a pickled checkpoint, CC BY-NC-SA 4.0).
-The adapter was never run with the real model. maverick-coref 1.0.7 needs protobuf==3.20, so it cannot be installed
-beside vLLM: the judge stands behind a server then (server:URL#MODEL).
+Maverick loads its weights from the Hugging Face hub at the first text: 2 GB (a pickled checkpoint,
+CC BY-NC-SA 4.0). The adapter was never run with the real model. maverick-coref 1.0.7 needs
+protobuf==3.20, so it cannot be installed beside vLLM: the judge stands behind a server then
+(server:URL#MODEL).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,10 +29,11 @@ Resolver = Callable[[Sequence[Doc]], Sequence[Sequence[Cluster]]]
 def coref_method(method: str | Resolver) -> Resolver:
     """Returns the method of that name, or the given function.
 
-    A method returns per Doc its clusters. A cluster is a list of mentions [first, last]: token numbers, both inclusive.
+    A method returns per Doc its clusters. A cluster is a list of mentions [first, last]: token
+    numbers, both inclusive.
 
-    Raises ValueError for an unknown name. Raises ImportError, which says what to install, where Maverick's
-    package cannot be imported.
+    Raises ValueError for an unknown name. Raises ImportError, which says what to install, where
+    Maverick's package cannot be imported.
     """
     if not isinstance(method, str):
         return method
@@ -45,7 +48,8 @@ def coref_method(method: str | Resolver) -> Resolver:
 
 
 def _by_maverick(doc: Doc) -> list[Cluster]:
-    """Returns the clusters of a text with words, without mentions that end outside it (on the model's own marks).
+    """Returns the clusters of a text with words, without mentions that end outside it (on the
+    model's own marks).
 
     The published code asks text by text too, with the words of every sentence.
     """
@@ -67,4 +71,6 @@ def _maverick_class() -> Any:
     try:
         return import_module("maverick").Maverick
     except ImportError as error:
-        raise ImportError(f"coref='maverick' cannot be used ({error}): pip install 'spanreward[coref]'") from error
+        raise ImportError(
+            f"coref='maverick' cannot be used ({error}): pip install 'spanreward[coref]'"
+        ) from error

@@ -1,11 +1,12 @@
 """Coreference by rule.
 
-    clusters_by_rule(read_words(nlp("A red circle is here. It is above a square."))[0])     # [[[2, 2], [6, 6]]]
+    clusters_by_rule(read_words(nlp("A red circle is here. It is above a square."))[0])
+    # [[[2, 2], [6, 6]]]
 
-The rules rather miss a link than add a wrong one, because a wrong link merges two things and all that is said of them.
-A definite noun refers to an earlier noun with the same lemma and number if their modifiers are compatible; "a" and
-"another" begin a new thing. A pronoun refers to the subject of its sentence, else to the first noun that fits. It looks
-back two sentences.
+The rules rather miss a link than add a wrong one, because a wrong link merges two things and all
+that is said of them. A definite noun refers to an earlier noun with the same lemma and number if
+their modifiers are compatible; "a" and "another" begin a new thing. A pronoun refers to the subject
+of its sentence, else to the first noun that fits. It looks back two sentences.
 """
 
 from collections import defaultdict
@@ -24,8 +25,9 @@ DESCRIPTIONS = ("amod", "nmod", "compound", "nummod", "acl", "relcl")
 MALE = word_set("man boy guy gentleman father son brother husband king prince waiter")
 FEMALE = word_set("woman girl lady mother daughter sister wife queen princess waitress")
 PERSON = word_set(
-    "person child kid baby toddler adult teenager student teacher player skater surfer skier rider driver cook chef "
-    "worker doctor nurse officer soldier artist photographer friend parent passenger customer figure athlete"
+    "person child kid baby toddler adult teenager student teacher player skater surfer skier rider "
+    "driver cook chef worker doctor nurse officer soldier artist photographer friend parent "
+    "passenger customer figure athlete"
 )
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
@@ -52,7 +54,9 @@ class _Thing:
         if kind == "thing":
             return self.lemma not in MALE | FEMALE | PERSON
         other = FEMALE if kind == "male" else MALE
-        return self.lemma not in other and (self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN")
+        return self.lemma not in other and (
+            self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN"
+        )
 
 
 _Best = dict[int, dict[_Thing, tuple[int, int]]]  # by sentence: a thing's best mention
@@ -77,19 +81,30 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
                 thing = _Thing(word.lemma, _is_plural(word))
                 same_name.append(thing)
             thing.said |= _restrictions(word)
-            if word.head.is_copula and not rank(word):  # "red" and "at left" of "the circle is red and at the left"
-                thing.said |= {child.lemma for child in word.head.children if child.dep == "acomp"} | _places(word.head)
+            # "red" and "at left" of "the circle is red and at the left"
+            if word.head.is_copula and not rank(word):
+                thing.said |= {
+                    child.lemma for child in word.head.children if child.dep == "acomp"
+                } | _places(word.head)
         if thing is not None:
             thing.mentions.append(word)
             thing_of[word] = thing
             place = (rank(word), word.index)
             best[word.sentence][thing] = min(place, best[word.sentence].get(thing, place))
     in_order = dict.fromkeys(thing_of.values())
-    return [[[word.index, word.index] for word in thing.mentions] for thing in in_order if len(thing.mentions) > 1]
+    return [
+        [[word.index, word.index] for word in thing.mentions]
+        for thing in in_order
+        if len(thing.mentions) > 1
+    ]
 
 
 def _is_mention(word: Word) -> bool:
-    describes = word.dep in ("amod", "nmod", "compound") and word.head is not word and word.head.pos in NOUNS
+    describes = (
+        word.dep in ("amod", "nmod", "compound")
+        and word.head is not word
+        and word.head.pos in NOUNS
+    )
     return word.pos in NOUNS and not describes
 
 
@@ -98,7 +113,9 @@ def _is_plural(word: Word) -> bool:
 
 
 def _known(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
-    """Returns the thing that a definite noun refers to: the last that has all its modifiers, or the only one."""
+    """Returns the thing that a definite noun refers to: the last that has all its modifiers, or the
+    only one.
+    """
     if not same_name or not _is_definite(word):
         return None
     restrictions = _restrictions(word)
@@ -118,22 +135,32 @@ def _is_definite(word: Word) -> bool:
 def _restrictions(word: Word) -> set[str]:
     """Returns what tells a noun's thing from others of its name: adjectives, owners and places."""
     found = {child.lemma for child in word.children if child.dep in DESCRIPTIONS}
-    return found | {f"of {child.lemma}" for child in word.children if child.dep == "poss"} | _places(word)
+    return (
+        found
+        | {f"of {child.lemma}" for child in word.children if child.dep == "poss"}
+        | _places(word)
+    )
 
 
 def _places(word: Word) -> set[str]:
-    """Returns the prepositional phrases under a word, each as the preposition, the noun's modifiers and the noun."""
+    """Returns the prepositional phrases under a word, each as the preposition, the noun's modifiers
+    and the noun.
+    """
     found = set()
     for preposition in word.children:
         if preposition.dep == "prep":
             for place in preposition.children:
-                described = sorted(child.lemma for child in place.children if child.dep in DESCRIPTIONS)
+                described = sorted(
+                    child.lemma for child in place.children if child.dep in DESCRIPTIONS
+                )
                 found.add(" ".join([preposition.lemma, *described, place.lemma]))
     return found
 
 
 def _relative_head(pronoun: Word) -> Word:
-    """Returns the noun whose relative clause has the pronoun, or the pronoun where it is in no relative clause."""
+    """Returns the noun whose relative clause has the pronoun, or the pronoun where it is in no
+    relative clause.
+    """
     word = pronoun
     while word.head is not word:
         if word.dep == "relcl":
@@ -145,7 +172,9 @@ def _relative_head(pronoun: Word) -> Word:
 def _antecedent(
     pronoun: Word, thing_of: Mapping[Word, _Thing], best: _Best, rank: Callable[[Word], int]
 ) -> _Thing | None:
-    """Returns the thing with the best mention in the nearest sentence that has a thing which fits."""
+    """Returns the thing with the best mention in the nearest sentence that has a thing which
+    fits.
+    """
     if pronoun.dep == "expl":
         return None
     text = pronoun.text.lower()
@@ -153,19 +182,24 @@ def _antecedent(
     things = {thing_of[word] for word in excluded if word in thing_of}
     for back in range(SENTENCES_BACK + 1):
         places = best.get(pronoun.sentence - back, {})
-        candidates = [thing for thing in places if thing not in things and thing.fits(PRONOUNS[text])]
+        candidates = [
+            thing for thing in places if thing not in things and thing.fits(PRONOUNS[text])
+        ]
         if candidates:
             return min(candidates, key=places.__getitem__)
     return None
 
 
 def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
-    """Yields the words that a plain pronoun cannot mean: its verb's subject, and the noun whose place it tells."""
+    """Yields the words that a plain pronoun cannot mean: its verb's subject, and the noun whose
+    place it tells.
+    """
     head = pronoun.head
     if head.dep == "prep":
         yield head.head
         head = head.head
-        while head.dep in ("acomp", "advmod", "prep") and head.head is not head:  # "is visible behind it"
+        # "is visible behind it"
+        while head.dep in ("acomp", "advmod", "prep") and head.head is not head:
             head = head.head
         if PRONOUNS[pronoun.text.lower()] in ("male", "female") and not head.is_copula:
             return  # "she has a bag with her"
@@ -173,7 +207,9 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
 
 
 def _rank(word: Word) -> int:
-    """Returns 0 for subjects, 1 for objects, 2 for other words: a pronoun refers to the lowest rank."""
+    """Returns 0 for subjects, 1 for objects, 2 for other words: a pronoun refers to the lowest
+    rank.
+    """
     while word.dep == "conj" and word.head is not word:
         word = word.head
     inverted = word.dep in ("attr", *OBJECTS) and not word.head.has_child(*SUBJECTS)

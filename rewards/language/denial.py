@@ -1,13 +1,16 @@
-"""What a text denies, and the things it says are not there: "no red circle", "a man without a hat", "no dog is here".
+"""What a text denies, and the things it says are not there: "no red circle", "a man without a hat",
+"no dog is here".
 
     denies = denying(words)                 # "There is no red circle.": {the word "no"}
     absences(words, denies, denied)         # [Denial("circle", ["red"], links=[], ...)]
 
-A denying word denies what stands behind it and hangs from the word that it hangs from (claims.py), so that the dog is
-there in "the dog is not red". A clause that says no more of its subject than that it is there is denied whole.
+A denying word denies what stands behind it and hangs from the word that it hangs from (claims.py),
+so that the dog is there in "the dog is not red". A clause that says no more of its subject than
+that it is there is denied whole.
 
-Only a denial of a thing is an absence, or of a thing with an adjective ("the circle is not red"). A denied verb or
-place ("the dog is not on the table") may be true although the dog and the table are there, and so it stays unread.
+Only a denial of a thing is an absence, or of a thing with an adjective ("the circle is not red"). A
+denied verb or place ("the dog is not on the table") may be true although the dog and the table are
+there, and so it stays unread.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -15,37 +18,69 @@ from math import inf
 
 from spanreward.rewards.language.framing import DENYING
 from spanreward.rewards.language.scene_graph import PART_OF, Denial
-from spanreward.rewards.language.words import HAVING, NOUNS, OBJECTS, PARTS, PICTURES, SHOWN, SUBJECTS, Word, word_set
+from spanreward.rewards.language.words import (
+    HAVING,
+    NOUNS,
+    OBJECTS,
+    PARTS,
+    PICTURES,
+    SHOWN,
+    SUBJECTS,
+    Word,
+    word_set,
+)
 
-NO = DENYING | word_set("n\u2019t nt nor neither none nobody nothing without lack lacks lacking sans missing absent")
-NO_DENIAL_BEFORE = word_set("only just merely simply solely far unlike alone but other more less fewer")
+NO = DENYING | word_set(
+    "n\u2019t nt nor neither none nobody nothing without lack lacks lacking sans missing absent"
+)
+NO_DENIAL_BEFORE = word_set(
+    "only just merely simply solely far unlike alone but other more less fewer"
+)
 BREAKS = word_set("but except although though while whereas however yet because")
 GOES_ON = ("JJ", "JJR", "JJS", "NN", "NNS", "RB")  # a denial goes on with them: "not red and small"
 SEEN = word_set("true there here visible present")
 EXISTING = word_set("be exist appear occur")
-PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")  # "no dog is here", "it is no dog", "is neither red", "no longer"
+# "no dog is here", "it is no dog", "is neither red", "no longer"
+PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")
 DENYING_AS = (*PREDICATES, "neg", "det", "cc", "preconj")
 SILENT = (*SUBJECTS, "expl", "aux", "auxpass", "punct", "mark", "cc")
 DESCRIBING = ("amod", "compound", "nummod")
 
 
 def denying(words: Sequence[Word]) -> set[Word]:
-    """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign", and "none." do not."""
+    """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign", and
+    "none." do not.
+    """
     found = set()
     for number, word in enumerate(words):
-        text, behind = word.text.lower(), words[number + 1].text.lower() if number + 1 < len(words) else ""
-        named = word.tag == "UH" or not behind[:1].isalpha() or (number and words[number - 1].tag in ("DT", "PRP$"))
-        if text in NO and behind not in NO_DENIAL_BEFORE and not (text in ("no", "none", "nothing") and named):
+        text, behind = (
+            word.text.lower(),
+            words[number + 1].text.lower() if number + 1 < len(words) else "",
+        )
+        named = (
+            word.tag == "UH"
+            or not behind[:1].isalpha()
+            or (number and words[number - 1].tag in ("DT", "PRP$"))
+        )
+        if (
+            text in NO
+            and behind not in NO_DENIAL_BEFORE
+            and not (text in ("no", "none", "nothing") and named)
+        ):
             found.add(word)
     return found
 
 
 def denied_from(word: Word, denies: Set[Word]) -> float:
-    """Returns the place from which on a denial reaches the word and what hangs from it, infinity where none does."""
+    """Returns the place from which on a denial reaches the word and what hangs from it, infinity
+    where none does.
+    """
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
     predicates = [child for child in word.children if child.dep in PREDICATES]
-    clauses = [child for child in word.children if child.dep in ("relcl", "acl") and is_bare(child, denies)]
+    clauses = [
+        child for child in word.children if child.dep in ("relcl", "acl") and is_bare(child, denies)
+    ]
     if not denies.isdisjoint(clauses) or nos_of(clauses, denies):  # "a dog that is not there"
         return 0
     said = nos_of((word, *predicates), denies)
@@ -55,27 +90,41 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
 
 
 def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
-    """Returns the denying words that deny the word that they hang from, as "no" and "not" do and "without" does not."""
+    """Returns the denying words that deny the word that they hang from, as "no" and "not" do and
+    "without" does not.
+    """
     below = (child for word in words for child in word.children if child in denies)
     return [child for child in below if child.dep in DENYING_AS or child.tag == "RB"]
 
 
 def stands_for_itself(word: Word, joints: Set[str]) -> bool:
-    """Whether a denial ends before this word: "not red but blue", "no dog and a cat", "while a cat sleeps".
+    """Whether a denial ends before this word: "not red but blue", "no dog and a cat", "while a cat
+    sleeps".
 
-    joints: of the word above. What opens the sentence stands before the denial: "on the table, no cup".
+    joints: of the word above. What opens the sentence stands before the denial: "on the table, no
+    cup".
     """
     if word.dep == "advcl":
-        return not BREAKS.isdisjoint(child.text.lower() for child in word.children if child.dep in ("mark", "advmod"))
+        return not BREAKS.isdisjoint(
+            child.text.lower() for child in word.children if child.dep in ("mark", "advmod")
+        )
     first = word.children[0] if word.children and word.children[0].index < word.index else word
-    goes_on = not joints.isdisjoint(("or", "nor")) or (joints.isdisjoint(BREAKS) and first.tag in GOES_ON)
+    goes_on = not joints.isdisjoint(("or", "nor")) or (
+        joints.isdisjoint(BREAKS) and first.tag in GOES_ON
+    )
     opens = word.dep == "prep" and (word.index < word.head.index or word.text.lower() in BREAKS)
     return opens or word.tag == "." or (word.dep == "conj" and not goes_on)
 
 
 def is_bare(verb: Word, denies: Set[Word]) -> bool:
-    """Whether a clause says of its subject only that it is there, or in the picture, or that it is not."""
-    shows = verb.lemma in EXISTING or verb in denies or (verb.lemma in SHOWN and verb.has_child("auxpass"))
+    """Whether a clause says of its subject only that it is there, or in the picture, or that it is
+    not.
+    """
+    shows = (
+        verb.lemma in EXISTING
+        or verb in denies
+        or (verb.lemma in SHOWN and verb.has_child("auxpass"))
+    )
     return shows and all(
         child in denies
         or child.dep in SILENT
@@ -89,17 +138,35 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
 
 
 def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Iterator[Denial]:
-    """Yields what the text says is not there. words: the whole text. denied: the words that a claim of it denies."""
-    absent: dict[Word, list[Word]] = {}  # with what it is absent from: the man in "the man has no hat"
+    """Yields what the text says is not there. words: the whole text. denied: the words that a claim
+    of it denies.
+    """
+    # with what it is absent from: the man in "the man has no hat"
+    absent: dict[Word, list[Word]] = {}
     for word in (word for word in words if word in denied):
         head = word.head
-        if word.dep == "acomp" and head.is_copula and head.has_child("neg") and not is_bare(head, denies):
-            yield from (denial(subject, [], [word], denies) for subject in head.subjects if subject.pos in NOUNS)
+        if (
+            word.dep == "acomp"
+            and head.is_copula
+            and head.has_child("neg")
+            and not is_bare(head, denies)
+        ):
+            yield from (
+                denial(subject, [], [word], denies)
+                for subject in head.subjects
+                if subject.pos in NOUNS
+            )
         elif word.pos in NOUNS:
             if word.dep == "conj" and head in absent and not word.has_child("det"):
                 absent[word] = absent[head]
             elif is_absent(word, denies):
-                absent[word] = [head.head] if word.dep == "pobj" else head.subjects if word.dep in OBJECTS else []
+                absent[word] = (
+                    [head.head]
+                    if word.dep == "pobj"
+                    else head.subjects
+                    if word.dep in OBJECTS
+                    else []
+                )
             if word in absent:
                 yield denial(word, absent[word], [], denies)
 
@@ -115,7 +182,9 @@ def is_absent(noun: Word, denies: Set[Word]) -> bool:
     return has or verb in denies or (noun.dep == "attr" and verb.has_child("expl"))
 
 
-def denial(noun: Word, owners: Sequence[Word], predicates: Sequence[Word], denies: Set[Word]) -> Denial:
+def denial(
+    noun: Word, owners: Sequence[Word], predicates: Sequence[Word], denies: Set[Word]
+) -> Denial:
     """Returns the denial of a noun with its adjectives, its places, and what it is denied of."""
     adjectives = [*adjectives_of(noun), *predicates]
     placed = [
@@ -124,7 +193,11 @@ def denial(noun: Word, owners: Sequence[Word], predicates: Sequence[Word], denie
         for place in prep.children
         if prep.dep == "prep" and place.dep == "pobj" and place.text.lower() not in PICTURES
     ]
-    no = [child for child in (*noun.children, *noun.head.children) if child in denies and child.dep != "acomp"]
+    no = [
+        child
+        for child in (*noun.children, *noun.head.children)
+        if child in denies and child.dep != "acomp"
+    ]
     said = {noun, *no, *adjectives, *(word for pair in placed for word in pair)}
     return Denial(
         head=noun.text.lower(),
@@ -139,7 +212,9 @@ def denial(noun: Word, owners: Sequence[Word], predicates: Sequence[Word], denie
 
 
 def adjectives_of(noun: Word) -> list[Word]:
-    return [child for child in noun.children if child.dep in DESCRIBING and child.text.lower() not in NO]
+    return [
+        child for child in noun.children if child.dep in DESCRIBING and child.text.lower() not in NO
+    ]
 
 
 def named(noun: Word) -> list[str]:

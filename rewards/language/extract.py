@@ -10,7 +10,13 @@ from spanreward.rewards.language.components import Component, Kind, Places, Role
 from spanreward.rewards.language.grammar import misplaced
 from spanreward.rewards.language.links import add_links, spread_over_conjunctions
 from spanreward.rewards.language.rules import PUBLISHED, Rules
-from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, Relation, SceneGraph, Source
+from spanreward.rewards.language.scene_graph import (
+    CharacterSpan,
+    Entity,
+    Relation,
+    SceneGraph,
+    Source,
+)
 from spanreward.rewards.language.unasserted import Unasserted, unasserted
 from spanreward.rewards.language.words import Word, read_words
 
@@ -20,7 +26,11 @@ Path = tuple[Component, ...]  # the prepositions that lead from a verb to one of
 
 
 def graph_of(
-    doc: Doc, clusters: Sequence[Cluster] = (), rules: Rules = PUBLISHED, offset: int = 0, alternatives: bool = False
+    doc: Doc,
+    clusters: Sequence[Cluster] = (),
+    rules: Rules = PUBLISHED,
+    offset: int = 0,
+    alternatives: bool = False,
 ) -> SceneGraph:
     """Returns the scene graph of a parsed text.
 
@@ -49,14 +59,23 @@ def graph_of(
     builder.build(components)
     wrong_places = misplaced(words) if rules.grammar else []
     relations = list(builder.relations.values())
-    needs = [((word.start, word.end), sorted(map(sorted, groups))) for word, groups in read.hanging.items()]
-    return SceneGraph(builder.entities, relations, sentences, wrong_places, spans, [*read.absent], needs)
+    needs = [
+        ((word.start, word.end), sorted(map(sorted, groups)))
+        for word, groups in read.hanging.items()
+    ]
+    return SceneGraph(
+        builder.entities, relations, sentences, wrong_places, spans, [*read.absent], needs
+    )
 
 
-def without_components(components: Pieces, left_out: frozenset[int]) -> tuple[list[Component], list[CharacterSpan]]:
-    """Returns the components without those of the words to leave out, and the characters of the removed components.
+def without_components(
+    components: Pieces, left_out: frozenset[int]
+) -> tuple[list[Component], list[CharacterSpan]]:
+    """Returns the components without those of the words to leave out, and the characters of the
+    removed components.
 
-    A preposition or verb that loses all of its objects goes too: a man who wears no hat wears nothing.
+    A preposition or verb that loses all of its objects goes too: a man who wears no hat wears
+    nothing.
     """
     gone = {component for component in components if component.anchor.index in left_out}
     for kind, role in ((Kind.PREPOSITION, Role.POBJ), (Kind.VERB, Role.DOBJ)):
@@ -70,13 +89,20 @@ def without_components(components: Pieces, left_out: frozenset[int]) -> tuple[li
     return kept, sorted({span for component in gone for span in component.spans})
 
 
-def without_words(sentences: Sequence[str], words: Sequence[Word], left_out: frozenset[int]) -> list[str]:
-    """Returns the sentences. A sentence with words to leave out becomes its other words, joined by spaces."""
+def without_words(
+    sentences: Sequence[str], words: Sequence[Word], left_out: frozenset[int]
+) -> list[str]:
+    """Returns the sentences.
+
+    A sentence with words to leave out becomes its other words, joined by spaces.
+    """
     kept = list(sentences)
     for number, own in groupby(words, key=lambda word: word.sentence):
         said = list(own)
         if not left_out.isdisjoint(word.index for word in said):
-            kept[number] = " ".join(word.text for word in said if word.index not in left_out).strip()
+            kept[number] = " ".join(
+                word.text for word in said if word.index not in left_out
+            ).strip()
     return kept
 
 
@@ -94,7 +120,8 @@ class _Builder:
         self.entities: list[Entity] = []
         self.relations: dict[tuple[int, int, str], Relation] = {}
         self.entity_of: dict[Component, int] = {}
-        self.handled: set[Component] = set()  # prepositions and verbs that are part of an attribute or a relation
+        # prepositions and verbs that are part of an attribute or a relation
+        self.handled: set[Component] = set()
 
     def build(self, components: Pieces) -> None:
         for component in components:
@@ -114,22 +141,33 @@ class _Builder:
                         self._add_relation(subject, target, [component], "prep")
 
     def _others(self, component: Component) -> dict[int | str, list[Component]]:
-        """Returns the component's clusters with their other components, without clusters that have no others."""
+        """Returns the component's clusters with their other components, without clusters that have
+        no others.
+        """
         cluster_of, words_of = self.references.cluster_of, self.references.words_of
         others = {}
-        for cluster in {cluster_of[word.index] for word in component.words if word.index in cluster_of}:
+        for cluster in {
+            cluster_of[word.index] for word in component.words if word.index in cluster_of
+        }:
             found = [self.places[index] for index in words_of[cluster] if index in self.places]
             others[cluster] = [other for other in found if other is not component]
         return {cluster: found for cluster, found in others.items() if found}
 
     def _add_entity(self, component: Component) -> None:
         others = self._others(component)
-        known = [self.entity_of[other] for found in others.values() for other in found if other in self.entity_of]
+        known = [
+            self.entity_of[other]
+            for found in others.values()
+            for other in found
+            if other in self.entity_of
+        ]
         if not known:
             entity = Entity(component.text, [], [], [], is_us=component.text.lower() in VIEWER)
             entity.is_right = "right" in others
             # as published: in a text without "our left", "our right" is both
-            entity.is_left = "left" in others or (entity.is_right and "left" not in self.references.words_of)
+            entity.is_left = "left" in others or (
+                entity.is_right and "left" not in self.references.words_of
+            )
             self.entities.append(entity)
         self.entity_of[component] = number = min(known, default=len(self.entities) - 1)
         entity = self.entities[number]
@@ -138,7 +176,8 @@ class _Builder:
         entity.text_spans += component.spans
 
     def _add_attribute(self, targets: Pieces, said: Pieces) -> None:
-        """Gives every target that is an entity the attribute that the components `said` make up, in text order.
+        """Gives every target that is an entity the attribute that the components `said` make up, in
+        text order.
 
         The sentence of the attribute is that of the first of `said`.
         """
@@ -155,14 +194,17 @@ class _Builder:
     def _add_relation(
         self, subject: Component, target: Component, said: Pieces, source: Source, text: str = ""
     ) -> None:
-        """Relates two components if both are entities. `text` is by default the text of the components `said`.
+        """Relates two components if both are entities. `text` is by default the text of the
+        components `said`.
 
         The sentence of the relation is that of the first of `said`.
         """
         if subject in self.entity_of and target in self.entity_of:
             ends = self.entity_of[subject], self.entity_of[target]
             text = text or self._text(said)
-            relation = self.relations.setdefault((*ends, text), Relation(*ends, text, source, [], []))
+            relation = self.relations.setdefault(
+                (*ends, text), Relation(*ends, text, source, [], [])
+            )
             relation.sentence_idxs.append(said[0].anchor.sentence)
             relation.text_spans += [span for piece in said for span in piece.spans]
 
@@ -171,7 +213,12 @@ class _Builder:
         return text.lower() if self.rules.ignore_case else text
 
     def _add_possession(self, possessive: Component) -> None:
-        others = [other for found in self._others(possessive).values() for other in found if other in self.entity_of]
+        others = [
+            other
+            for found in self._others(possessive).values()
+            for other in found
+            if other in self.entity_of
+        ]
         if others:
             owner = _in_order(others)[0]
             for target in possessive.linked(Role.MOD_OF):
@@ -183,7 +230,9 @@ class _Builder:
             return
         reached = self._shortest(verb) if self.rules.own_prepositions else list(self._ways(verb))
         pieces = [verb, *(path[-1] for path in reached)]
-        direct: list[tuple[Component, Path]] = [(target, ()) for target in _in_order(verb.linked(Role.DOBJ))]
+        direct: list[tuple[Component, Path]] = [
+            (target, ()) for target in _in_order(verb.linked(Role.DOBJ))
+        ]
         indirect = [(target, path) for path in reached for target in path[-1].linked(Role.POBJ)]
         indirect.sort(key=lambda pair: pair[0].id)
         if not direct and not indirect:
@@ -199,17 +248,22 @@ class _Builder:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
     def _ways(self, verb: Component) -> Iterator[Path]:
-        """Yields every way from a verb to a preposition that hangs from it or from another of its prepositions."""
+        """Yields every way from a verb to a preposition that hangs from it or from another of its
+        prepositions.
+        """
         waiting: list[Path] = [(target,) for target in reversed(self._next(verb))]
         while waiting:
             path = waiting.pop()
             yield path
-            waiting += [(*path, target) for target in reversed(self._next(path[-1])) if target not in path]
+            waiting += [
+                (*path, target) for target in reversed(self._next(path[-1])) if target not in path
+            ]
 
     def _shortest(self, verb: Component) -> list[Path]:
         """Returns the shortest way to each preposition, and of equal ones the first, in text order.
 
-        "over and under" is two prepositions and not "over under". There can be very many other ways.
+        "over and under" is two prepositions and not "over under". There can be very many other
+        ways.
         """
         shortest: dict[Component, Path] = {verb: ()}
         queue = [verb]
@@ -222,14 +276,23 @@ class _Builder:
         return sorted(shortest.values(), key=lambda path: [step.id for step in path])
 
     def _next(self, component: Component) -> list[Component]:
-        """Returns the prepositions that hang from this verb or preposition directly, in text order."""
+        """Returns the prepositions that hang from this verb or preposition directly, in text
+        order.
+        """
         targets = _in_order(component.linked(Role.HAS_PREP))
         return [target for target in targets if self.rules.any_order or target.id >= component.id]
 
     def _add_verb_relation(
-        self, verb: Component, subject: Component, target: Component, pieces: Pieces, path: Path, about_subject: bool
+        self,
+        verb: Component,
+        subject: Component,
+        target: Component,
+        pieces: Pieces,
+        path: Path,
+        about_subject: bool,
     ) -> None:
-        """Relates two entities by those of the verb and its prepositions that can say how the target relates.
+        """Relates two entities by those of the verb and its prepositions that can say how the
+        target relates.
 
         about_subject: whether `subject` is the verb's subject, or else one of its direct objects.
         """

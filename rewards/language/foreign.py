@@ -1,4 +1,5 @@
-"""Tells texts in a language that the parser does not know. There it finds nothing, or nonsense, and says so once.
+"""Tells texts in a language that the parser does not know. There it finds nothing, or nonsense, and
+says so once.
 
 is_foreign("Ein Mann sitzt auf einer Bank im Park.", load_pipeline("en_core_web_sm"))      # True
 """
@@ -36,10 +37,24 @@ def in_another_script(text: str) -> bool:
 
 
 def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
-    """Logs a warning, once per process and pipeline, if one of the texts is foreign to the pipeline."""
+    """Logs a warning, once per process and pipeline, if one of the texts is foreign to the
+    pipeline.
+    """
     name = pipeline_name(language)
-    found = None if name in _warned else next((text for text in texts if is_foreign(text, language)), None)
+    found = (
+        None
+        if name in _warned
+        else next((text for text in texts if is_foreign(text, language)), None)
+    )
     if found is not None:
         _warned.add(name)
-        cure = "Translate such texts, or score them with a metric that parses nothing, such as criteria"
-        log.warning("the parser %s reads English, but a text does not look like it: %r. %s.", name, found[:80], cure)
+        cure = (
+            "Translate such texts, or score them with a metric that parses nothing, such as "
+            "criteria"
+        )
+        log.warning(
+            "the parser %s reads English, but a text does not look like it: %r. %s.",
+            name,
+            found[:80],
+            cure,
+        )

@@ -1,20 +1,32 @@
-"""Which parts of a text another part frames: a heading, a quotation, a question mark, a short piece that takes back.
+"""Which parts of a text another part frames: a heading, a quotation, a question mark, a short piece
+that takes back.
 
-    framed(words)       # of "There is a dog. Scratch that.": the words of the first sentence need {"scratch", ...}
+    framed(words)
+    # of "There is a dog. Scratch that.": the words of the first sentence need {"scratch", ...}
 
-A frame is found by its form. A quotation needs a reference with one; what follows a colon needs the words before it;
-what stands before "scratch that", "I made it up" or "not really" needs a word of these. "That is a dog" frames nothing
-if a reference has a dog.
+A frame is found by its form. A quotation needs a reference with one; what follows a colon needs the
+words before it; what stands before "scratch that", "I made it up" or "not really" needs a word of
+these. "That is a dog" frames nothing if a reference has a dog.
 """
 
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.words import ADVERBS, FINITE, NEUTRAL, NOUNS, PICTURES, PLAIN, Word, word_set
+from spanreward.rewards.language.words import (
+    ADVERBS,
+    FINITE,
+    NEUTRAL,
+    NOUNS,
+    PICTURES,
+    PLAIN,
+    Word,
+    word_set,
+)
 
 Needs = frozenset[frozenset[str]]
-OTHER = word_set("another other different next last previous every most")  # pictures than the one that is described
+# pictures than the one that is described
+OTHER = word_set("another other different next last previous every most")
 QUOTES = word_set("\" \u201c \u201d `` ''")
 BACK = word_set("that this these those it above everything all none nothing i we")
 WHOLE = word_set("above everything all none nothing")
@@ -38,7 +50,11 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
     for start, end, stop in pieces(words):
         own = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
         content = frozenset(lemma(word.text.lower()) for word in own if has_content(word))
-        others = [w for w in own if w.head.lemma in PICTURES and (w.dep == "poss" or w.text.lower() in OTHER)]
+        others = [
+            w
+            for w in own
+            if w.head.lemma in PICTURES and (w.dep == "poss" or w.text.lower() in OTHER)
+        ]
         if needs := heading.union(frozenset((lemma(word.text.lower()),)) for word in others):
             yield start, end, needs
         if stop == "?":
@@ -52,7 +68,10 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
         if content and len(own) <= SHORT and speaks_of_text(own):
             said = {word.text.lower() for word in own}
             before = (0 if said & WHOLE else previous), start
-            yield *((end, len(words)) if said & FORWARD else before), frozenset((DENIED if denied else content,))
+            yield (
+                *((end, len(words)) if said & FORWARD else before),
+                frozenset((DENIED if denied else content,)),
+            )
         previous = start if own else previous
 
 
@@ -64,18 +83,32 @@ def has_content(word: Word) -> bool:
 
 
 def speaks_of_text(words: Sequence[Word]) -> bool:
-    """Whether a piece points to the text around it, or is neither a clause nor a thing ("not really")."""
-    pointing = [word for word in words if word.text.lower() in BACK | FORWARD and word.dep not in ("det", "mark")]
-    if pointing and not any(word.pos in NOUNS and word.dep != "attr" and word not in pointing for word in words):
+    """Whether a piece points to the text around it, or is neither a clause nor a thing ("not
+    really").
+    """
+    pointing = [
+        word
+        for word in words
+        if word.text.lower() in BACK | FORWARD and word.dep not in ("det", "mark")
+    ]
+    if pointing and not any(
+        word.pos in NOUNS and word.dep != "attr" and word not in pointing for word in words
+    ):
         return True
     return not any(word.pos in NOUNS or word.tag in ("PRP", "EX", *FINITE) for word in words)
 
 
 def pieces(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:
-    """Yields (start, end, sign behind) of the pieces between full stops, colons, brackets, dashes and line breaks."""
+    """Yields (start, end, sign behind) of the pieces between full stops, colons, brackets, dashes
+    and line breaks.
+    """
     start = 0
     for place, word in enumerate(words):
-        dash = word.text in ("-", "--", "\u2013", "\u2014") and place and words[place - 1].end < word.start
+        dash = (
+            word.text in ("-", "--", "\u2013", "\u2014")
+            and place
+            and words[place - 1].end < word.start
+        )
         if dash or (not STOPS.isdisjoint(word.text) and not any(map(str.isalnum, word.text))):
             yield start, place, word.text[0]
             start = place + 1

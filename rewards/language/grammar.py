@@ -1,8 +1,10 @@
-"""Words whose part of speech (Penn Treebank) cannot stand where they do. They tell prose from words in no order.
+"""Words whose part of speech (Penn Treebank) cannot stand where they do. They tell prose from words
+in no order.
 
     misplaced(words)        # for "The large the circle is at": [(4, 13)], "large the"
 
-In people's texts at most one word in 250 is misplaced, in heaps of words one in five: several close together mean it.
+In people's texts at most one word in 250 is misplaced, in heaps of words one in five: several close
+together mean it.
 """
 
 from collections.abc import Sequence
@@ -12,7 +14,8 @@ from spanreward.rewards.language.words import ARTICLES, FINITE, Word
 
 PLACES = ("in", "at", "on", "of", "with")
 NOT_AFTER_ARTICLE = (*FINITE, "IN", "TO", "EX", "DT", "CC", "PRP", "PRP$", "WDT", ",", ".")
-BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")  # adjectives to the tagger
+# adjectives to the tagger
+BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")
 AFTER_THERE = (*FINITE, "RB", "VB", "VBG", "VBN", "TO")
 BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
 
@@ -29,7 +32,11 @@ def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
 def stands_wrongly(words: Sequence[Word], number: int) -> bool:
     """Whether the word cannot stand before the next word, or between its neighbours."""
     word, behind = words[number], words[number + 1].text.lower() if number + 1 < len(words) else ""
-    text, before, following = word.text.lower(), tag_at(words, number - 1), tag_at(words, number + 1)
+    text, before, following = (
+        word.text.lower(),
+        tag_at(words, number - 1),
+        tag_at(words, number + 1),
+    )
     if text in ARTICLES:
         return following in NOT_AFTER_ARTICLE  # "a is", "the in"
     if text in PLACES:
@@ -37,7 +44,8 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
     if text == "it":
         return before not in BEFORE_IT and following in ("NN", "JJ", "IN", ".")  # "bottom it edge"
     if word.tag == "EX":
-        return following not in AFTER_THERE or before in ("VBZ", "VBP")  # "there large", "small is there is"
+        # "there large", "small is there is"
+        return following not in AFTER_THERE or before in ("VBZ", "VBP")
     if text == "there":
         return following in ("DT", "JJ")  # "sits there the"
     if word.tag == "JJ":
@@ -45,7 +53,8 @@ def stands_wrongly(words: Sequence[Word], number: int) -> bool:
             return text not in BEFORE_ARTICLE  # "large the"
         between = before in ("NN", "NNS") and following in ("VBZ", "VBD")  # "star large is"
         subject = before not in ("CC", "IN", "DT", ",") and following in FINITE  # "is small has"
-        return between or subject or following == "PRP" or (before == "JJ" and following == "IN")  # "small large in"
+        # "small large in"
+        return between or subject or following == "PRP" or (before == "JJ" and following == "IN")
     if word.tag in FINITE:
         return following in ("VBZ", "VBP", "VBD")  # "is has"
     return word.tag == following == "CC"

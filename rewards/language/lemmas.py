@@ -2,7 +2,8 @@
 
     lemmas("sits in the corners")      # {"sit", "in", "corner"}
 
-The rules only make the forms of one word equal, as both sides go through them: "rides" and "riding" give "rid".
+The rules only make the forms of one word equal, as both sides go through them: "rides" and "riding"
+give "rid".
 """
 
 import re
@@ -12,22 +13,25 @@ from spanreward.rewards.language.words import DIGITS, word_set
 
 # Groups of forms, the base form first: verbs | nouns | words with two spellings or a short form.
 _FORMS = """
-    be am are is was were been being 's; have has had having; lie lies lay lying lain; die dying; tie tied tying;
-    blow blew blown; break broke broken; build built; catch caught; drive drove driven; eat ate eaten; fall fell fallen;
-    feed fed; fight fought; fly flew flown; give gave given; go goes went gone; hang hung; hold held; keep kept;
-    lead led; light lit; make made; ride rode ridden; ring rang rung; run ran; shake shook shaken; shine shone;
-    sing sang sung; sit sat; sleep slept; stand stood; stick stuck; sweep swept; swim swam swum; swing swung;
-    take took taken; throw threw thrown; wear wore worn; write wrote written |
-    man men; woman women; child children; person people persons; foot feet; goose geese; half halves; knife knives;
-    leaf leaves; loaf loaves; mouse mice; scarf scarves; shelf shelves; tooth teeth; wife wives; wolf wolves |
-    grey gray; donut doughnut doughnuts; racket racquet racquets; tire tyre tyres; bike bicycle bicycles;
-    fridge refrigerator refrigerators; phone telephone telephones; photo photograph photographs;
-    plane airplane airplanes aeroplane aeroplanes; television tv tvs
+    be am are is was were been being 's; have has had having; lie lies lay lying lain; die dying;
+    tie tied tying; blow blew blown; break broke broken; build built; catch caught; drive drove
+    driven; eat ate eaten; fall fell fallen; feed fed; fight fought; fly flew flown; give gave
+    given; go goes went gone; hang hung; hold held; keep kept; lead led; light lit; make made; ride
+    rode ridden; ring rang rung; run ran; shake shook shaken; shine shone; sing sang sung; sit sat;
+    sleep slept; stand stood; stick stuck; sweep swept; swim swam swum; swing swung; take took
+    taken; throw threw thrown; wear wore worn; write wrote written |
+    man men; woman women; child children; person people persons; foot feet; goose geese; half
+    halves; knife knives; leaf leaves; loaf loaves; mouse mice; scarf scarves; shelf shelves; tooth
+    teeth; wife wives; wolf wolves |
+    grey gray; donut doughnut doughnuts; racket racquet racquets; tire tyre tyres; bike bicycle
+    bicycles; fridge refrigerator refrigerators; phone telephone telephones; photo photograph
+    photographs; plane airplane airplanes aeroplane aeroplanes; television tv tvs
 """
 
 SILENT = word_set("a an the 's of very")
 
-PIECES = 2  # words of a hyphenated one, aside from those of SMALL; one with more is a word of its own
+# words of a hyphenated one, aside from those of SMALL; one with more is a word of its own
+PIECES = 2
 SMALL = word_set("a an the and or of in on to by with at")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _VOWEL = re.compile("[aeiouy]")
@@ -35,12 +39,15 @@ _VOWEL = re.compile("[aeiouy]")
 
 @lru_cache(maxsize=8192)
 def lemmas(text: str) -> frozenset[str]:
-    """Returns the base forms of a phrase's words, without articles and "of" unless the phrase has no other words.
+    """Returns the base forms of a phrase's words, without articles and "of" unless the phrase has
+    no other words.
 
     A word has no white space. "red.zebra" is one word, and "snow-covered" is two.
     """
     words = [part for word in text.lower().replace("\u2019", "'").split() for part in _parts(word)]
-    return frozenset(lemma(word) for word in words if word not in SILENT) or frozenset(lemma(word) for word in words)
+    return frozenset(lemma(word) for word in words if word not in SILENT) or frozenset(
+        lemma(word) for word in words
+    )
 
 
 def _parts(word: str) -> list[str]:
@@ -58,7 +65,8 @@ def lemma(word: str) -> str:
 
 @lru_cache(maxsize=8192)
 def kin(word: str) -> frozenset[str]:
-    """Returns base forms of nouns that an adjective may come from: "snowy" from "snow", "wooden" from "wood".
+    """Returns base forms of nouns that an adjective may come from: "snowy" from "snow", "wooden"
+    from "wood".
 
     Many of them are no words ("pony" gives "pon"). Look them up only among words that a text has.
     """
@@ -85,13 +93,20 @@ def _regular(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-_VERBS, _NOUNS, _SPELLINGS = ([group.split() for group in part.split(";")] for part in _FORMS.split("|"))
-IRREGULAR = {form: _regular(base) for base, *forms in _VERBS + _NOUNS + _SPELLINGS for form in forms} | DIGITS
+_VERBS, _NOUNS, _SPELLINGS = (
+    [group.split() for group in part.split(";")] for part in _FORMS.split("|")
+)
+IRREGULAR = {
+    form: _regular(base) for base, *forms in _VERBS + _NOUNS + _SPELLINGS for form in forms
+} | DIGITS
 IRREGULAR_PLURALS = frozenset(("these", "those", *(form for _, *forms in _NOUNS for form in forms)))
 
 
 @lru_cache(maxsize=8192)
 def is_plural(word: str) -> bool:
-    """True for "stars" and "people", False for "star" and "glass". It looks at the word's form alone."""
+    """True for "stars" and "people", False for "star" and "glass".
+
+    It looks at the word's form alone.
+    """
     word = word.lower()
     return word in IRREGULAR_PLURALS or (word.endswith("s") and lemma(word) == lemma(word[:-1]))

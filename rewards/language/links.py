@@ -1,10 +1,19 @@
-"""Links between the components of a sentence (who does what to whom), and links that conjuncts share."""
+"""Links between the components of a sentence (who does what to whom), and links that conjuncts
+share.
+"""
 
 from collections.abc import Sequence
 
 from spanreward.rewards.language.components import Component, Kind, Places, Role, names_something
 from spanreward.rewards.language.rules import Rules
-from spanreward.rewards.language.words import LEADS, NOUNS, OBJECTS, PREPOSITION_OBJECTS, SUBJECTS, Word
+from spanreward.rewards.language.words import (
+    LEADS,
+    NOUNS,
+    OBJECTS,
+    PREPOSITION_OBJECTS,
+    SUBJECTS,
+    Word,
+)
 
 CONJUNCTION_WINDOW = 8
 REVERSE = {
@@ -14,7 +23,9 @@ REVERSE = {
     Role.PHEAD: Role.HAS_PREP,
     Role.POBJ: Role.POBJ_OF,
 }
-NOT_INHERITED_TWICE = frozenset({Role.HAS_MOD, Role.MOD_OF, Role.SUBJ_OF, Role.SUBJ, Role.DOBJ, Role.HAS_PREP})
+NOT_INHERITED_TWICE = frozenset(
+    {Role.HAS_MOD, Role.MOD_OF, Role.SUBJ_OF, Role.SUBJ, Role.DOBJ, Role.HAS_PREP}
+)
 MODIFIERS = frozenset({Role.HAS_MOD, Role.HAS_PREP})
 COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
 DEPICTIVE = ("acomp", "oprd", "advcl")  # "tall" in "stand tall"
@@ -41,7 +52,8 @@ def _link(source: Component, role: Role, target: Component) -> None:
 def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
     """Links each word to the nouns above it that it describes, or else to those among its children.
 
-    The way up goes through other adjectives. Through a copula it goes down to all nouns of the copula.
+    The way up goes through other adjectives. Through a copula it goes down to all nouns of the
+    copula.
     """
     words = set(adjective.words)
     visited: set[Word] = set()
@@ -56,15 +68,25 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
                 if candidate.head not in visited:
                     waiting.append(candidate.head)
             elif candidate.pos == "AUX":
-                waiting += [child for child in candidate.children if child not in visited and child not in words]
+                waiting += [
+                    child
+                    for child in candidate.children
+                    if child not in visited and child not in words
+                ]
     for word in adjective.words:
-        described = [] if adjective.links else [c for c in word.children if _can_be_described(c, places, rules)]
+        described = (
+            []
+            if adjective.links
+            else [c for c in word.children if _can_be_described(c, places, rules)]
+        )
         for child in described:
             _link(adjective, Role.MOD_OF, places[child.index])
 
 
 def _climb_from(word: Word, places: Places, rules: Rules) -> list[Word]:
-    """Returns where the search for the described noun begins: the head, or the subject of a verb ("stand tall")."""
+    """Returns where the search for the described noun begins: the head, or the subject of a verb
+    ("stand tall").
+    """
     if not rules.predicate_adjectives:
         return [word.head]
     in_predicate = word.dep == "amod" and word.head.pos == "ADJ" and word.head.dep in PREDICATES
@@ -87,7 +109,11 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
             continue
         subjects = _subjects(word, places)
         own = [subject for subject in subjects if subject.head is word]
-        if rules.own_subjects and word.dep in ("relcl", "conj") and not all(subject.is_relative for subject in own):
+        if (
+            rules.own_subjects
+            and word.dep in ("relcl", "conj")
+            and not all(subject.is_relative for subject in own)
+        ):
             subjects = own  # "the hat that the man wears", "a hat lies there and the man sits"
         inverted = [] if subjects else _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
@@ -98,7 +124,9 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
 
 
 def _subjects(verb: Word, places: Places) -> list[Word]:
-    """Returns the verb's own subjects, the last first, then the noun that it describes or its auxiliary's subjects."""
+    """Returns the verb's own subjects, the last first, then the noun that it describes or its
+    auxiliary's subjects.
+    """
     head = verb.head
     found = verb.subjects[::-1]
     if (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS) and head.index in places:
@@ -117,7 +145,9 @@ def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
         c.dep == "prep" or c.text.lower() in LEADS for c in verb.children if c.index < verb.index
     ):
         deps = OBJECTS
-    return [c for c in verb.children if c.dep in deps and c.index > verb.index and c.index in places]
+    return [
+        c for c in verb.children if c.dep in deps and c.index > verb.index and c.index in places
+    ]
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
@@ -133,11 +163,19 @@ def _link_preposition(preposition: Component, places: Places) -> None:
 
 
 def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules) -> None:
-    """Gives the second of two conjuncts the links of the first ("red hats and coats"), in the whole text."""
+    """Gives the second of two conjuncts the links of the first ("red hats and coats"), in the whole
+    text.
+    """
     for word in words:
         first, second = places.get(word.head.index), places.get(word.index)
         near = abs(word.index - word.head.index) <= CONJUNCTION_WINDOW
-        if word.dep != "conj" or not near or first is None or second is None or first.kind is not second.kind:
+        if (
+            word.dep != "conj"
+            or not near
+            or first is None
+            or second is None
+            or first.kind is not second.kind
+        ):
             continue
         if first.kind is Kind.PREPOSITION:
             _share_preposition(first, second)
@@ -148,20 +186,28 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 def _withheld(first: Component, conjunct: Word, rules: Rules) -> list[Link]:
     """Returns the links of the first conjunct that the second does not share.
 
-    Those of a verb are its objects before the second verb. Those of another component are its modifiers before the
-    second, if the second has its own determiner.
+    Those of a verb are its objects before the second verb. Those of another component are its
+    modifiers before the second, if the second has its own determiner.
     """
     if first.kind is Kind.VERB:
         roles, start, applies = COMPLEMENTS, first.anchor.index, rules.own_objects
     else:
         determined = conjunct.has_child("det", "poss", "nummod", "predet")
         roles, start, applies = MODIFIERS, -1, rules.tight_conjuncts and determined
-    said = [link for link in first.links if link[1] in roles and start < link[0].anchor.index < conjunct.index]
+    said = [
+        link
+        for link in first.links
+        if link[1] in roles and start < link[0].anchor.index < conjunct.index
+    ]
     return said if applies else []
 
 
 def _share_preposition(first: Component, second: Component) -> None:
-    heads, objects, others = first.linked(Role.PHEAD), first.linked(Role.POBJ), second.linked(Role.POBJ)
+    heads, objects, others = (
+        first.linked(Role.PHEAD),
+        first.linked(Role.POBJ),
+        second.linked(Role.POBJ),
+    )
     if heads:
         second.links = [link for link in second.links if link[1] is not Role.PHEAD]
         second.links.append((heads[0], Role.PHEAD))

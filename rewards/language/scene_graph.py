@@ -1,10 +1,11 @@
-"""The scene graph of a text: its entities, attributes and relations, each with the characters that name it.
+"""The scene graph of a text: its entities, attributes and relations, each with the characters that
+name it.
 
     graph = parse_graphs(["A red circle above a square."])[0]
     graph.entities[0].head, graph.entities[0].attributes      # "circle", ["red"]
 
-`to_dict` and `from_dict` use PoSh's published format. A character span is (start, end), with an exclusive end, on the
-text as given.
+`to_dict` and `from_dict` use PoSh's published format. A character span is (start, end), with an
+exclusive end, on the text as given.
 """
 
 from collections.abc import Sequence
@@ -20,10 +21,12 @@ Source = Literal["verb", "prep", "poss"]
 
 @dataclass(slots=True)
 class Entity:
-    """A thing that the text names: `head` is its name at the first mention, `heads` has its name at every mention.
+    """A thing that the text names: `head` is its name at the first mention, `heads` has its name at
+    every mention.
 
-    `text_spans` has one pair per token of every mention. `attribute_sentence_idxs` and `attribute_text_spans` have the
-    attribute's text as key. `is_us`, `is_left` and `is_right` mark the viewer and "our left" and "our right".
+    `text_spans` has one pair per token of every mention. `attribute_sentence_idxs` and
+    `attribute_text_spans` have the attribute's text as key. `is_us`, `is_left` and `is_right` mark
+    the viewer and "our left" and "our right".
     """
 
     head: str
@@ -53,11 +56,12 @@ class Relation:
 
 @dataclass(slots=True)
 class Denial:
-    """A thing that the text says is not there: its name, its attributes, and its relations to other things.
+    """A thing that the text says is not there: its name, its attributes, and its relations to other
+    things.
 
-    A link has the other thing's attributes and then its name: (PART_OF, ["old", "man"]) for "an old man without a hat".
-    of_one: whether it is said of one certain thing ("the circle is not red") and not of all of the name.
-    text_spans: one pair per token, those of "no" and "not" too.
+    A link has the other thing's attributes and then its name: (PART_OF, ["old", "man"]) for "an old
+    man without a hat". of_one: whether it is said of one certain thing ("the circle is not red")
+    and not of all of the name. text_spans: one pair per token, those of "no" and "not" too.
     """
 
     head: str
@@ -74,11 +78,12 @@ class Denial:
 
 @dataclass(slots=True)
 class SceneGraph:
-    """The scene graph of one text. `sentences` are its stripped sentences; `sentence_idxs` are places in this list.
+    """The scene graph of one text. `sentences` are its stripped sentences; `sentence_idxs` are
+    places in this list.
 
-    misplaced: words that cannot stand where they do (grammar.py).
-    unasserted: words that the text denies, doubts, asks about or leaves open by "or" (unasserted.py). The graph and
-    `sentences` leave them out. denials: what it says is not there (denial.py). hanging: per word what it needs
+    misplaced: words that cannot stand where they do (grammar.py). unasserted: words that the text
+    denies, doubts, asks about or leaves open by "or" (unasserted.py). The graph and `sentences`
+    leave them out. denials: what it says is not there (denial.py). hanging: per word what it needs
     (claims.py). All four are empty in published mode.
     """
 
@@ -91,13 +96,19 @@ class SceneGraph:
     hanging: list[tuple[CharacterSpan, list[list[str]]]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the published format, plus our own lists if they are not empty. Tuples stay tuples."""
+        """Returns the published format, plus our own lists if they are not empty.
+
+        Tuples stay tuples.
+        """
         own = ("misplaced", "unasserted", "denials", "hanging")
         return {key: value for key, value in asdict(self).items() if value or key not in own}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SceneGraph":
-        """Reads what `to_dict` wrote, also after a JSON round trip. Raises ValueError for data of another form."""
+        """Reads what `to_dict` wrote, also after a JSON round trip.
+
+        Raises ValueError for data of another form.
+        """
         return _GRAPH.validate_python(data)
 
 
@@ -105,9 +116,16 @@ _GRAPH = TypeAdapter(SceneGraph)
 
 
 def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
-    """Moves the graph's spans to the text from which its own was made. origin: where each character stood there."""
+    """Moves the graph's spans to the text from which its own was made. origin: where each character
+    stood there.
+    """
     named: list[Entity | Relation | Denial] = [*graph.entities, *graph.relations, *graph.denials]
     lists = [graph.misplaced, graph.unasserted, *(one.text_spans for one in named)]
-    for spans in (*lists, *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values())):
+    for spans in (
+        *lists,
+        *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values()),
+    ):
         spans[:] = [(origin[start], origin[end - 1] + 1) for start, end in spans]
-    graph.hanging[:] = [((origin[start], origin[end - 1] + 1), needs) for (start, end), needs in graph.hanging]
+    graph.hanging[:] = [
+        ((origin[start], origin[end - 1] + 1), needs) for (start, end), needs in graph.hanging
+    ]

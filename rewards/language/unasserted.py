@@ -1,11 +1,13 @@
-"""Words that a text does not assert: it denies them, asks about them, leaves them open by "or", or orders them.
+"""Words that a text does not assert: it denies them, asks about them, leaves them open by "or", or
+orders them.
 
     read = unasserted(words)
-    read.left_out, read.absent      # "There is no red circle.": its words, and the denial of a red circle
+    read.left_out, read.absent
+    # "There is no red circle.": its words, and the denial of a red circle
     read.hanging                    # what the other words need that are said in a frame (claims.py)
 
-An unasserted word claims nothing, and it supports no claim of another text. A plain denial is a claim of its own: that
-the thing is not there (denial.py).
+An unasserted word claims nothing, and it supports no claim of another text. A plain denial is a
+claim of its own: that the thing is not there (denial.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,9 @@ from spanreward.rewards.language.words import Word
 
 
 class Unasserted(NamedTuple):
-    """left_out: places of words that it does not assert. absent: what it denies. hanging: the others' needs."""
+    """left_out: places of words that it does not assert. absent: what it denies. hanging: the
+    others' needs.
+    """
 
     left_out: frozenset[int] = frozenset()
     absent: Sequence[Denial] = ()
@@ -30,7 +34,8 @@ class Unasserted(NamedTuple):
 def asserted(text: str, graph: SceneGraph) -> str:
     """Returns the text without what it does not assert. graph: that of the text, in default mode.
 
-    A judge that reads this need not tell a claim from a frame around a name, and reads no order that a text gives it.
+    A judge that reads this need not tell a claim from a frame around a name, and reads no order
+    that a text gives it.
     """
     if not graph.unasserted:
         return text
@@ -40,13 +45,23 @@ def asserted(text: str, graph: SceneGraph) -> str:
 def unasserted(words: Sequence[Word], alternatives: bool = False) -> Unasserted:
     """Reads a whole text, in linear time.
 
-    alternatives: whether alternatives joined by "or" count as asserted. A reference supports each of its alternatives,
-    and what it frames.
+    alternatives: whether alternatives joined by "or" count as asserted. A reference supports each
+    of its alternatives, and what it frames.
     """
     denies = denying(words)
     needs = hanging(words, denies)
     never = {DENIED, ASKED} if alternatives else {DENIED, ASKED, NEVER, OPEN}
     left_out = {word for word, of_word in needs.items() if not never.isdisjoint(of_word)}
-    denied = {word for word in left_out if DENIED in needs[word] and {ASKED, NEVER}.isdisjoint(needs[word])}
-    framed = {} if alternatives else {word: one for word, one in needs.items() if one and word not in left_out}
-    return Unasserted(frozenset(word.index for word in left_out), list(absences(words, denies, denied)), framed)
+    denied = {
+        word
+        for word in left_out
+        if DENIED in needs[word] and {ASKED, NEVER}.isdisjoint(needs[word])
+    }
+    framed = (
+        {}
+        if alternatives
+        else {word: one for word, one in needs.items() if one and word not in left_out}
+    )
+    return Unasserted(
+        frozenset(word.index for word in left_out), list(absences(words, denies, denied)), framed
+    )

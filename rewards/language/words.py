@@ -1,4 +1,7 @@
-"""The words of a parsed text, detached from spaCy. The files that find components and relations work on Words alone."""
+"""The words of a parsed text, detached from spaCy.
+
+The files that find components and relations work on Words alone.
+"""
 
 from dataclasses import dataclass, field
 
@@ -25,28 +28,48 @@ HEDGES = word_set("possibly perhaps probably likely apparently seemingly maybe")
 # how a thing lies and who has it; what shows it; nouns that stand for the noun after "of"
 POSTURES = word_set("be sit stand rest lie locate place position situate appear exist hang remain")
 HAVING = word_set("have hold wear carry contain include feature")
-PICTURES = word_set("picture image photo photograph scene drawing text answer response description caption")
-SEVERAL = word_set("group couple pair bunch lot number variety row set crowd herd flock both some all most many")
+PICTURES = word_set(
+    "picture image photo photograph scene drawing text answer response description caption"
+)
+SEVERAL = word_set(
+    "group couple pair bunch lot number variety row set crowd herd flock both some all most many"
+)
 PARTS = word_set("top front back side middle part end rest")
-LEADS = word_set("next close adjacent near far opposite left right")  # "next to", "far from", "left of"
+# "next to", "far from", "left of"
+LEADS = word_set("next close adjacent near far opposite left right")
 SEEING = word_set("see find spot view observe notice glimpse look seem make")
-NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")  # verbs that fit every picture
+# verbs that fit every picture
+NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")
 SHOWN = NEUTRAL - POSTURES | {"be", "exist", "appear"}
-PLAIN = SEVERAL | PARTS | PICTURES | frozenset(SIDES) | word_set("one each corner edge side background foreground view")
-_ADVERBS = """above here there nearby back below further away also then now directly just only together up down outside
-inside so too still very overhead ahead overall however additionally finally meanwhile where when"""
+PLAIN = (
+    SEVERAL
+    | PARTS
+    | PICTURES
+    | frozenset(SIDES)
+    | word_set("one each corner edge side background foreground view")
+)
+_ADVERBS = """
+    above here there nearby back below further away also then now directly just only together up
+    down outside inside so too still very overhead ahead overall however additionally finally
+    meanwhile where when
+"""
 ADVERBS = frozenset(SIDES) | LEADS | HEDGES | word_set(_ADVERBS)
 # prepositions that say where a thing is or how it is placed
 PLACING = word_set(
-    """about above across against along amid amidst among around as at atop before behind below beneath beside between
-    beyond by despite down for from in inside into near next off on onto out outside over past through throughout to
-    together toward towards under underneath up upon with within"""
+    """
+    about above across against along amid amidst among around as at atop before behind below beneath
+    beside between beyond by despite down for from in inside into near next off on onto out outside
+    over past through throughout to together toward towards under underneath up upon with within
+    """
 )
 
 
 @dataclass(eq=False, slots=True)
 class Word:
-    """One token. `start` and `end` are its characters; `children` are its direct dependents from left to right."""
+    """One token.
+
+    `start` and `end` are its characters; `children` are its direct dependents from left to right.
+    """
 
     index: int
     text: str
@@ -59,7 +82,8 @@ class Word:
     sentence: int
     head: "Word" = field(init=False, repr=False)  # the root of a sentence is its own head
     children: list["Word"] = field(default_factory=list, repr=False)
-    subjects: list["Word"] = field(default_factory=list, repr=False)  # the children that are subjects
+    # the children that are subjects
+    subjects: list["Word"] = field(default_factory=list, repr=False)
 
     @property
     def is_copula(self) -> bool:
@@ -72,7 +96,9 @@ class Word:
 
     @property
     def is_seen(self) -> bool:
-        """True for "seen" in "can be seen" and "a man seen in the park", False in "has seen" and "seen by"."""
+        """True for "seen" in "can be seen" and "a man seen in the park", False in "has seen" and
+        "seen by".
+        """
         is_participle = self.lemma in SEEN and self.tag == "VBN" and self.dep != "amod"
         return is_participle and not self.has_child("nsubj", "agent", *OBJECTS)
 
@@ -87,7 +113,10 @@ class Word:
 
 
 def read_words(doc: Doc, offset: int = 0) -> tuple[list[Word], list[str]]:
-    """Returns the words of a parsed text and its stripped sentences. Adds `offset` to every character position."""
+    """Returns the words of a parsed text and its stripped sentences.
+
+    Adds `offset` to every character position.
+    """
     if not len(doc):
         return [], []
     sentences = list(doc.sents)

@@ -1,4 +1,5 @@
-"""Finds what a text announces as its answer: `<answer>dog</answer>`, `{"answer": "dog"}`, `Answer: dog`.
+"""Finds what a text announces as its answer: `<answer>dog</answer>`, `{"answer": "dog"}`, `Answer:
+dog`.
 
     announced("It barks. **Answer:** a dog")      # (19, 27), "** a dog"
 
@@ -8,7 +9,10 @@ The last one counts, by the surest signs that the text has.
 import re
 
 _ANSWER = r"(?:\w{1,20}[ _-])?answer"
-_ABROAD = "答案|回答|答え|정답|답변|ответ|απάντηση|الإجابة|उत्तर|respuesta|resposta|risposta|réponse|antwort"
+_ABROAD = (
+    "答案|回答|答え|정답|답변|ответ|απάντηση|الإجابة|उत्तर"
+    "|respuesta|resposta|risposta|réponse|antwort"
+)
 _OPEN, _SHUT = r"[<\[]\s{0,2}", r"(?: [^<>\[\]\n]{0,80})?[>\]]"
 _OTHER = "prediction|response|output|result|solution|choice|option|label"
 # The name of the group says where what is announced ends.
@@ -21,33 +25,46 @@ _SIGNS = tuple(
         rf"|(?P<line>(?<![^\W_])(?:ans(?:wer)?|{_ABROAD})[*_`\"')]{{0,4}}(?:\s?[:\uff1a|]|\s[=\u2013\u2014-]\s)"
         r"|^[#>*_ \t]{0,9}(?:final |the )?answer[*_# \t]{0,9}$|^####[ \t](?=[^\n]{1,20}\Z))",
         rf"(?P<tag>{_OPEN}(?:{_OTHER}){_SHUT})|(?P<value>[\"'](?:{_OTHER})[\"']\s*:)",
-        r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",  # an object's only key
-        r"\b(?P<line>(?:answer|(?:right|correct|best) (?:option|choice))(?: to [^.?!\n:]{1,80}?)?[*_]{0,2}"
+        # an object's only key
+        r"\A[^\w{]*+(?:json\s*)?\{\s*(?P<value>[\"']\w[\w ]{0,30}[\"']\s*:)(?![^:]*[\"']\s*:)",
+        r"\b(?P<line>(?:answer|(?:right|correct|best) (?:option|choice))"
+        r"(?: to [^.?!\n:]{1,80}?)?[*_]{0,2}"
         r" (?:is|was|would be)(?! not\b))(?=[^\n\w]*\w)",
     )
 )
 _DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
-_BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")  # to the closing brace, with two levels within
+# to the closing brace, with two levels within
+_BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")
 _CLOSED = re.compile(
-    rf"[<\[]\s{{0,2}}/\s{{0,2}}(?:{_ANSWER}|conclusion|{_OTHER}){_SHUT}|<\|end_of_box\|>", re.IGNORECASE
+    rf"[<\[]\s{{0,2}}/\s{{0,2}}(?:{_ANSWER}|conclusion|{_OTHER}){_SHUT}|<\|end_of_box\|>",
+    re.IGNORECASE,
 )
 _LINE = re.compile(r"[\s*_`#>]*[^\n\r]*")
 _VALUE = re.compile(
-    r"\s*(?:\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\\n]|\\.|'(?!\s*[,}\]\n]))*+'?|\[[^\]]*\]?|[^,}\n]*)", re.DOTALL
+    r"\s*(?:\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\\n]|\\.|'(?!\s*[,}\]\n]))*+'?|\[[^\]]*\]?|[^,}\n]*)",
+    re.DOTALL,
 )
 
 
 def announced(text: str) -> tuple[int, int] | None:
-    """Returns the characters [start, end) that the text announces last, None if it announces nothing."""
+    """Returns the characters [start, end) that the text announces last, None if it announces
+    nothing.
+    """
     for signs in _SIGNS:
-        found = [one for one in signs.finditer(text) if not _DENIED.search(text, max(one.start() - 20, 0), one.start())]
+        found = [
+            one
+            for one in signs.finditer(text)
+            if not _DENIED.search(text, max(one.start() - 20, 0), one.start())
+        ]
         if found:
             return found[-1].end(), _end(text, found[-1].lastgroup or "", found[-1].end())
     return None
 
 
 def _end(text: str, sign: str, start: int) -> int:
-    """Returns the end of what begins at `start`: before the closing tag or brace, or behind the value or the line."""
+    """Returns the end of what begins at `start`: before the closing tag or brace, or behind the
+    value or the line.
+    """
     closed = _CLOSED.search(text, start) if sign in ("tag", "line") else None
     end = closed.start() if closed else len(text)
     piece = {"brace": _BRACED, "value": _VALUE, "line": _LINE}.get(sign)

@@ -1,11 +1,12 @@
 """Finds the answer in what a model wrote, for LAVE and for the metrics that LAVE is compared with.
 
     find_answer("It has four legs. **Answer:** a dog.")       # (30, 35): "a dog"
-    find_answer("(B) that one", ["B"] * 10)                   # (1, 2): people answered with a letter
+    find_answer("(B) that one", ["B"] * 10)  # (1, 2): people answered with a letter
 
-It is what the text announces (announced.py), or else the whole of a text of at most SHORT characters, or the first
-sentence or line. Of "It is a dog." it is the predicate. Reasoning, comments, markup, quotes, end-of-turn tokens and the
-last punctuation do not belong to it. Only one answer counts: what takes it back, doubts it or adds another stays whole.
+It is what the text announces (announced.py), or else the whole of a text of at most SHORT
+characters, or the first sentence or line. Of "It is a dog." it is the predicate. Reasoning,
+comments, markup, quotes, end-of-turn tokens and the last punctuation do not belong to it. Only one
+answer counts: what takes it back, doubts it or adds another stays whole.
 """
 
 import re
@@ -29,7 +30,8 @@ _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
 _LEAD = re.compile(
     rf"(?:\s+|```\w*\n|[*_`~:|{_SIGNS}]+|(?i:assistant|model|bot):|[#>\u2022\u2013-]+\s|\\[(\[]|<[^<>\s]{{1,40}}>)*"
 )
-_TAIL = re.compile(rf"(?:\s+|[*_`~.,;:!|{_SIGNS}]+|[)\]]\\|>[^<>\s]{{1,40}}<)*")  # of the text backwards
+# of the text backwards
+_TAIL = re.compile(rf"(?:\s+|[*_`~.,;:!|{_SIGNS}]+|[)\]]\\|>[^<>\s]{{1,40}}<)*")
 _WRAPPED = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
     r"|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
@@ -37,12 +39,14 @@ _WRAPPED = re.compile(
 )
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _FRAME = re.compile(
-    r"([\w ,'\u2019-]{1,80}?)(?:['\u2019](?:s|re)|\b(?:is|are|was|were|shows?|see|looks like|(?:appear|seem)s? to be))"
+    r"([\w ,'\u2019-]{1,80}?)(?:['\u2019](?:s|re)"
+    r"|\b(?:is|are|was|were|shows?|see|looks like|(?:appear|seem)s? to be))"
     r"\s+(?:an? (?:image|picture|photo)\w* of )?",
     re.IGNORECASE,
 )
 _SUBJECT = word_set(
-    "it this that these those there they he she the a an in of on at to i you we can think believe image picture photo"
+    "it this that these those there they he she the a an in of on at to i you we can think believe "
+    "image picture photo"
 )
 _LETTER, _I = r"(?<![\w'\u2019])", r"(?=\W*\Z|\s*[,\n])"  # "A" and "I" alone are words
 _NUMBER = rf"(?:\d+|(?i:{'|'.join(DIGITS)}))"
@@ -52,7 +56,8 @@ _KINDS = {  # of people's answers, with the ways in which a text says one, the s
     ),
     "[a-z]": (
         rf"(?<=\()[A-Za-z](?=\))|{_LETTER}[A-Z](?=[).:\]])|\A[a-z](?=\W*\Z|[).:])",
-        rf"{_LETTER}(?:[B-HJ-Z](?![\w'\u2019])|[AI]{_I}|(?<=[Oo]ption )[AI]\b|(?<=[Cc]hoice )[AI]\b)",
+        rf"{_LETTER}(?:[B-HJ-Z](?![\w'\u2019])|[AI]{_I}"
+        rf"|(?<=[Oo]ption )[AI]\b|(?<=[Cc]hoice )[AI]\b)",
     ),
     r"\d+": (rf"\A{_NUMBER}(?![\w%/:]|[.,-]\d| (?:hundred|thousand|million)|[^\0]*\b{_NUMBER}\b)",),
 }
@@ -61,9 +66,11 @@ _DOUBTS = EVASIVE | HEDGES | {"or"}
 
 
 def find_answer(text: str, answers: Sequence[str] = ()) -> tuple[int, int]:
-    """Returns the answer's characters [start, end) in the text as written; start == end if it holds none.
+    """Returns the answer's characters [start, end) in the text as written; start == end if it holds
+    none.
 
-    answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is linear in the length.
+    answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is
+    linear in the length.
     """
     read = _HIDDEN.sub(lambda found: " " * len(found[0]), blanked(text))
     place = announced(read)
@@ -84,14 +91,18 @@ def answer_in(text: str, answers: Sequence[str]) -> str:
 
 
 def comparable(answer: str) -> str:
-    """Returns an answer without markup as VQA's evaluation compares it, or in lower case if that is empty ("A")."""
+    """Returns an answer without markup as VQA's evaluation compares it, or in lower case if that is
+    empty ("A").
+    """
     start, end = trimmed(answer, 0, len(answer))
     plain, _ = plain_text(answer[start:end])
     return normalise(plain) or plain.lower()
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Returns the characters without the white space, markup, quotes, tags and final punctuation around them."""
+    """Returns the characters without the white space, markup, quotes, tags and final punctuation
+    around them.
+    """
     for _ in range(NESTED):
         start = end - len(_LEAD.sub("", text[start:end], count=1))
         end = start + len(_TAIL.sub("", text[start:end][::-1], count=1))
@@ -103,7 +114,9 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _of_kind(said: str, answers: Sequence[str]) -> tuple[int, int] | None:
-    """Returns the characters of the one letter, number, yes or no that is said, where most of the answers are such."""
+    """Returns the characters of the one letter, number, yes or no that is said, where most of the
+    answers are such.
+    """
     forms = [comparable(answer) for answer in answers] or ["yes"]
     for kind, signs in _KINDS.items():
         if 2 * sum(re.fullmatch(kind, form) is not None for form in forms) > len(forms):
@@ -111,13 +124,18 @@ def _of_kind(said: str, answers: Sequence[str]) -> tuple[int, int] | None:
             if len({comparable(one[0]) for one in found}) == 1:
                 word = found[0][0].lower()
                 against = YES if word == "no" else DENYING
-                return found[0].span() if _DOUBTS.union(against).isdisjoint({*_words(said)} - {word}) else None
+                return (
+                    found[0].span()
+                    if _DOUBTS.union(against).isdisjoint({*_words(said)} - {word})
+                    else None
+                )
     return None
 
 
 def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
-    """Returns the predicate of the first sentence, or the sentence. All stays where what follows adds an answer: it is
-    too short for a sentence, denies or doubts, or says "It is" again and nothing is announced (`sure`).
+    """Returns the predicate of the first sentence, or the sentence. All stays where what follows
+    adds an answer: it is too short for a sentence, denies or doubts, or says "It is" again and
+    nothing is announced (`sure`).
     """
     stop = _END.search(text, start, end)
     first = stop.end() if stop else end
@@ -134,10 +152,16 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
 
 
 def _framed(text: str, start: int, end: int) -> int | None:
-    """Returns where the predicate of a sentence such as "It is a dog" begins, None if it is none or a denial."""
+    """Returns where the predicate of a sentence such as "It is a dog" begins, None if it is none or
+    a denial.
+    """
     frame = _FRAME.match(text, start, end)
     said = _words(text[frame.end() : end]) if frame else []
-    return frame.end() if frame and said and said[0] not in NO and _SUBJECT.issuperset(_words(frame[1])) else None
+    return (
+        frame.end()
+        if frame and said and said[0] not in NO and _SUBJECT.issuperset(_words(frame[1]))
+        else None
+    )
 
 
 def _words(text: str) -> list[str]:

@@ -1,11 +1,14 @@
-"""Builds LAVE's prompt: instructions, eight demonstrations, then the question, people's answers and the candidate.
+"""Builds LAVE's prompt: instructions, eight demonstrations, then the question, people's answers and
+the candidate.
 
     prompts = load_prompts()
-    prompts.text(LaveExample("What color is it?", ("red", "red"), "crimson"), binary=False, rationale=True)
+    example = LaveExample("What color is it?", ("red", "red"), "crimson")
+    prompts.text(example, binary=False, rationale=True)
 
-Prompts share their beginning, which an engine computes once. The candidate comes last, so the completions of a group
-share everything before it. All text from people, policies and datasets is on one line between double quotes (`quote`).
-So a candidate cannot start a new line, close its quotes, or write a rating.
+Prompts share their beginning, which an engine computes once. The candidate comes last, so the
+completions of a group share everything before it. All text from people, policies and datasets is on
+one line between double quotes (`quote`). So a candidate cannot start a new line, close its quotes,
+or write a rating.
 """
 
 import re
@@ -71,14 +74,16 @@ class LavePrompts:
         head += [self.instructions["rationale" if rationale else "rating"]]
         answer = "Output: {0.rationale} So rating={0.rating}" if rationale else "Rating: {0.rating}"
         demonstrations = self.binary if binary else self.general
-        shown = [f"{_asked(one.example, shows_context)}\n{answer.format(one)}" for one in demonstrations]
+        shown = [
+            f"{_asked(one.example, shows_context)}\n{answer.format(one)}" for one in demonstrations
+        ]
         last = f"{_asked(example, shows_context)}\n{'Output:' if rationale else 'Rating:'}"
         return "\n\n".join(["\n".join(head), *shown, last])
 
 
 def candidate_in(prompt: str) -> tuple[int, int]:
-    """Returns the characters [start, end) between the last two double quotes, where `LavePrompts.text` has the
-    candidate. `quote` leaves it no double quotes of its own.
+    """Returns the characters [start, end) between the last two double quotes, where
+    `LavePrompts.text` has the candidate. `quote` leaves it no double quotes of its own.
     """
     end = prompt.rindex('"')
     return prompt.rindex('"', 0, end) + 1, end
@@ -87,8 +92,8 @@ def candidate_in(prompt: str) -> tuple[int, int]:
 def quote(text: str) -> str:
     """Returns the text on one line between double quotes.
 
-    White space, control characters, invisible characters and lone surrogates become single spaces. Double quotes become
-    single ones, and `rating=` loses its sign.
+    White space, control characters, invisible characters and lone surrogates become single spaces.
+    Double quotes become single ones, and `rating=` loses its sign.
     """
     visible = "".join(c if c.isprintable() else " " for c in text)
     plain = " ".join(_RATING.sub(r"\1 ", visible).split()).replace('"', "'")
@@ -103,14 +108,15 @@ def _asked(example: LaveExample, shows_context: bool) -> str:
 
 
 def load_prompts(
-    demonstrations: str | Path | Mapping[str, Any] | None = None, instructions: str | Path | None = None
+    demonstrations: str | Path | Mapping[str, Any] | None = None,
+    instructions: str | Path | None = None,
 ) -> LavePrompts:
-    """Returns the instructions of a file like prompts.yaml, or ours, with these demonstrations: ours, those of a YAML
-    file, or the same data.
+    """Returns the instructions of a file like prompts.yaml, or ours, with these demonstrations:
+    ours, those of a YAML file, or the same data.
 
-    A file of demonstrations has the keys `general` and `binary`, each a list with question, references, candidate,
-    rationale, rating and optionally context. Raises ValueError, naming the demonstration or the instruction, for a
-    missing value or one of the wrong type.
+    A file of demonstrations has the keys `general` and `binary`, each a list with question,
+    references, candidate, rationale, rating and optionally context. Raises ValueError, naming the
+    demonstration or the instruction, for a missing value or one of the wrong type.
     """
     data, where = demonstrations, "demonstrations"
     if not isinstance(data, Mapping):

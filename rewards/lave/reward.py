@@ -1,17 +1,20 @@
-"""LAVE as a reward: rates how right an answer to a visual question is, given several people's answers.
+"""LAVE as a reward: rates how right an answer to a visual question is, given several people's
+answers.
 
     reward = LaveReward(MatchJudge())
-    sample = Sample("What color is it?", "Answer: dark red", question="What color is it?", answers=("red",) * 10)
+    asked = "What color is it?"
+    sample = Sample(asked, "Answer: dark red", question=asked, answers=("red",) * 10)
     verdict = reward.assess([sample])[0]
-    verdict.score, verdict.parts["rating"], verdict.spans[0].note        # 1.0, 3.0, the judge's rationale
+    verdict.score, verdict.parts["rating"], verdict.spans[0].note  # 1.0, 3.0, the judge's rationale
 
-The judge writes a rationale and a rating from 1 to 3. With rationale=False it only rates, which takes one token instead
-of about thirty. The candidate is the answer in the completion (`find_answer`). It becomes the verdict's span, whose
-credit is the whole score. A judge with a short context may read only part of it; the rest then counts as wrong. With a
-rationale the judge does not report what it cut.
+The judge writes a rationale and a rating from 1 to 3. With rationale=False it only rates, which
+takes one token instead of about thirty. The candidate is the answer in the completion
+(`find_answer`). It becomes the verdict's span, whose credit is the whole score. A judge with a
+short context may read only part of it; the rest then counts as wrong. With a rationale the judge
+does not report what it cut.
 
-A completion without an answer is EMPTY with score 0. A rationale that does not end in a rating is UNPARSED. A row
-without a question or without answers is NOT_APPLICABLE.
+A completion without an answer is EMPTY with score 0. A rationale that does not end in a rating is
+UNPARSED. A row without a question or without answers is NOT_APPLICABLE.
 """
 
 import re
@@ -45,7 +48,8 @@ JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
 _END = r"[\s*_'\"`.!)\]]*\Z"
 _RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECASE)
 _SAID = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_END}", re.IGNORECASE)
-_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_END}")  # [^\n] keeps many line breaks from taking quadratic time
+# [^\n] keeps many line breaks from taking quadratic time
+_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_END}")
 _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 
 
@@ -53,8 +57,8 @@ _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 class Asked:
     """A question to ask, and the candidate's characters [start, end) in the completion.
 
-    read: the offset where the part that the judge is shown ends, start <= read <= end. shown: that part as the judge
-    sees it.
+    read: the offset where the part that the judge is shown ends, start <= read <= end. shown: that
+    part as the judge sees it.
     """
 
     question: Question
@@ -65,24 +69,28 @@ class Asked:
 
 
 class LaveReward(Reward):
-    """Reward that scores an answer with LAVE (LAVE, section 4). Needs the dataset columns `question` and `answers`.
+    """Reward that scores an answer with LAVE (LAVE, section 4). Needs the dataset columns
+    `question` and `answers`.
 
     Args:
         judge: the judge that rates the answer from 1 to 3.
-        rationale: whether the judge writes a reason before the rating, as published. False reads only the rating's
-            token and takes the likeliest rating.
+        rationale: whether the judge writes a reason before the rating, as published. False reads
+            only the rating's token and takes the likeliest rating.
         smooth: with rationale=False, whether the expectation replaces the likeliest rating.
         demonstrations: a YAML file or the same data. None is ours.
         prompts: a file like prompts.yaml. None is ours.
-        filter_references: answers are dropped that people gave less than this share as often as the most frequent
-            answer. An answer at exactly this share is kept in default mode. 0 keeps all.
-        candidate: "answer" rates the answer in the completion (`find_answer`), up to JUDGED_CHARACTERS of it.
-            "whole" rates the judged part of the completion (rewards/text/length.py).
-        evidence: "context" shows the judge the row's `context`, a description of the picture, if it has one. "none"
-            does not. None is "context" in default mode, and "none" in published mode as in the paper's final method
-            (section 5.4).
-        mode: "default" penalises filler anywhere in the completion (rewards/text/filler.py). "published" does not,
-            counts references as the published code does (`keep_references`), and gives a rationale 100 tokens, not 128.
+        filter_references: answers are dropped that people gave less than this share as often as the
+            most frequent answer. An answer at exactly this share is kept in default mode. 0 keeps
+            all.
+        candidate: "answer" rates the answer in the completion (`find_answer`), up to
+            JUDGED_CHARACTERS of it. "whole" rates the judged part of the completion
+            (rewards/text/length.py).
+        evidence: "context" shows the judge the row's `context`, a description of the picture, if it
+            has one. "none" does not. None is "context" in default mode, and "none" in published
+            mode as in the paper's final method (section 5.4).
+        mode: "default" penalises filler anywhere in the completion (rewards/text/filler.py).
+            "published" does not, counts references as the published code does (`keep_references`),
+            and gives a rationale 100 tokens, not 128.
         name: the reward's name in logs.
     """
 
@@ -104,7 +112,9 @@ class LaveReward(Reward):
     ) -> None:
         super().__init__(name)
         if smooth and rationale:
-            raise ValueError("smooth=True reads the rating token's distribution, so it needs rationale=False")
+            raise ValueError(
+                "smooth=True reads the rating token's distribution, so it needs rationale=False"
+            )
         if not isinstance(filter_references, (int, float)) or not 0 <= filter_references <= 1:
             raise ValueError(f"filter_references is a share from 0 to 1, got {filter_references!r}")
         check_choice("candidate", candidate, ("answer", "whole"))
@@ -127,16 +137,30 @@ class LaveReward(Reward):
         return {**self.__dict__, "_answers": AnswerCache()}
 
     def cost(self, words: float, references: int) -> Cost:
-        """Returns the cost of one question. The answer in a completion is short, however long the completion is."""
+        """Returns the cost of one question.
+
+        The answer in a completion is short, however long the completion is.
+        """
         example = LaveExample("What is it that is seen?", ("answer",) * PEOPLE, "answer", "")
         text = self.prompts.text(example, False, self.rationale)
-        read, computed = tokens_in(text), tokens_in(text[text.index(example.question) :])  # what is before is the same
+        # what is before is the same
+        read, computed = tokens_in(text), tokens_in(text[text.index(example.question) :])
         if self.rationale:
-            return Cost(1, read, RATIONALE_TOKENS[self.mode], True, "a rationale with its rating, written", computed)
+            return Cost(
+                1,
+                read,
+                RATIONALE_TOKENS[self.mode],
+                True,
+                "a rationale with its rating, written",
+                computed,
+            )
         return Cost(1, read, 1, True, "one rating", computed)
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, from one call to the judge. Equal questions are asked once, also later."""
+        """Returns one Verdict per sample, from one call to the judge.
+
+        Equal questions are asked once, also later.
+        """
         prepared = [self._prepare(sample) for sample in checked(samples)]
         asked = [one for one in prepared if isinstance(one, Asked)]
         self._answers.begin()
@@ -161,7 +185,9 @@ class LaveReward(Reward):
         else:
             start, end = find_answer(said, given)
             read = min(end, start + JUDGED_CHARACTERS)
-        candidate = said[start:read] if self.mode == "published" else read_text(said[start:read]).plain
+        candidate = (
+            said[start:read] if self.mode == "published" else read_text(said[start:read]).plain
+        )
         shown = quote(candidate)
         if shown == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
@@ -178,7 +204,9 @@ class LaveReward(Reward):
         if self.rationale:
             return self.judge.write(questions, max_tokens=RATIONALE_TOKENS[self.mode])
         ratings = sound(self.judge.rate(questions, SCALE))
-        return [Rated(self._value(one), one.cut) if isinstance(one, Rating) else one for one in ratings]
+        return [
+            Rated(self._value(one), one.cut) if isinstance(one, Rating) else one for one in ratings
+        ]
 
     def _value(self, rating: Rating) -> float:
         """Returns the expectation, or the likeliest rating, which is the lowest of equals."""
@@ -195,7 +223,11 @@ class LaveReward(Reward):
         else:
             rating = read_rating(answer, asked.shown)
             if rating is None:
-                return Verdict(None, Status.UNPARSED, note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}")
+                return Verdict(
+                    None,
+                    Status.UNPARSED,
+                    note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}",
+                )
             verdict = _verdict_of(float(rating), answer.strip(), asked)
         if self.mode == "published":
             return verdict
@@ -205,7 +237,10 @@ class LaveReward(Reward):
 
 
 def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
-    """Returns the verdict for a rating. The unread part of a candidate counts as wrong, so it lowers the score."""
+    """Returns the verdict for a rating.
+
+    The unread part of a candidate counts as wrong, so it lowers the score.
+    """
     score = min(max((rating - 1) / 2, 0.0), 1.0)
     spans = [Span(asked.start, asked.read, score, score, "answer", note, 0)]
     total = score * (asked.read - asked.start) / (asked.end - asked.start)
@@ -216,10 +251,12 @@ def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
 
 
 def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
-    """Returns the answers, sorted, that people gave at least `share` times as often as the most frequent one.
+    """Returns the answers, sorted, that people gave at least `share` times as often as the most
+    frequent one.
 
-    Answers are compared in normalised form, or as they are if that is empty ("?"). In published mode they are compared
-    as they are, and one at exactly this share is dropped too, unless it is a most frequent one. share 0 keeps all.
+    Answers are compared in normalised form, or as they are if that is empty ("?"). In published
+    mode they are compared as they are, and one at exactly this share is dropped too, unless it is a
+    most frequent one. share 0 keeps all.
     """
     forms = [answer if mode == "published" else normalise(answer) or answer for answer in answers]
     counts = Counter(forms)
@@ -240,9 +277,10 @@ def is_binary(references: Sequence[str]) -> bool:
 def read_rating(output: str, candidate: str = "") -> int | None:
     """Returns the rating at the end of the judge's output, or None if it ends otherwise.
 
-    The rating is `rating=3` as in the demonstrations, "Rating 3", "The rating is 3", or a last line "3". A next example
-    that the judge adds by itself is not read. candidate: as the judge saw it (`quote`). A rating without "=" or ":"
-    that also occurs in the candidate may be a quotation, so it does not count.
+    The rating is `rating=3` as in the demonstrations, "Rating 3", "The rating is 3", or a last line
+    "3". A next example that the judge adds by itself is not read. candidate: as the judge saw it
+    (`quote`). A rating without "=" or ":" that also occurs in the candidate may be a quotation, so
+    it does not count.
 
         read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
     """

@@ -1,9 +1,11 @@
-"""The metrics that LAVE is compared with: pure functions of an answer and people's answers, in [0, 1].
+"""The metrics that LAVE is compared with: pure functions of an answer and people's answers, in [0,
+1].
 
     vqa_accuracy("There are 2 dogs.", ["two dogs"] * 2 + ["dogs"] * 8)      # 0.6
     token_f1("Answer: two brown dogs", ["two dogs"])                        # 0.8
 
-They compare normalised answers (rewards/language/answer_text.py) and read the answer that LAVE rates (answer.py).
+They compare normalised answers (rewards/language/answer_text.py) and read the answer that LAVE
+rates (answer.py).
 """
 
 from collections.abc import Sequence
@@ -15,19 +17,28 @@ AGREED = 3  # people who must have given an answer for it to count as right
 
 
 def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
-    """Returns VQA accuracy (Antol et al. 2015), the official evaluation's average over leaving one person out.
+    """Returns VQA accuracy (Antol et al. 2015), the official evaluation's average over leaving one
+    person out.
 
-    It is the mean over the people i of min(1, number of the others who gave this answer / 3). Of ten answers, m of them
-    equal: 0.3, 0.6, 0.9, 1 for m = 1, 2, 3, 4 and more. Raises ValueError for fewer than four answers, where no answer
-    could reach 1. Answers are always normalised; the official code leaves them as they are where all are alike.
+    It is the mean over the people i of min(1, number of the others who gave this answer / 3). Of
+    ten answers, m of them equal: 0.3, 0.6, 0.9, 1 for m = 1, 2, 3, 4 and more. Raises ValueError
+    for fewer than four answers, where no answer could reach 1. Answers are always normalised; the
+    official code leaves them as they are where all are alike.
     """
     if len(answers) <= AGREED:
-        raise ValueError(f"VQA accuracy needs {AGREED + 1} answers or more (its datasets have 10), got {len(answers)}")
+        raise ValueError(
+            f"VQA accuracy needs {AGREED + 1} answers or more (its datasets have 10), got "
+            f"{len(answers)}"
+        )
     given = answer_in(answer, answers)
     same = [comparable(other) == given for other in answers]
     return sum(min(1.0, (sum(same) - gave_it) / AGREED) for gave_it in same) / len(same)
 
 
 def token_f1(answer: str, answers: Sequence[str]) -> float:
-    """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al. 2016); 0 of none."""
-    return best_f1(answer_in(answer, answers).split(), [comparable(other).split() for other in answers])
+    """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al.
+    2016); 0 of none.
+    """
+    return best_f1(
+        answer_in(answer, answers).split(), [comparable(other).split() for other in answers]
+    )

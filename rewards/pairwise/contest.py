@@ -1,4 +1,6 @@
-"""Contests between a completion and another text: the verdict's parts and the completions' strengths."""
+"""Contests between a completion and another text: the verdict's parts and the completions'
+strengths.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ OUTCOMES = {"won": 1, "tied": 0, "lost": -1}
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A contest of two texts. other: the number of the opposing sample, None for an anchor or reference."""
+    """A contest of two texts. other: the number of the opposing sample, None for an anchor or
+    reference.
+    """
 
     sample: int
     other: int | None
@@ -32,7 +36,10 @@ class Contest:
 
 
 def chances(contests: Sequence[Contest]) -> dict[str, float]:
-    """Returns each sample's Bradley-Terry chance over its readable contests. Groups never meet, so each is apart."""
+    """Returns each sample's Bradley-Terry chance over its readable contests.
+
+    Groups never meet, so each is apart.
+    """
     return bradley_terry(
         [
             Pair(str(contest.sample), str(contest.other), contest.outcome)
@@ -53,7 +60,8 @@ def parts_of(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, 
 
 
 def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
-    """Returns the answers to the sample's contests, with its text shown first and second: "A/B, C/-", or "".
+    """Returns the answers to the sample's contests, with its text shown first and second: "A/B,
+    C/-", or "".
 
     A is the text shown first, and "-" means that several answers are likeliest.
     """
@@ -62,12 +70,17 @@ def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
         if contest.votes:
             first, second = contest.votes.letters
             shown = (first, second) if contest.sample == number else (second, first)
-            votes.append("/".join("failed" if letter is None else letter or "-" for letter in shown))
+            votes.append(
+                "/".join("failed" if letter is None else letter or "-" for letter in shown)
+            )
     return f"votes, shown first / second: {', '.join(votes)}" if votes else ""
 
 
 def cut_of(contest: Contest, text: str) -> int:
-    """Returns how many characters at the text's end did not fit. Only the longer text of a pair is ever cut."""
+    """Returns how many characters at the text's end did not fit.
+
+    Only the longer text of a pair is ever cut.
+    """
     if contest.votes is None or len(text) < max(map(len, contest.texts)):
         return 0
     answers = (contest.votes.one, contest.votes.two)

@@ -30,12 +30,18 @@ class Shown:
 
 
 def load_prompts(path: str | Path | None = None) -> Texts:
-    """Returns the prompts of a YAML file like prompts.yaml. Raises OSError, or ValueError for an invalid file."""
+    """Returns the prompts of a YAML file like prompts.yaml.
+
+    Raises OSError, or ValueError for an invalid file.
+    """
     return read_texts(path, DEFAULT)
 
 
 def show(sample: Sample, evidence: Evidence) -> Shown:
-    """Returns what the judge sees beside the row's texts. Raises NotApplicable for a row that lacks it."""
+    """Returns what the judge sees beside the row's texts.
+
+    Raises NotApplicable for a row that lacks it.
+    """
     return Shown((sample.question or sample.prompt).strip(), *seen(sample, evidence))
 
 
@@ -51,32 +57,52 @@ def opponents(sample: Sample, column: str) -> tuple[str, ...]:
 def head(instructions: str, prompts: Texts, shown: Shown) -> str:
     """Returns the beginning of a prompt: instructions, picture or context, and request."""
     picture = prompts["picture"] if shown.images else prompts["unseen"]
-    pieces = [instructions, fill(prompts["context"], context=shown.context) if shown.context else picture]
+    pieces = [
+        instructions,
+        fill(prompts["context"], context=shown.context) if shown.context else picture,
+    ]
     pieces += [fill(prompts["request"], request=shown.request)] if shown.request else []
     return "\n\n".join(pieces) + "\n\n"
 
 
 def ask(
-    prompts: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...] = (), more: str = ""
+    prompts: Texts,
+    shown: Shown,
+    first: str,
+    second: str,
+    criteria: tuple[str, ...] = (),
+    more: str = "",
 ) -> Question:
-    """Returns the question about two texts. The longer one may be cut. more: a part below them, such as criteria."""
+    """Returns the question about two texts.
+
+    The longer one may be cut. more: a part below them, such as criteria.
+    """
     before = head(prompts["instructions"], prompts, shown)
     after = "\n\n".join(["", *([more] if more else []), prompts["answer"]])
     longer = "first" if len(first) >= len(second) else "second"
     probe = PairProbe(shown.request, first, second, shown.context, criteria)
-    return question_of(shown, probe, before, prompts["texts"], after, longer, first=first, second=second)
+    return question_of(
+        shown, probe, before, prompts["texts"], after, longer, first=first, second=second
+    )
 
 
 def ask_score(prompts: Texts, shown: Shown, text: str) -> Question:
     """Returns the question how well a text serves the request, to be rated from 1 to 5."""
-    before, probe = head(prompts["score"], prompts, shown), QualityProbe(shown.request, text, shown.context)
-    return question_of(shown, probe, before, prompts["text"], f"\n\n{prompts['rating']}", "text", text=text)
+    before, probe = (
+        head(prompts["score"], prompts, shown),
+        QualityProbe(shown.request, text, shown.context),
+    )
+    return question_of(
+        shown, probe, before, prompts["text"], f"\n\n{prompts['rating']}", "text", text=text
+    )
 
 
 def question_of(
     shown: Shown, probe: Any, before: str, template: str, after: str, longest: str, **texts: str
 ) -> Question:
-    """Returns the question with the filled template between `before` and `after`. longest: the text that may be cut."""
+    """Returns the question with the filled template between `before` and `after`. longest: the text
+    that may be cut.
+    """
     start, end = places(template, **texts)[longest]
     content = before + fill(template, **texts) + after
     description = (len(before) + start, len(before) + end)

@@ -1,11 +1,14 @@
-"""Batch ranking (MLLM-as-a-Judge, section 2): one question shows all texts of a group, and the answer is their order.
+"""Batch ranking (MLLM-as-a-Judge, section 2): one question shows all texts of a group, and the
+answer is their order.
 
     written = write_once(judge, ask_rankings(prompts, [(shown, texts)]), RANKING_TOKENS)
-    forward, backward = read_rankings(written, [len(texts)])[0]      # [2, 0, 1]: places in `texts`, best first
-    votes_of((forward, backward), 0, 2).outcome                      # -1: the third text is better than the first
+    forward, backward = read_rankings(written, [len(texts)])[0]
+    # [2, 0, 1]: places in `texts`, best first
+    votes_of((forward, backward), 0, 2).outcome  # -1: the third text is better than the first
 
-The judge writes the ranking, as in the paper. Every group is shown twice, the second time in reverse, and a ranking is
-a vote on each pair. So a judge that repeats the order of the texts decides nothing.
+The judge writes the ranking, as in the paper. Every group is shown twice, the second time in
+reverse, and a ranking is a vote on each pair. So a judge that repeats the order of the texts
+decides nothing.
 """
 
 import re
@@ -27,7 +30,10 @@ Rankings = tuple[Ranking | Failure, Ranking | Failure]  # of the texts in order,
 
 
 def ask_ranking(prompts: Texts, shown: Shown, texts: Sequence[str]) -> Question:
-    """Returns the question for a ranking, as numbers from 1, best first. The end of the longest text may be cut."""
+    """Returns the question for a ranking, as numbers from 1, best first.
+
+    The end of the longest text may be cut.
+    """
     content = head(prompts["batch"], prompts, shown)
     longest = max(range(len(texts)), key=lambda number: len(texts[number]))
     description = (0, 0)
@@ -46,7 +52,8 @@ def ask_ranking(prompts: Texts, shown: Shown, texts: Sequence[str]) -> Question:
 
 
 def read_ranking(answer: str, count: int) -> Ranking | None:
-    """Returns the places from 0, best first, in the last line with numbers, or None if that is no ranking of `count`.
+    """Returns the places from 0, best first, in the last line with numbers, or None if that is no
+    ranking of `count`.
 
     read_ranking("2, 3, 1", 3)          # [1, 2, 0]
     read_ranking("Text 2 is best", 3)   # None
@@ -60,12 +67,17 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
 
 
 def ask_rankings(prompts: Texts, groups: Sequence[tuple[Shown, Sequence[str]]]) -> list[Question]:
-    """Returns two questions per group of at least two texts, which are shown in order and in reverse."""
-    return [ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])]
+    """Returns two questions per group of at least two texts, which are shown in order and in
+    reverse.
+    """
+    return [
+        ask_ranking(prompts, shown, way) for shown, texts in groups for way in (texts, texts[::-1])
+    ]
 
 
 def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> list[Rankings]:
-    """Returns the rankings in the answers to `ask_rankings`; an answer that is none is a Failure (UNPARSED).
+    """Returns the rankings in the answers to `ask_rankings`; an answer that is none is a Failure
+    (UNPARSED).
 
     counts: of each group's texts.
     """

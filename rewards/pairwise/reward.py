@@ -1,16 +1,19 @@
-"""MLLM-as-a-Judge as a reward: compares completions with each other, an anchor or a reference, or scores them alone.
+"""MLLM-as-a-Judge as a reward: compares completions with each other, an anchor or a reference, or
+scores them alone.
 
-    reward = PairwiseReward(judge)                        # within the GRPO group; needs image, images or context
-    reward = PairwiseReward(judge, anchor="anchor")       # against the dataset column `anchor`, such as SFT's answers
+    reward = PairwiseReward(judge)  # within the GRPO group; needs image, images or context
+    reward = PairwiseReward(judge, anchor="anchor")
+    # against the dataset column `anchor`, such as SFT's answers
     reward = PairwiseReward(judge, form="batch")          # ranks the group in one question, twice
     reward = PairwiseReward(judge, form="score")          # rates each completion alone, from 1 to 5
     verdict = reward.assess(samples)[0]
-    verdict.score, verdict.parts["won"], verdict.parts["orders_disagree"], verdict.parts["first_slot"]
+    verdict.score, verdict.parts["won"], verdict.parts["orders_disagree"]
 
-Every pair is asked in both orders, with the answers A, B and C (tie), and a group is ranked in both orders. Orders that
-disagree are a tie, so a judge that always prefers one place gives every completion 0.5. Only completions of the same
-request and picture are compared. A failed vote is left out. A completion without a readable pair has no score. With
-spans="ablation" each sentence is a span, whose credit is the score less the score of the text without it.
+Every pair is asked in both orders, with the answers A, B and C (tie), and a group is ranked in both
+orders. Orders that disagree are a tie, so a judge that always prefers one place gives every
+completion 0.5. Only completions of the same request and picture are compared. A failed vote is left
+out. A completion without a readable pair has no score. With spans="ablation" each sentence is a
+span, whose credit is the score less the score of the text without it.
 """
 
 from collections.abc import Sequence
@@ -26,8 +29,21 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once, write_once
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
-from spanreward.rewards.pairwise.questions import Shown, ask, ask_score, load_prompts, opponents, show
-from spanreward.rewards.pairwise.ranking import RANKING_TOKENS, ask_ranking, ask_rankings, read_rankings, votes_of
+from spanreward.rewards.pairwise.questions import (
+    Shown,
+    ask,
+    ask_score,
+    load_prompts,
+    opponents,
+    show,
+)
+from spanreward.rewards.pairwise.ranking import (
+    RANKING_TOKENS,
+    ask_ranking,
+    ask_rankings,
+    read_rankings,
+    votes_of,
+)
 from spanreward.rewards.pairwise.votes import cast
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
 from spanreward.rewards.reward.rows import Evidence, judged
@@ -36,25 +52,29 @@ GROUP = 8  # completions of a prompt, as `cost` assumes
 
 
 class PairwiseReward(RowReward):
-    """Reward that compares, ranks or scores completions (MLLM-as-a-Judge, section 2). The score is in [0, 1].
+    """Reward that compares, ranks or scores completions (MLLM-as-a-Judge, section 2). The score is
+    in [0, 1].
 
-    Against an anchor or references the score is the mean over all opponents: 1 for a win, 0.5 for a tie, 0 for a loss.
-    Within a group it is the chance to beat an average completion of the group (Bradley-Terry over its pairs). It does
-    not compare across prompts, and all completions of a group must come in one call. In form "score" it is the mean
-    rating from 1 to 5, mapped to 0 to 1.
+    Against an anchor or references the score is the mean over all opponents: 1 for a win, 0.5 for a
+    tie, 0 for a loss. Within a group it is the chance to beat an average completion of the group
+    (Bradley-Terry over its pairs). It does not compare across prompts, and all completions of a
+    group must come in one call. In form "score" it is the mean rating from 1 to 5, mapped to 0 to
+    1.
 
     Args:
         judge: the judge. It must see pictures if rows have them.
-        form: "pair" asks about every pair in both orders, one token with its distribution each. "batch" asks for a
-            written ranking of the group, in both orders. "score" asks about every completion, one token each.
-        anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset column of that name,
-            "reference" each of the references.
-        evidence: "picture" shows the row's picture, or its `context` if it has none. "context" never shows a picture.
+        form: "pair" asks about every pair in both orders, one token with its distribution each.
+            "batch" asks for a written ranking of the group, in both orders. "score" asks about
+            every completion, one token each.
+        anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset
+            column of that name, "reference" each of the references.
+        evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
+            never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
-        spans: "ablation" also judges the text without each sentence, "none" only the text. Within a group there are no
-            spans: name an anchor, or take form "score".
+        spans: "ablation" also judges the text without each sentence, "none" only the text. Within a
+            group there are no spans: name an anchor, or take form "score".
     """
 
     def __init__(
@@ -72,19 +92,28 @@ class PairwiseReward(RowReward):
         check_choice("form", form, ("pair", "batch", "score"))
         check_choice("anchor", anchor, ("anchor", "reference", None))
         if form != "pair" and anchor:
-            raise ValueError(f'anchor is for form "pair", and form is {form!r}: leave out anchor={anchor!r}')
+            raise ValueError(
+                f'anchor is for form "pair", and form is {form!r}: leave out anchor={anchor!r}'
+            )
         self.by_batch = form != "score" and not anchor
         if spans == "ablation" and self.by_batch:
-            raise ValueError('spans="ablation" judges each text alone: name an anchor, or take form="score"')
+            raise ValueError(
+                'spans="ablation" judges each text alone: name an anchor, or take form="score"'
+            )
         self.form = form
         self.anchor = anchor
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.columns = (anchor,) if anchor else ()
-        self.main_parts = ("rating",) if form == "score" else ("won", "tied", "orders_disagree", "first_slot")
+        self.main_parts = (
+            ("rating",) if form == "score" else ("won", "tied", "orders_disagree", "first_slot")
+        )
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion. The completions of a group of GROUP share their questions."""
+        """Returns the cost of one completion.
+
+        The completions of a group of GROUP share their questions.
+        """
         text, nothing = " ".join(["word"] * round(words)), Shown("")
         question, written = ask(self.prompts, nothing, text, text), 1
         if self.form == "score":
@@ -92,10 +121,17 @@ class PairwiseReward(RowReward):
             count, exact, how = 1.0, True, "one rating"
         elif self.form == "batch":
             question, written = ask_ranking(self.prompts, nothing, [text] * GROUP), RANKING_TOKENS
-            count, exact, how = 2 / GROUP, False, f"2 rankings of a group of {GROUP} (assumed), in both orders"
+            count, exact, how = (
+                2 / GROUP,
+                False,
+                f"2 rankings of a group of {GROUP} (assumed), in both orders",
+            )
         elif self.anchor is None:
             count, exact = GROUP - 1.0, False
-            how = f"all pairs in both orders: {GROUP * (GROUP - 1)} questions a group of {GROUP} (assumed)"
+            how = (
+                f"all pairs in both orders: {GROUP * (GROUP - 1)} questions a group of {GROUP} "
+                "(assumed)"
+            )
         else:
             count, exact = 2.0 * (references if self.anchor == "reference" else 1), True
             how = f"both orders against the {self.anchor}"
@@ -111,16 +147,25 @@ class PairwiseReward(RowReward):
         return self._score(rows, shown) if self.form == "score" else self._compare(rows, shown)
 
     def _score(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        questions = [ask_score(self.prompts, shown[number], judged(sample)) for number, sample, _ in rows]
+        questions = [
+            ask_score(self.prompts, shown[number], judged(sample)) for number, sample, _ in rows
+        ]
         return [_scored(rating) for rating in rate_once(self.judge, questions)]
 
     def _compare(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        """Returns the raw verdicts after the contests. An empty text, which is no row, loses to every other one."""
-        if self.anchor:  # contests count the rows by their place: with ablation a number has several
+        """Returns the raw verdicts after the contests.
+
+        An empty text, which is no row, loses to every other one.
+        """
+        # contests count the rows by their place: with ablation a number has several
+        if self.anchor:
             shown = {place: shown[number] for place, (number, *_) in enumerate(rows)}
             texts = {place: judged(sample) for place, (_, sample, _) in enumerate(rows)}
             groups = [
-                [Contest(place, None, (texts[place], other)) for other in opponents(sample, self.anchor)]
+                [
+                    Contest(place, None, (texts[place], other))
+                    for other in opponents(sample, self.anchor)
+                ]
                 for place, (_, sample, _) in enumerate(rows)
             ]
         else:
@@ -128,7 +173,12 @@ class PairwiseReward(RowReward):
             said = {number: texts.get(number, "") for number in shown}
             groups = [
                 [
-                    Contest(one, other, (said[one], said[other]), certain=(one in texts) - (other in texts))
+                    Contest(
+                        one,
+                        other,
+                        (said[one], said[other]),
+                        certain=(one in texts) - (other in texts),
+                    )
                     for one, other in combinations(group, 2)
                     if one in texts or other in texts
                 ]
@@ -148,7 +198,9 @@ class PairwiseReward(RowReward):
 
     def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples by group: those of the same request and picture."""
-        keys = question_keys([ask(self.prompts, evidence, "", "") for evidence in shown.values()], {})
+        keys = question_keys(
+            [ask(self.prompts, evidence, "", "") for evidence in shown.values()], {}
+        )
         groups: dict[str, list[int]] = {}
         for number, key in zip(shown, keys, strict=True):
             groups.setdefault(key, []).append(number)
@@ -157,14 +209,29 @@ class PairwiseReward(RowReward):
     def _vote(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
         """Returns all contests with the votes on their pairs."""
         contests = [contest for group in groups for contest in group]
-        ways = [(contest.sample, way) for contest in contests for way in (contest.texts, contest.texts[::-1])]
+        ways = [
+            (contest.sample, way)
+            for contest in contests
+            for way in (contest.texts, contest.texts[::-1])
+        ]
         votes = cast(self.judge, [ask(self.prompts, shown[number], *way) for number, way in ways])
-        return [replace(contest, votes=of_pair) for contest, of_pair in zip(contests, votes, strict=True)]
+        return [
+            replace(contest, votes=of_pair)
+            for contest, of_pair in zip(contests, votes, strict=True)
+        ]
 
     def _rank(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
-        """Returns all contests with the votes of the two rankings of their group's distinct texts."""
-        texts = [list(dict.fromkeys(text for contest in group for text in contest.texts)) for group in groups]
-        asked = [(shown[group[0].sample], of_group) for group, of_group in zip(groups, texts, strict=True)]
+        """Returns all contests with the votes of the two rankings of their group's distinct
+        texts.
+        """
+        texts = [
+            list(dict.fromkeys(text for contest in group for text in contest.texts))
+            for group in groups
+        ]
+        asked = [
+            (shown[group[0].sample], of_group)
+            for group, of_group in zip(groups, texts, strict=True)
+        ]
         written = write_once(self.judge, ask_rankings(self.prompts, asked), RANKING_TOKENS)
         found = read_rankings(written, list(map(len, texts)))
         return [
@@ -173,19 +240,32 @@ class PairwiseReward(RowReward):
             for contest in group
         ]
 
-    def _verdict(self, number: int, contests: Sequence[Contest], strengths: dict[str, float]) -> Verdict:
+    def _verdict(
+        self, number: int, contests: Sequence[Contest], strengths: dict[str, float]
+    ) -> Verdict:
         """Returns the verdict from the sample's own contests, in which it may be on either side."""
         if not contests:
-            note = "no other completion of this request is in the batch: compare with an anchor or a reference"
+            note = (
+                "no other completion of this request is in the batch: compare with an anchor "
+                "or a reference"
+            )
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
         read = [contest for contest in contests if contest.outcome is not None]
         if not read:
-            failure = next(contest.votes.failure for contest in contests if contest.votes and contest.votes.failure)
+            failure = next(
+                contest.votes.failure
+                for contest in contests
+                if contest.votes and contest.votes.failure
+            )
             return Verdict(None, failure.status, note=f"no pair could be judged: {failure.message}")
-        outcomes = [(contest.outcome or 0) * (1 if contest.sample == number else -1) for contest in read]
+        outcomes = [
+            (contest.outcome or 0) * (1 if contest.sample == number else -1) for contest in read
+        ]
         against = sum(1 + outcome for outcome in outcomes) / 2 / len(read)
         score = against if self.anchor else strengths[str(number)]
-        return Verdict(score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests))
+        return Verdict(
+            score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests)
+        )
 
 
 def _scored(rating: Rating | Failure) -> Raw:

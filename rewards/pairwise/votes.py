@@ -1,7 +1,7 @@
 """Votes on pairs of texts, which are shown in both orders.
 
     votes = cast(judge, [asked_one_way, asked_the_other_way])[0]
-    votes.outcome                       # 1, 0 or -1 for the pair's first text, None if a vote failed
+    votes.outcome  # 1, 0 or -1 for the pair's first text, None if a vote failed
 
 A judge that always prefers the first place decides nothing: its two votes disagree, which is a tie.
 """
@@ -28,7 +28,9 @@ def letter_of(answer: Rating | Failure) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PairVotes:
-    """The judge's answers on a pair: `one` where its first text was shown first, `two` where it was shown second."""
+    """The judge's answers on a pair: `one` where its first text was shown first, `two` where it was
+    shown second.
+    """
 
     one: Rating | Failure
     two: Rating | Failure
@@ -36,7 +38,9 @@ class PairVotes:
     @property
     def failure(self) -> Failure | None:
         """The first failed answer."""
-        return next((answer for answer in (self.one, self.two) if isinstance(answer, Failure)), None)
+        return next(
+            (answer for answer in (self.one, self.two) if isinstance(answer, Failure)), None
+        )
 
     @property
     def letters(self) -> list[str | None]:
@@ -50,13 +54,18 @@ class PairVotes:
 
     @property
     def choices(self) -> tuple[int | None, int | None]:
-        """Per vote 1 for the pair's first text, -1 for its second, 0 for neither, None if it failed."""
+        """Per vote 1 for the pair's first text, -1 for its second, 0 for neither, None if it
+        failed.
+        """
         one, two = (CHOICES.get(letter, 0) for letter in self.letters)
         return one, None if two is None else -two
 
     @property
     def outcome(self) -> int | None:
-        """1 if both chose the pair's first text, -1 for its second, otherwise 0. None if a vote failed."""
+        """1 if both chose the pair's first text, -1 for its second, otherwise 0.
+
+        None if a vote failed.
+        """
         return settle(*self.choices)
 
     @property
@@ -66,25 +75,32 @@ class PairVotes:
         return None not in (one, two) and one != two
 
 
-def cast(judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE) -> list[PairVotes]:
-    """Returns the votes on every pair, in order, from one call in which equal questions are asked once.
+def cast(
+    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE
+) -> list[PairVotes]:
+    """Returns the votes on every pair, in order, from one call in which equal questions are asked
+    once.
 
-    questions: two per pair, with its first text shown first and then second; a Failure is a failed vote.
+    questions: two per pair, with its first text shown first and then second; a Failure is a failed
+    vote.
     """
     found = rate_once(judge, questions, scale)
     return [PairVotes(one, two) for one, two in zip(found[::2], found[1::2], strict=True)]
 
 
 def settle(one: int | None, two: int | None) -> int | None:
-    """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them failed."""
+    """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them
+    failed.
+    """
     if one is None or two is None:
         return None
     return one if one == two else 0
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
-    """Returns the share, in [0, 1], of decided votes for the text shown first, None without any: .5 for a judge without
-    position bias that is asked in both orders. chose_first: per vote, None for neither text and for a failure.
+    """Returns the share, in [0, 1], of decided votes for the text shown first, None without any: .5
+    for a judge without position bias that is asked in both orders. chose_first: per vote, None for
+    neither text and for a failure.
     """
     decided = [first for first in chose_first if first is not None]
     return sum(decided) / len(decided) if decided else None

@@ -1,4 +1,6 @@
-"""PoSh checks every component of a completion's scene graph against the references (arXiv 2510.19060)."""
+"""PoSh checks every component of a completion's scene graph against the references (arXiv
+2510.19060).
+"""
 
 from spanreward.rewards.language.parse import parse_graphs
 from spanreward.rewards.language.scene_graph import SceneGraph

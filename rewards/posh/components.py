@@ -25,8 +25,9 @@ PLAIN = 4.0  # rated so, a thing is plainly there, and who denied it was wrong
 class RatedComponent:
     """An entity, attribute, relation or denial with its rating (1..5).
 
-    identifier: its name for people, such as "red circle". question: the question, or why there was none. asked: False
-    if one of its entities is absent; the rating is then 1. spans: one pair per token, on the parsed text.
+    identifier: its name for people, such as "red circle". question: the question, or why there was
+    none. asked: False if one of its entities is absent; the rating is then 1. spans: one pair per
+    token, on the parsed text.
     """
 
     kind: Kind
@@ -40,24 +41,34 @@ class RatedComponent:
 def components(
     interview: Interview, surplus: frozenset[int] = frozenset(), reaching: bool = False
 ) -> list[RatedComponent]:
-    """Returns the components of the interview's source that count, in the order of the published mean.
+    """Returns the components of the interview's source that count, in the order of the published
+    mean.
 
-    Entities with a fixed name, their attributes and the relations between them do not count. surplus: entities that are
-    rated as absent, with their attributes and relations. reaching: whether a relation's words include its object ("in
-    the center") if nothing else mentions the object, because then the object decides whether the relation is right.
+    Entities with a fixed name, their attributes and the relations between them do not count.
+    surplus: entities that are rated as absent, with their attributes and relations. reaching:
+    whether a relation's words include its object ("in the center") if nothing else mentions the
+    object, because then the object decides whether the relation is right.
     """
     view, found = interview.source, interview.entities
     result: list[RatedComponent] = []
     counted: set[int] = set()
 
     def add(
-        kind: Kind, name: str, answer: ComponentRating | Found | None, spans: tuple[CharacterSpan, ...], *ends: int
+        kind: Kind,
+        name: str,
+        answer: ComponentRating | Found | None,
+        spans: tuple[CharacterSpan, ...],
+        *ends: int,
     ) -> None:
         if not surplus.isdisjoint(ends):  # counts as asked, so its words get the blame
             again = "Mentioned more often than in the other text."
             result.append(RatedComponent(kind, name, again, ABSENT, True, spans))
         elif answer is None:
-            result.append(RatedComponent(kind, name, "Not asked, because its entity is absent.", ABSENT, False, spans))
+            result.append(
+                RatedComponent(
+                    kind, name, "Not asked, because its entity is absent.", ABSENT, False, spans
+                )
+            )
         else:
             result.append(RatedComponent(kind, name, answer.question, answer.rating, True, spans))
 
@@ -76,25 +87,38 @@ def components(
                 if reaching and interview.tie(second) is relation and not reached.attributes:
                     spans = _to_object(spans, reached.spans)
                 name = f"{found[first].identifier} {relation.text} {found[second].identifier}"
-                add("relation", name, interview.details.get(("relation", relation.number)), spans, first, second)
+                add(
+                    "relation",
+                    name,
+                    interview.details.get(("relation", relation.number)),
+                    spans,
+                    first,
+                    second,
+                )
     return result
 
 
 def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
     """Returns a text's denials that are right or wrong, over several references.
 
-    A denial is right if a reference denies the same thing, which counts once however often it is said. It is wrong if
-    a reference plainly has the thing. References do not list what is not there: other denials are unknown and no
-    component.
+    A denial is right if a reference denies the same thing, which counts once however often it is
+    said. It is wrong if a reference plainly has the thing. References do not list what is not
+    there: other denials are unknown and no component.
     """
     result: list[RatedComponent] = []
     for number, denial in enumerate(interviews[0].denials):
         name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
-        answers = [one.details["denied", number] for one in interviews if ("denied", number) in one.details]
+        answers = [
+            one.details["denied", number] for one in interviews if ("denied", number) in one.details
+        ]
         if any(one.agrees(denial) for one in interviews):
             if all((name, RIGHT) != (other.identifier, other.rating) for other in result):
-                result.append(RatedComponent("denial", name, "The other text denies it too.", RIGHT, True, spans))
+                result.append(
+                    RatedComponent(
+                        "denial", name, "The other text denies it too.", RIGHT, True, spans
+                    )
+                )
         elif answers:
             surest = max(answers, key=lambda answer: answer.rating)
             if surest.rating >= PLAIN:
@@ -104,12 +128,21 @@ def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
 
 
 def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
-    """Returns each component's best version over several references. Of equal ratings, an asked one wins."""
-    return [max(versions, key=lambda c: (c.rating, c.asked)) for versions in zip(*sides, strict=True)]
+    """Returns each component's best version over several references.
+
+    Of equal ratings, an asked one wins.
+    """
+    return [
+        max(versions, key=lambda c: (c.rating, c.asked)) for versions in zip(*sides, strict=True)
+    ]
 
 
-def _to_object(words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]) -> tuple[CharacterSpan, ...]:
-    """Returns the words with the last one extended to the end of the first object word after it, if there is one."""
+def _to_object(
+    words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]
+) -> tuple[CharacterSpan, ...]:
+    """Returns the words with the last one extended to the end of the first object word after it, if
+    there is one.
+    """
     if not words:
         return words
     *before, (start, last) = words
@@ -117,7 +150,9 @@ def _to_object(words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSp
     return (*before, (start, min(ends, default=last)))
 
 
-def spans_of(components: Sequence[RatedComponent], credits: Sequence[float], text: str) -> tuple[Span, ...]:
+def spans_of(
+    components: Sequence[RatedComponent], credits: Sequence[float], text: str
+) -> tuple[Span, ...]:
     """Returns a span on `text` per mention, by component and then from left to right."""
     return tuple(
         Span(
@@ -147,14 +182,16 @@ def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
 
 
 def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
-    """Returns the numbers of the completion's surplus entities. Of entities with one name, the worst rated are surplus.
+    """Returns the numbers of the completion's surplus entities. Of entities with one name, the
+    worst rated are surplus.
 
-    "A star" passes however often it is said, so a policy trained with PoSh soon mentions it three times, in three
-    places. Here (default mode only) each entity of the reference supports only one of the completion's.
+    "A star" passes however often it is said, so a policy trained with PoSh soon mentions it three
+    times, in three places. Here (default mode only) each entity of the reference supports only one
+    of the completion's.
 
-    interviews: the completion with each of its references. The reference that has most entities of a name decides, and
-    a plural ("stars") supports any number. The judge may accept a synonym that no reference has; then only entities
-    that say nothing new beside an earlier one are surplus.
+    interviews: the completion with each of its references. The reference that has most entities of
+    a name decides, and a plural ("stars") supports any number. The judge may accept a synonym that
+    no reference has; then only entities that say nothing new beside an earlier one are surplus.
     """
     view = interviews[0].source
     supported = [_named_in(interview.target_graph) for interview in interviews]
@@ -169,11 +206,14 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
         most = max(counts.get(name, 0.0) for counts in supported)
         if most:
             worth = {n: max(_said_right(interview, n) for interview in interviews) for n in numbers}
-            best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # keeps the order of equals
+            # keeps the order of equals
+            best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
             result.update(best_first[int(min(most, len(numbers))) :])
         else:
             said = [statements(view, number) for number in numbers]
-            result.update(n for i, n in enumerate(numbers) if any(said[i] <= earlier for earlier in said[:i]))
+            result.update(
+                n for i, n in enumerate(numbers) if any(said[i] <= earlier for earlier in said[:i])
+            )
     return frozenset(result)
 
 
@@ -188,15 +228,26 @@ def _named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
 
 
 def _said_right(interview: Interview, number: int) -> float:
-    """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours detailed mentions."""
+    """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours
+    detailed mentions.
+    """
     entity = interview.source.entities[number]
     keys = [("attribute", number, place) for place in range(len(entity.attributes))]
-    answers = [interview.details.get(key) for key in (*keys, *(("relation", r.number) for r in entity.relations))]
-    return interview.entities[number].rating - 1 + sum(answer.rating - 1 for answer in answers if answer is not None)
+    answers = [
+        interview.details.get(key)
+        for key in (*keys, *(("relation", r.number) for r in entity.relations))
+    ]
+    return (
+        interview.entities[number].rating
+        - 1
+        + sum(answer.rating - 1 for answer in answers if answer is not None)
+    )
 
 
 def statements(view: GraphView, number: int) -> frozenset[str | Link]:
-    """Returns an entity's attributes, and its relations with the other entity's name and attributes."""
+    """Returns an entity's attributes, and its relations with the other entity's name and
+    attributes.
+    """
     entity = view.entities[number]
     said = {attribute.text for attribute in entity.attributes}
     return frozenset(said | {tie_of(view, relation, number) for relation in entity.relations})

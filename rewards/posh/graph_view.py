@@ -1,4 +1,6 @@
-"""A scene graph in the form that PoSh asks about: lower-case names, distinct attributes, parents, fixed names."""
+"""A scene graph in the form that PoSh asks about: lower-case names, distinct attributes, parents,
+fixed names.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
@@ -8,7 +10,8 @@ from spanreward.rewards.language.scene_graph import PART_OF, CharacterSpan, Enti
 from spanreward.rewards.language.words import word_set
 
 CONTAINS = word_set(  # case-sensitive, as published
-    "have has had having hold holds holding contain contains contained containing wear wears wore wearing"
+    "have has had having hold holds holding contain contains contained containing wear wears wore "
+    "wearing"
 )
 
 
@@ -38,7 +41,8 @@ class RelationView:
 class EntityView:
     """parents: the entities that it is part of.
 
-    fixed: the identifier of an entity that is never asked about (the viewer, the viewer's left and right), else None.
+    fixed: the identifier of an entity that is never asked about (the viewer, the viewer's left and
+    right), else None.
     """
 
     text: str
@@ -54,8 +58,8 @@ class EntityView:
 class GraphView:
     """relations: in the graph's order, without those that repeat an earlier one.
 
-    namesakes: entities by text, without those with a fixed name; empty if the text names nothing. subjects: by a
-    relation's (text, object). objects: by a relation's (text, subject).
+    namesakes: entities by text, without those with a fixed name; empty if the text names nothing.
+    subjects: by a relation's (text, object). objects: by a relation's (text, subject).
     """
 
     entities: tuple[EntityView, ...]
@@ -105,14 +109,20 @@ def view_graph(graph: SceneGraph) -> GraphView:
 
 
 def _attributes(entity: Entity) -> tuple[AttributeView, ...]:
-    """Returns the attributes, distinct in lower case. The first form as written, by order, gives the sentence."""
+    """Returns the attributes, distinct in lower case.
+
+    The first form as written, by order, gives the sentence.
+    """
     sentences: dict[str, int] = {}
     spans: dict[str, set[CharacterSpan]] = {}
     for raw in sorted(entity.attributes):
         text = raw.strip().lower()
         sentences.setdefault(text, min(entity.attribute_sentence_idxs.get(raw, ()), default=0))
         spans.setdefault(text, set()).update(entity.attribute_text_spans.get(raw, ()))
-    return tuple(AttributeView(text, sentence, tuple(sorted(spans[text]))) for text, sentence in sentences.items())
+    return tuple(
+        AttributeView(text, sentence, tuple(sorted(spans[text])))
+        for text, sentence in sentences.items()
+    )
 
 
 def _fixed(entity: Entity) -> str | None:

@@ -33,50 +33,65 @@ def _at(*keys: str) -> Any:
 class DirectionPrompts:
     """The templates of one direction, for `fill`. A file may hold more.
 
-    prefix: shows the text that is asked about. The published precision prefix also shows the text that the question
-    comes from. described: an identifier with details, for a prefix that does not show the text it comes from.
-    ask_denied: asks about a thing that the source says is not there. The published files have neither; such a thing is
-    then asked about as others are.
+    prefix: shows the text that is asked about. The published precision prefix also shows the text
+    that the question comes from. described: an identifier with details, for a prefix that does not
+    show the text it comes from. ask_denied: asks about a thing that the source says is not there.
+    The published files have neither; such a thing is then asked about as others are.
     """
 
     prefix: Annotated[str, takes({"text"}, {"target_text", "source_text"})]
     plain: Annotated[str, _at("entity_formatters", "no_parents"), takes({"entity_text"})]
     of_parent: Annotated[
-        str, _at("entity_formatters", "has_parents"), takes({"entity_text", "parent_entity_identifier"})
+        str,
+        _at("entity_formatters", "has_parents"),
+        takes({"entity_text", "parent_entity_identifier"}),
     ]
-    with_relation: Annotated[str, _at("entity_formatters", "relation"), takes({"formatted_entity", "relation"})]
+    with_relation: Annotated[
+        str, _at("entity_formatters", "relation"), takes({"formatted_entity", "relation"})
+    ]
     ask_entity: Annotated[str, _at("verifiers", "entity"), takes({"entity_identifier"})]
-    ask_attribute: Annotated[str, _at("verifiers", "attribute"), takes({"entity_identifier", "attribute"})]
+    ask_attribute: Annotated[
+        str, _at("verifiers", "attribute"), takes({"entity_identifier", "attribute"})
+    ]
     ask_relation: Annotated[
-        str, _at("verifiers", "relation"), takes({"entity1_identifier", "entity2_identifier", "relation"})
+        str,
+        _at("verifiers", "relation"),
+        takes({"entity1_identifier", "entity2_identifier", "relation"}),
     ]
     rewrite_attribute: Annotated[str, _at("rewrite", "attribute"), takes({"entity_identifier"})]
     rewrite_relation: Annotated[str, _at("rewrite", "relation"), takes({"entity_identifier"})]
     instructions: Annotated[str, takes(set())]
-    described: Annotated[str, _at("entity_formatters", "described"), takes({"entity_identifier", "attributes"})] = ""
+    described: Annotated[
+        str, _at("entity_formatters", "described"), takes({"entity_identifier", "attributes"})
+    ] = ""
     ask_denied: Annotated[str, _at("verifiers", "denied"), takes({"entity_identifier"})] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PoshPrompts:
-    """Both directions. Precision looks up the completion's components in the reference, recall the reverse."""
+    """Both directions.
+
+    Precision looks up the completion's components in the reference, recall the reverse.
+    """
 
     precision: DirectionPrompts
     recall: DirectionPrompts
 
 
 def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
-    """Returns the prompts of a YAML file with both directions, a folder with the two JSON files, or a pair of files.
+    """Returns the prompts of a YAML file with both directions, a folder with the two JSON files, or
+    a pair of files.
 
-    Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong placeholders.
+    Raises FileNotFoundError, or ValueError for a template that is missing or has the wrong
+    placeholders.
     """
     if isinstance(source, tuple):
         return _published(map(Path, source))
     path = DEFAULT if source is None else Path(source)
     if not path.exists():
         raise FileNotFoundError(
-            f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the published "
-            "precision.json and recall.json"
+            f"there are no prompts at {path}: prompts= is a YAML file, or the folder with the "
+            "published precision.json and recall.json"
         )
     if path.is_dir():
         return _published(_only(path, f"*{direction}.json") for direction in DIRECTIONS)
@@ -84,11 +99,15 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
 
 
 def _published(files: Iterable[Path]) -> PoshPrompts:
-    return PoshPrompts(*(read_as(DirectionPrompts, read_value(one.read_bytes(), str(one)), one) for one in files))
+    return PoshPrompts(
+        *(read_as(DirectionPrompts, read_value(one.read_bytes(), str(one)), one) for one in files)
+    )
 
 
 def _only(folder: Path, pattern: str) -> Path:
     matches = sorted(folder.glob(pattern))
     if len(matches) != 1:
-        raise FileNotFoundError(f"{folder} must hold exactly one {pattern}, it holds {[m.name for m in matches]}")
+        raise FileNotFoundError(
+            f"{folder} must hold exactly one {pattern}, it holds {[m.name for m in matches]}"
+        )
     return matches[0]

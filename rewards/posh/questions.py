@@ -1,9 +1,12 @@
-"""What PoSh asks about one direction of a pair of texts: its components, and a question for each. Pure functions.
+"""What PoSh asks about one direction of a pair of texts: its components, and a question for each.
+Pure functions.
 
-    names_to_ask(interview, parts=False)        # passes 1 and 2: the possible names of each entity, the simplest first
-    details(interview, published=False)         # pass 3: what is said of the found ones, and denials
-    text = question_text(interview, component, published=False)         # "Does the TEXT mention ...?"
-    presence_question(interview, component, text, published=False)      # with the target's text, as typed data too
+    names_to_ask(interview, parts=False)
+    # passes 1 and 2: the possible names of each entity, the simplest first
+    details(interview, published=False)  # pass 3: what is said of the found ones, and denials
+    text = question_text(interview, component, published=False)  # "Does the TEXT mention ...?"
+    presence_question(interview, component, text, published=False)
+    # with the target's text, as typed data too
 
 conduct.py asks them. In default mode a name in a question has at most LONGEST_NAME characters.
 """
@@ -27,8 +30,8 @@ PUBLISHED_TOP = 20  # the published code reads a rating from so many of the like
 class Component:
     """What a question asks about.
 
-    numbers: which one of its kind, see `Interview.details`. names: for the question's template. mention, words, other:
-    the same as data, see PresenceProbe. spans: its words in the source.
+    numbers: which one of its kind, see `Interview.details`. names: for the question's template.
+    mention, words, other: the same as data, see PresenceProbe. spans: its words in the source.
     """
 
     kind: Literal["entity", "attribute", "relation", "denied"]
@@ -41,7 +44,9 @@ class Component:
 
 
 def names_to_ask(interview: Interview, parts: bool) -> list[list[Candidate]]:
-    """Returns the names of each entity that is part of another one (parts=True), or of each that is not."""
+    """Returns the names of each entity that is part of another one (parts=True), or of each that is
+    not.
+    """
     return [
         candidates(interview.source, number, interview.entities, interview.wording)
         for number, entity in enumerate(interview.source.entities)
@@ -53,11 +58,14 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
     """Returns an entity by one of its names, which is worded as `identifier`."""
     mention = interview.mention(candidate.entity, candidate.mention)
     spans = interview.source.entities[candidate.entity].spans
-    return Component("entity", (candidate.entity,), {"entity_identifier": identifier}, mention, spans)
+    return Component(
+        "entity", (candidate.entity,), {"entity_identifier": identifier}, mention, spans
+    )
 
 
 def details(interview: Interview, published: bool) -> list[Component]:
-    """Returns the attributes of present entities, the relations between present entities, and denied things.
+    """Returns the attributes of present entities, the relations between present entities, and
+    denied things.
 
     Relations are ordered by the first appearance of their entities in relations (2.5).
     """
@@ -67,15 +75,29 @@ def details(interview: Interview, published: bool) -> list[Component]:
         for place, attribute in enumerate(interview.source.entities[number].attributes):
             name, mention = interview.bearer(number, attribute.text, published)
             names = {"entity_identifier": name, "attribute": attribute.text}
-            components.append(Component("attribute", (number, place), names, mention, attribute.spans, attribute.text))
+            components.append(
+                Component(
+                    "attribute", (number, place), names, mention, attribute.spans, attribute.text
+                )
+            )
     view = interview.source
-    ends = dict.fromkeys(end for relation in view.relations for end in (relation.subject, relation.object))
-    for relation in dict.fromkeys(relation for end in ends for relation in view.entities[end].relations):
+    ends = dict.fromkeys(
+        end for relation in view.relations for end in (relation.subject, relation.object)
+    )
+    for relation in dict.fromkeys(
+        relation for end in ends for relation in view.entities[end].relations
+    ):
         if {relation.subject, relation.object} <= present:
             (first, subject), (second, other) = interview.ends(relation, published)
-            names = {"entity1_identifier": first, "entity2_identifier": second, "relation": relation.text}
+            names = {
+                "entity1_identifier": first,
+                "entity2_identifier": second,
+                "relation": relation.text,
+            }
             one, spans = (relation.number,), relation.spans
-            components.append(Component("relation", one, names, subject, spans, relation.text, other))
+            components.append(
+                Component("relation", one, names, subject, spans, relation.text, other)
+            )
     for number, denial in enumerate(interview.denials):
         if interview.can_tell(denial):
             name, mention = denied_thing(denial)
@@ -87,8 +109,8 @@ def details(interview: Interview, published: bool) -> list[Component]:
 def question_text(interview: Interview, component: Component, published: bool) -> str:
     """Returns the question alone.
 
-    Default mode shortens the names and removes their quotes. Otherwise a completion could overrun the judge's context
-    with a name, or close its quotes and address the judge.
+    Default mode shortens the names and removes their quotes. Otherwise a completion could overrun
+    the judge's context with a name, or close its quotes and address the judge.
     """
     wording = interview.wording
     templates = {
@@ -100,14 +122,22 @@ def question_text(interview: Interview, component: Component, published: bool) -
     names = component.names
     if not published:
         lines = {key: one_line(name) for key, name in names.items()}
-        names = {key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for key, name in lines.items()}
+        names = {
+            key: name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
+            for key, name in lines.items()
+        }
     return fill(templates[component.kind], **names)
 
 
 def presence_question(
-    interview: Interview, component: Component, question: str, published: bool, shows_source: bool = False
+    interview: Interview,
+    component: Component,
+    question: str,
+    published: bool,
+    shows_source: bool = False,
 ) -> Question:
-    """Returns the prompt whether the target has the component. In default mode what prompts share comes first.
+    """Returns the prompt whether the target has the component. In default mode what prompts share
+    comes first.
 
     shows_source: whether the judge gets the source text and the component's places in it as data.
     """
@@ -116,7 +146,13 @@ def presence_question(
     after = f"\n\n{question}\n\n{instructions}" if published else f"\n\n{question}"
     start, end = (len(before) + place for place in interview.description)
     probe = PresenceProbe(
-        *(interview.target_text, component.kind, component.mention, component.words, component.other),
+        *(
+            interview.target_text,
+            component.kind,
+            component.mention,
+            component.words,
+            component.other,
+        ),
         interview.target_graph,
         source=interview.source_text if shows_source else "",
         places=component.spans if shows_source else (),
@@ -133,6 +169,10 @@ def presence_question(
 def rewrite_question(interview: Interview, candidate: Candidate) -> Question:
     """Returns the published question that words an entity's name (2.3)."""
     wording = interview.wording
-    template = wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
+    template = (
+        wording.rewrite_attribute if candidate.kind == "attribute" else wording.rewrite_relation
+    )
     prompt = fill(template, entity_identifier=candidate.phrase)
-    return Question([{"role": "user", "content": prompt}], probe=PhraseProbe(candidate.phrase, candidate.fluent))
+    return Question(
+        [{"role": "user", "content": prompt}], probe=PhraseProbe(candidate.phrase, candidate.fluent)
+    )

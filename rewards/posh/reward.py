@@ -1,14 +1,16 @@
-"""PoSh as a reward: finds the completion's words that no reference supports, and what the completion leaves out.
+"""PoSh as a reward: finds the completion's words that no reference supports, and what the
+completion leaves out.
 
     reward = PoshReward(MatchJudge())
     sample = Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))
     verdict = reward.assess([sample])[0]
     verdict.score, verdict.parts["precision"], verdict.spans, verdict.missed
 
-Precision asks whether each entity, attribute and relation of the completion is in the reference, recall the reverse.
-Both are mean ratings / 5, and the score is their F1. mode="published" follows the published code: of several references
-the best F1 counts. In mode="default" identifiers are worded by rule, filler is penalised, a component of the completion
-has its best rating over all references, and recall is that of the reference with the best F1.
+Precision asks whether each entity, attribute and relation of the completion is in the reference,
+recall the reverse. Both are mean ratings / 5, and the score is their F1. mode="published" follows
+the published code: of several references the best F1 counts. In mode="default" identifiers are
+worded by rule, filler is penalised, a component of the completion has its best rating over all
+references, and recall is that of the reference with the best F1.
 """
 
 import json
@@ -32,7 +34,14 @@ from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode as GraphMode
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
-from spanreward.rewards.posh.components import RatedComponent, best_of, components, denials, spans_of, surplus
+from spanreward.rewards.posh.components import (
+    RatedComponent,
+    best_of,
+    components,
+    denials,
+    spans_of,
+    surplus,
+)
 from spanreward.rewards.posh.conduct import conduct
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
@@ -52,15 +61,18 @@ from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import judged
 
 REMEMBERED_REFERENCES = 4096
-QUESTIONS_PER_WORD = 0.56  # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
-COMPUTED_PER_QUESTION = 29  # prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
+# 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
+QUESTIONS_PER_WORD = 0.56
+# prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
+COMPUTED_PER_QUESTION = 29
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRow:
-    """A sample with the graph of its completion, and per reference its graph and that of everything that it supports.
+    """A sample with the graph of its completion, and per reference its graph and that of everything
+    that it supports.
 
     The two differ if the reference leaves something open, such as "a red or orange bird".
     """
@@ -84,17 +96,22 @@ class Pair:
 
 
 class PoshReward(ReadingReward):
-    """Reward that scores a completion with PoSh (PoSh, section 3). Needs the dataset column `reference`.
+    """Reward that scores a completion with PoSh (PoSh, section 3). Needs the dataset column
+    `reference`.
 
     Args:
         judge: the judge that says whether an entity, attribute or relation is in a text.
-        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or their folder.
+        prompts: None for our wording, a file like prompts.yaml, or the two published JSON files or
+            their folder.
         mode: "default" for training, or "published" for the behaviour of the paper's code.
-        pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best installed one.
-        coref: "rules", "none", "maverick" or a function, see `spanreward.rewards.language.describe`.
+        pipeline: the spaCy pipeline that parses the texts, or its name. None takes the best
+            installed one.
+        coref: "rules", "none", "maverick" or a function, see
+            `spanreward.rewards.language.describe`.
         score: "precision", "recall" or "f1".
         name: the reward's name in logs.
-        presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the published code's 2).
+        presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the
+            published code's 2).
     """
 
     columns = ("reference",)
@@ -124,7 +141,8 @@ class PoshReward(ReadingReward):
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        self._references: OrderedDict[str, str] = OrderedDict()  # graphs as JSON, least recently used first
+        # graphs as JSON, least recently used first
+        self._references: OrderedDict[str, str] = OrderedDict()
         self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,22 +155,41 @@ class PoshReward(ReadingReward):
         """See `Reward.cost`. QUESTIONS_PER_WORD is measured."""
         questions = round(QUESTIONS_PER_WORD * words * (1 + references))
         each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
-        how = f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), {words:.0f} words each"
-        return Cost(questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION)
+        how = (
+            f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), "
+            f"{words:.0f} words each"
+        )
+        return Cost(
+            questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION
+        )
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Parses every distinct text once and returns one Verdict per sample, in order."""
         if self.mode == "published":
             return self._assess_texts(samples)
-        verdicts = self._assess_texts([replace(sample, completion=judged(sample)) for sample in samples])
-        return [penalise_unread(v, sample, self.score) for v, sample in zip(verdicts, samples, strict=True)]
+        verdicts = self._assess_texts(
+            [replace(sample, completion=judged(sample)) for sample in samples]
+        )
+        return [
+            penalise_unread(v, sample, self.score)
+            for v, sample in zip(verdicts, samples, strict=True)
+        ]
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Judges some samples while the next ones are parsed. The judge stays awake for all of them."""
-        parts = [samples[start : start + PARSED_TOGETHER] for start in range(0, len(samples), PARSED_TOGETHER)]
+        """Judges some samples while the next ones are parsed.
+
+        The judge stays awake for all of them.
+        """
+        parts = [
+            samples[start : start + PARSED_TOGETHER]
+            for start in range(0, len(samples), PARSED_TOGETHER)
+        ]
         verdicts: list[Verdict] = []
         self._answers.begin()
-        with ThreadPoolExecutor(max_workers=1) as parser, self.judge if len(parts) > 1 else nullcontext():
+        with (
+            ThreadPoolExecutor(max_workers=1) as parser,
+            self.judge if len(parts) > 1 else nullcontext(),
+        ):
             ahead = parser.submit(self._parse, parts[0] if parts else [])
             for number in range(len(parts)):
                 rows, parsed_by = ahead.result()
@@ -162,13 +199,18 @@ class PoshReward(ReadingReward):
         return verdicts
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
-        """Returns the samples with their graphs, and the parser's name. Open references are parsed twice."""
+        """Returns the samples with their graphs, and the parser's name.
+
+        Open references are parsed twice.
+        """
         judged = [sample for sample in samples if sample.references]
         references = dict.fromkeys(text for sample in judged for text in sample.references)
         new = [text for text in references if text not in self._references]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         graphs = self._graphs([*new, *completions], self.mode)
-        supporting = graphs | self._graphs([text for text in new if graphs[text].unasserted], "reference")
+        supporting = graphs | self._graphs(
+            [text for text in new if graphs[text].unasserted], "reference"
+        )
         for text in new:
             self._references[text] = _stored(graphs[text], supporting[text])
         known = {text: _restored(self._references[text]) for text in references}
@@ -178,7 +220,9 @@ class PoshReward(ReadingReward):
             self._references.popitem(last=False)
         rows = [
             ParsedRow(
-                sample, graphs.get(sample.completion) or SceneGraph(), tuple(known[text] for text in sample.references)
+                sample,
+                graphs.get(sample.completion) or SceneGraph(),
+                tuple(known[text] for text in sample.references),
             )
             for sample in samples
         ]
@@ -187,55 +231,103 @@ class PoshReward(ReadingReward):
     def _graphs(self, texts: Sequence[str], mode: GraphMode) -> dict[str, SceneGraph]:
         """Returns the graph of each text."""
         distinct = list(dict.fromkeys(texts))
-        return dict(zip(distinct, describe(distinct, self.pipeline, self.coref, mode) if distinct else [], strict=True))
+        return dict(
+            zip(
+                distinct,
+                describe(distinct, self.pipeline, self.coref, mode) if distinct else [],
+                strict=True,
+            )
+        )
 
-    def assess_rows(self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache) -> list[Verdict]:
+    def assess_rows(
+        self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
+    ) -> list[Verdict]:
         """Judges parsed texts. parsed_by: what parsed them."""
-        distinct = {id(graph): graph for row in rows for graph in (row.graph, *(own for own, _ in row.references))}
+        distinct = {
+            id(graph): graph
+            for row in rows
+            for graph in (row.graph, *(own for own, _ in row.references))
+        }
         views = {key: view_graph(graph) for key, graph in distinct.items()}
         default = self.mode == "default"
-        known = {texts: vocabulary(texts) for texts in {row.sample.references for row in rows if default}}
+        known = {
+            texts: vocabulary(texts) for texts in {row.sample.references for row in rows if default}
+        }
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
         for number, row in enumerate(rows):
             paid = backed(row.graph, known[row.sample.references]) if default else row.graph
             said, wanted = views[id(row.graph)], [views[id(own)] for own, _ in row.references]
-            # in the published code a reference without components has recall 1, and an empty completion precision 1
+            # in the published code a reference without components has recall 1, and an empty
+            # completion precision 1
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
             if not usable:
                 note = "no reference that names anything"
-                note += ": the parser reads English" if any(map(in_another_script, row.sample.references)) else ""
+                note += (
+                    ": the parser reads English"
+                    if any(map(in_another_script, row.sample.references))
+                    else ""
+                )
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
             elif default and not (row.sample.completion.strip() and said.namesakes):
                 nothing = coarse_scores(0.0, 0.0)
-                verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note="the completion names nothing")
+                verdicts[number] = Verdict(
+                    0.0, Status.EMPTY, nothing, note="the completion names nothing"
+                )
             else:
-                pairs[number] = [self._pair(number, row, index, said, wanted[index], paid) for index in usable]
-        interviews = [interview for several in pairs.values() for pair in several for interview in pair.both]
+                pairs[number] = [
+                    self._pair(number, row, index, said, wanted[index], paid) for index in usable
+                ]
+        interviews = [
+            interview for several in pairs.values() for pair in several for interview in pair.both
+        ]
         if interviews:
             with self.judge:
                 conduct(interviews, self.judge, self.mode, cache)
         for number, several in pairs.items():
             sample = rows[number].sample
-            if failure := next((one.failure for pair in several for one in pair.both if one.failure), None):
+            if failure := next(
+                (one.failure for pair in several for one in pair.both if one.failure), None
+            ):
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
             elif default:
-                verdicts[number] = penalise(self._verdict(sample, several), sample, rows[number].graph)
+                verdicts[number] = penalise(
+                    self._verdict(sample, several), sample, rows[number].graph
+                )
             else:  # the published code takes one reference, so the best one counts
                 one_by_one = [self._verdict(sample, [pair]) for pair in several]
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
 
     def _pair(
-        self, number: int, row: ParsedRow, index: int, said: GraphView, wanted: GraphView, paid: SceneGraph
+        self,
+        number: int,
+        row: ParsedRow,
+        index: int,
+        said: GraphView,
+        wanted: GraphView,
+        paid: SceneGraph,
     ) -> Pair:
-        completion, reference, threshold = row.sample.completion, row.sample.references[index], self.presence_threshold
+        completion, reference, threshold = (
+            row.sample.completion,
+            row.sample.references[index],
+            self.presence_threshold,
+        )
         _, supporting = row.references[index]
         claimed = asserted(completion, row.graph) if self.mode == "default" else completion
         prompts, denials = self.prompts, row.graph.denials
         return Pair(
             index,
-            Interview(number, said, completion, reference, supporting, prompts.precision, threshold, denials),
+            Interview(
+                number,
+                said,
+                completion,
+                reference,
+                supporting,
+                prompts.precision,
+                threshold,
+                denials,
+            ),
             Interview(number, wanted, reference, claimed, paid, prompts.recall, threshold),
         )
 
@@ -244,7 +336,9 @@ class PoshReward(ReadingReward):
         interviews = [pair.precision for pair in pairs]
         default = self.mode == "default"
         too_often = surplus(interviews) if default else frozenset()
-        said = best_of([components(interview, too_often, reaching=default) for interview in interviews])
+        said = best_of(
+            [components(interview, too_often, reaching=default) for interview in interviews]
+        )
         said += denials(interviews)
         precision = direction_score([component.rating for component in said])
         sides = [components(pair.recall) for pair in pairs]
@@ -254,7 +348,9 @@ class PoshReward(ReadingReward):
         parts = coarse_scores(precision, recall)
         parts |= _means_by_kind("precision", said) | _means_by_kind("recall", wanted)
         credits = [
-            credit(component.rating, precision, recall, len(said), len(wanted), self.score) if component.asked else 0.0
+            credit(component.rating, precision, recall, len(said), len(wanted), self.score)
+            if component.asked
+            else 0.0
             for component in said
         ]
         missed = spans_of(wanted, [0.0] * len(wanted), sample.references[index])
@@ -269,7 +365,10 @@ class PoshReward(ReadingReward):
 
 
 def _stored(graph: SceneGraph, supporting: SceneGraph) -> str:
-    """Returns a reference's graphs as JSON, which takes a fifth of their memory. Most references have one for both."""
+    """Returns a reference's graphs as JSON, which takes a fifth of their memory.
+
+    Most references have one for both.
+    """
     own = replace(graph, hanging=[])  # asks, and backs nothing of its own
     return json.dumps([own.to_dict(), None if supporting is graph else supporting.to_dict()])
 
@@ -281,19 +380,31 @@ def _restored(stored: str) -> tuple[SceneGraph, SceneGraph]:
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
-    """Returns the note on what the judge did not read of the completion and the references, or ""."""
-    said = max(cut for pair in pairs for cut in (pair.precision.cut_of(source=True), pair.recall.cut_of(source=False)))
+    """Returns the note on what the judge did not read of the completion and the references, or
+    "".
+    """
+    said = max(
+        cut
+        for pair in pairs
+        for cut in (pair.precision.cut_of(source=True), pair.recall.cut_of(source=False))
+    )
     texts = [("the completion", sample.completion, said)]
     for pair in pairs:
         name = "the reference" if len(sample.references) == 1 else f"reference {pair.reference + 1}"
         cut = max(pair.precision.cut_of(source=False), pair.recall.cut_of(source=True))
         texts.append((name, sample.references[pair.reference], cut))
     return "; ".join(
-        f"the judge read {len(text) - cut:,} of {len(text):,} characters of {name}" for name, text, cut in texts if cut
+        f"the judge read {len(text) - cut:,} of {len(text):,} characters of {name}"
+        for name, text, cut in texts
+        if cut
     )
 
 
 def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
     """Returns mean ratings / 5 of the kinds that occur, as `precision_entity` and so on."""
-    ratings = {kind: [component.rating for component in side if component.kind == kind] for kind in KINDS}
-    return {f"{direction}_{kind}": direction_score(values) for kind, values in ratings.items() if values}
+    ratings = {
+        kind: [component.rating for component in side if component.kind == kind] for kind in KINDS
+    }
+    return {
+        f"{direction}_{kind}": direction_score(values) for kind, values in ratings.items() if values
+    }

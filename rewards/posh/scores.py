@@ -1,6 +1,8 @@
-"""PoSh's formulas, as pure functions of ratings (PoSh, section 3; credit: docs/credit.md), and what filler costs.
+"""PoSh's formulas, as pure functions of ratings (PoSh, section 3; credit: docs/credit.md), and what
+filler costs.
 
-Ratings are expectations on 1..5. Precision, recall and all parts are rating / 5; a Span's score is (rating - 1) / 4.
+Ratings are expectations on 1..5. Precision, recall and all parts are rating / 5; a Span's score is
+(rating - 1) / 4.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,10 @@ SCORES = ("precision", "recall", "f1")
 
 
 def direction_score(ratings: Sequence[float]) -> float:
-    """Returns precision or recall: the mean rating / 5, in [0.2, 1]. Without ratings it is 1.0 as published."""
+    """Returns precision or recall: the mean rating / 5, in [0.2, 1].
+
+    Without ratings it is 1.0 as published.
+    """
     return sum(ratings) / len(ratings) / LEVELS if ratings else 1.0
 
 
@@ -37,14 +42,17 @@ def span_score(rating: float) -> float:
     return min(max((rating - 1) / (LEVELS - 1), 0.0), 1.0)
 
 
-def credit(rating: float, precision: float, recall: float, said: int, wanted: int, score: str = "f1") -> float:
-    """Returns what one component of the completion adds to the score: the score's derivative, in the score's unit.
+def credit(
+    rating: float, precision: float, recall: float, said: int, wanted: int, score: str = "f1"
+) -> float:
+    """Returns what one component of the completion adds to the score: the score's derivative, in
+    the score's unit.
 
     said: the number n of the completion's components. wanted: the number m of the reference's.
 
     Suppose a fraction x of the component is said once more. With s = rating / 5, precision becomes
-    (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n. Recall gains (s - 1/5) / m, because what is not said
-    is rated 1. The chain rule over F1 = 2 P R / (P + R) gives
+    (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n. Recall gains (s - 1/5) / m,
+    because what is not said is rated 1. The chain rule over F1 = 2 P R / (P + R) gives
         credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
     For score "precision" the credit is (s - P) / n, and for "recall" it is 0.
     """
@@ -57,28 +65,38 @@ def credit(rating: float, precision: float, recall: float, said: int, wanted: in
 
 
 def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
-    """Returns the verdict less its filler: precision, recall and F1 shrink, and the means by kind stay the same.
+    """Returns the verdict less its filler: precision, recall and F1 shrink, and the means by kind
+    stay the same.
 
     Words of the completion's `graph` are filler only where they repeat.
     """
-    found = find_filler(sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced)
+    found = find_filler(
+        sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced
+    )
     return penalise_filler(verdict, sample.completion, found, dict.fromkeys(SCORES, 0.0))
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:
-    """Returns the places of a graph's components, asserted or not: "a man with no hat" says something."""
+    """Returns the places of a graph's components, asserted or not: "a man with no hat" says
+    something.
+    """
     places = {*graph.unasserted, *(span for entity in graph.entities for span in entity.text_spans)}
-    places |= {span for entity in graph.entities for of_one in entity.attribute_text_spans.values() for span in of_one}
+    places |= {
+        span
+        for entity in graph.entities
+        for of_one in entity.attribute_text_spans.values()
+        for span in of_one
+    }
     return places | {span for relation in graph.relations for span in relation.text_spans}
 
 
 def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     """Returns the verdict on the whole completion, from the verdict on its judged part.
 
-    Precision is multiplied by the share of the characters that were judged. The others become one span of score 0, and
-    its credit is what they cost. A judge may read less than the judged part (rewards/text/length.py). Recall then
-    misses the cut words of the completion, which count as left out. Precision misses the cut words of a reference,
-    which is not the completion's fault.
+    Precision is multiplied by the share of the characters that were judged. The others become one
+    span of score 0, and its credit is what they cost. A judge may read less than the judged part
+    (rewards/text/length.py). Recall then misses the cut words of the completion, which count as
+    left out. Precision misses the cut words of a reference, which is not the completion's fault.
     """
     read, total = judged_length(sample.completion), len(sample.completion)
     if total <= read or verdict.status is not Status.OK or verdict.score is None:
@@ -90,4 +108,6 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     unread = Span(read, total, 0.0, parts[score] - verdict.score, "unread", note, component)
     note = f"only the first {read:,} of {total:,} characters of the completion are judged"
     note = f"{note}; {verdict.note}" if verdict.note else note
-    return replace(verdict, score=parts[score], parts=parts, spans=(*verdict.spans, unread), note=note)
+    return replace(
+        verdict, score=parts[score], parts=parts, spans=(*verdict.spans, unread), note=note
+    )

@@ -1,10 +1,13 @@
-"""A cache of the judge's answers in memory. No question is asked twice, neither in one batch nor in two calls.
+"""A cache of the judge's answers in memory. No question is asked twice, neither in one batch nor in
+two calls.
 
     cache = AnswerCache()
     cache.begin()
-    cache.complete(questions, lambda new: judge.write(new, max_tokens=20))     # asks only the new questions
+    cache.complete(questions, lambda new: judge.write(new, max_tokens=20))
+    # asks only the new questions
 
-It keeps digests of the questions. `CachedJudge` keeps answers on disk, for other processes and later runs.
+It keeps digests of the questions. `CachedJudge` keeps answers on disk, for other processes and
+later runs.
 """
 
 from collections import OrderedDict
@@ -26,7 +29,10 @@ class Rated(NamedTuple):
 
 
 class AnswerCache:
-    """Cache of one judge's answers. It forgets the least recently used ones and keeps no Failure."""
+    """Cache of one judge's answers.
+
+    It forgets the least recently used ones and keeps no Failure.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Any] = OrderedDict()
@@ -45,7 +51,10 @@ class AnswerCache:
         ask: Callable[[list[Question]], Sequence[T | Failure]],
         repeats: bool = False,
     ) -> list[T | Failure]:
-        """Returns an answer per question, in order. `ask` gets the unknown ones, equal ones once unless `repeats`."""
+        """Returns an answer per question, in order.
+
+        `ask` gets the unknown ones, equal ones once unless `repeats`.
+        """
         keys = [digest(question) for question in questions]
         known: dict[bytes, Any] = {key: self._kept[key] for key in keys if key in self._kept}
         if not repeats:
@@ -53,14 +62,19 @@ class AnswerCache:
         first: dict[bytes, int] = {}
         for number, key in enumerate(keys):
             first.setdefault(key, number)
-        asked = [n for n, key in enumerate(keys) if key not in known and (repeats or first[key] == n)]
+        asked = [
+            n for n, key in enumerate(keys) if key not in known and (repeats or first[key] == n)
+        ]
         found = dict(zip(asked, ask([questions[n] for n in asked]), strict=True)) if asked else {}
         for number, answer in found.items():
             if not isinstance(answer, Failure):
                 self._fresh[keys[number]] = answer
         for key in known.keys() & self._kept.keys():
             self._kept.move_to_end(key)
-        return [known[key] if key in known else found.get(n, found[first[key]]) for n, key in enumerate(keys)]
+        return [
+            known[key] if key in known else found.get(n, found[first[key]])
+            for n, key in enumerate(keys)
+        ]
 
 
 def digest(question: Question) -> bytes:

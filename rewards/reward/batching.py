@@ -1,10 +1,10 @@
 """Judges completions together that a trainer asks about one at a time, from many coroutines.
 
     posh = BatchingReward(PoshReward(load_judge("server:http://127.0.0.1:8000#Qwen/Qwen3-14B")))
-    verdict = await posh.verdict(sample)                  # from as many coroutines as there are completions
+    verdict = await posh.verdict(sample)  # from as many coroutines as there are completions
 
-A judge is faster on a batch, in which it asks equal questions once. A batch holds all samples that arrive within WAIT
-seconds of its first one. The next batch fills up while one is judged.
+A judge is faster on a batch, in which it asks equal questions once. A batch holds all samples that
+arrive within WAIT seconds of its first one. The next batch fills up while one is judged.
 """
 
 import asyncio
@@ -39,8 +39,13 @@ class BatchingReward:
 
     async def verdict(self, sample: Sample) -> Verdict:
         """Returns the verdict of `Reward.judge_samples`. A judge that fails raises nothing."""
-        if not isinstance(sample.completion, str):  # as of a message that only calls tools: it would fail the others
-            return Verdict(None, Status.NOT_APPLICABLE, note=f"a completion is a text, got {sample.completion!r:.80}")
+        # as of a message that only calls tools: it would fail the others
+        if not isinstance(sample.completion, str):
+            return Verdict(
+                None,
+                Status.NOT_APPLICABLE,
+                note=f"a completion is a text, got {sample.completion!r:.80}",
+            )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Verdict] = loop.create_future()
         if not self._waiting:
@@ -49,17 +54,23 @@ class BatchingReward:
         return await future
 
     async def verdicts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns the verdicts of samples that come together; of a metric that compares rows, without others' rows."""
+        """Returns the verdicts of samples that come together; of a metric that compares rows,
+        without others' rows.
+        """
         if not self.reward.by_batch:
             return await asyncio.gather(*map(self.verdict, samples))
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self.reward.judge_samples, samples)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, self.reward.judge_samples, samples
+        )
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
         """Judges waiting samples."""
         batch, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
         if self._waiting:
             loop.call_soon(self._send, loop)
-        judged = loop.run_in_executor(self._thread, self.reward.judge_samples, [sample for sample, _ in batch])
+        judged = loop.run_in_executor(
+            self._thread, self.reward.judge_samples, [sample for sample, _ in batch]
+        )
 
         def deliver(done: asyncio.Future[list[Verdict]]) -> None:
             for (_, future), verdict in zip(batch, done.result(), strict=True):

@@ -1,7 +1,8 @@
-"""The base class of the metrics that show each row to a judge, and what each sentence of a completion adds.
+"""The base class of the metrics that show each row to a judge, and what each sentence of a
+completion adds.
 
-With spans="ablation" the judge is also asked about each completion without each of its sentences. The sentence's credit
-is the score less the score without it, both before penalties.
+With spans="ablation" the judge is also asked about each completion without each of its sentences.
+The sentence's credit is the score less the score without it, both before penalties.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,10 @@ from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
 
 Place = tuple[int, int]
-Row = tuple[int, Sample, Place | None]  # of a batch, by its number: whole, without a sentence, or about that one
-Raw = tuple[Verdict, int]  # before penalties, and how many characters at the text's end the judge did not read
+# of a batch, by its number: whole, without a sentence, or about that one
+Row = tuple[int, Sample, Place | None]
+# before penalties, and how many characters at the text's end the judge did not read
+Raw = tuple[Verdict, int]
 Spans = Literal["ablation", "none"]
 MOST_SENTENCES = 32
 SENTENCES = 4  # of a completion, as costs assume
@@ -37,7 +40,9 @@ class RowReward(ReadingReward):
     pipeline: Language | str | None = None  # finds the sentences
     lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion
 
-    def __init__(self, name: str, judge: Judge | str, mode: Mode, evidence: Any, spans: str = "none") -> None:
+    def __init__(
+        self, name: str, judge: Judge | str, mode: Mode, evidence: Any, spans: str = "none"
+    ) -> None:
         super().__init__(name)
         check_choice("mode", mode, MODES)
         check_choice("evidence", evidence, self.evidences)
@@ -50,15 +55,23 @@ class RowReward(ReadingReward):
         self.one_of = evidence_columns(evidence)
 
     def show(self, sample: Sample) -> Any:
-        """Returns what the judge sees beside the text. Raises NotApplicable for a row that lacks something."""
+        """Returns what the judge sees beside the text.
+
+        Raises NotApplicable for a row that lacks something.
+        """
         raise NotImplementedError
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
-        """Returns a raw verdict per row, in order. shown: what `show` returns, by the row's number."""
+        """Returns a raw verdict per row, in order. shown: what `show` returns, by the row's
+        number.
+        """
         raise NotImplementedError
 
     def reader(self) -> str:
-        """Returns the pipeline that finds the sentences, "" without spans. Raises ImportError where it is missing."""
+        """Returns the pipeline that finds the sentences, "" without spans.
+
+        Raises ImportError where it is missing.
+        """
         return "" if self.spans == "none" else pipeline_name(language_of(self.pipeline))
 
     def cost_of_text(self, words: float, references: int) -> Cost:
@@ -74,17 +87,28 @@ class RowReward(ReadingReward):
         return Cost(*counts, False, how, cost.computed_tokens and times * cost.computed_tokens)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. A judge gets all its questions in one call, equal ones once."""
+        """Returns one Verdict per sample, in order.
+
+        A judge gets all its questions in one call, equal ones once.
+        """
         shown, verdicts = dict[int, Any](), dict[int, Verdict]()
         for number, sample in enumerate(samples):
             try:
                 shown[number] = self.show(sample)
                 if not judged(sample).strip():
-                    verdicts[number] = Verdict(0.0, Status.EMPTY, {**self.lowest}, note="the completion says nothing")
+                    verdicts[number] = Verdict(
+                        0.0, Status.EMPTY, {**self.lowest}, note="the completion says nothing"
+                    )
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-        rows: list[Row] = [(number, samples[number], None) for number in shown if number not in verdicts]
-        found = self._by_sentence(rows, shown) if rows and self.spans != "none" else self.rate(rows, shown)
+        rows: list[Row] = [
+            (number, samples[number], None) for number in shown if number not in verdicts
+        ]
+        found = (
+            self._by_sentence(rows, shown)
+            if rows and self.spans != "none"
+            else self.rate(rows, shown)
+        )
         for (number, sample, _), (verdict, cut) in zip(rows, found, strict=True):
             verdicts[number] = penalise(verdict, sample, self.mode, cut, self.lowest)
         return [verdicts[number] for number in range(len(samples))]
@@ -111,17 +135,25 @@ class RowReward(ReadingReward):
         return found
 
     def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
-        """Returns a span per sentence. verdicts: the text's, and those of the details of several sentences. A span's
-        score is (1 + credit) / 2, above 0.5 where the sentence does good. A sentence alone has the whole score.
+        """Returns a span per sentence. verdicts: the text's, and those of the details of several
+        sentences. A span's score is (1 + credit) / 2, above 0.5 where the sentence does good. A
+        sentence alone has the whole score.
         """
         score, *rest = [one.score or 0.0 for one in verdicts]
-        about = [((1 + (score - less)) / 2, score - less, f"{less:.2f} without it") for less in rest]
+        about = [
+            ((1 + (score - less)) / 2, score - less, f"{less:.2f} without it") for less in rest
+        ]
         each = enumerate(zip(places, about or [(score, score, "the only sentence")], strict=True))
-        return tuple(Span(*place, value, credit, "sentence", note, n) for n, (place, (value, credit, note)) in each)
+        return tuple(
+            Span(*place, value, credit, "sentence", note, n)
+            for n, (place, (value, credit, note)) in each
+        )
 
 
 def at_most(places: Sequence[Place]) -> list[Place]:
-    """Returns the sentences, joined with their neighbours where there are too many, to bound the cost."""
+    """Returns the sentences, joined with their neighbours where there are too many, to bound the
+    cost.
+    """
     count = min(len(places), MOST_SENTENCES)
     cuts = [number * len(places) // count for number in range(count + 1) if count]
     return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]

@@ -1,6 +1,7 @@
 """What a row is known by: its content, and not its id or its place in a file.
 
-fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))      # 16 hexadecimal digits
+fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))      # 16 hexadecimal
+digits
 """
 
 import hashlib
@@ -18,12 +19,21 @@ from spanreward.rewards.base.verdict import Sample
 def fingerprint(sample: Sample, columns: bool = False) -> str:
     """Returns 16 hexadecimal digits that change with every field of the sample but its id.
 
-    columns: whether its other columns count, which only metrics of your own read. A picture counts by its content: a
-    copied or moved file is the same picture, and another one under the same name is not.
+    columns: whether its other columns count, which only metrics of your own read. A picture counts
+    by its content: a copied or moved file is the same picture, and another one under the same name
+    is not.
     """
     held = {field.name: getattr(sample, field.name) for field in fields(sample)}
-    held |= {"id": None, "images": list(map(_picture, sample.images)), "columns": columns and sample.columns}
-    return digest(json.dumps({name: value for name, value in held.items() if value}, sort_keys=True, default=repr))
+    held |= {
+        "id": None,
+        "images": list(map(_picture, sample.images)),
+        "columns": columns and sample.columns,
+    }
+    return digest(
+        json.dumps(
+            {name: value for name, value in held.items() if value}, sort_keys=True, default=repr
+        )
+    )
 
 
 def _picture(picture: Any) -> str:
@@ -31,7 +41,9 @@ def _picture(picture: Any) -> str:
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):
             return digest(repr((picture.mode, picture.size)), picture.tobytes())
-        held = (picture.get("bytes") or picture.get("path")) if isinstance(picture, dict) else picture
+        held = (
+            (picture.get("bytes") or picture.get("path")) if isinstance(picture, dict) else picture
+        )
         if isinstance(held, bytes):
             return digest("", held)
         if isinstance(held, (str, Path)) and Path(held).is_file():

@@ -18,11 +18,16 @@ Judged = float | Verdict | None
 class FunctionReward(Reward):
     """Reward that calls a function for the score of each sample. `reward` makes one.
 
-    The function returns a number in [0, 1], None where the row cannot be scored, or a Verdict with spans. The reward is
-    pickled by the function's name, so a spawned process imports it again.
+    The function returns a number in [0, 1], None where the row cannot be scored, or a Verdict with
+    spans. The reward is pickled by the function's name, so a spawned process imports it again.
     """
 
-    def __init__(self, function: Callable[[Sample], Judged], columns: Sequence[str] | str = (), name: str = "") -> None:
+    def __init__(
+        self,
+        function: Callable[[Sample], Judged],
+        columns: Sequence[str] | str = (),
+        name: str = "",
+    ) -> None:
         super().__init__(name or function.__name__)
         self.function = function
         self.columns = (columns,) if isinstance(columns, str) else tuple(columns)
@@ -36,14 +41,20 @@ class FunctionReward(Reward):
         return [_judged(self.function, sample) for sample in checked(samples)]
 
 
-def reward(columns: Sequence[str] | str = (), name: str = "") -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
+def reward(
+    columns: Sequence[str] | str = (), name: str = ""
+) -> Callable[[Callable[[Sample], Judged]], FunctionReward]:
     """Decorator that makes a reward from a function of one `Sample`.
 
-    columns: the dataset columns that the function needs. A missing one is a ValueError at the first call. name: the
-    reward's name in logs, by default the function's. Raises ValueError for `@reward` without its parentheses.
+    columns: the dataset columns that the function needs. A missing one is a ValueError at the first
+    call. name: the reward's name in logs, by default the function's. Raises ValueError for
+    `@reward` without its parentheses.
     """
     if callable(columns):
-        raise ValueError(f"write @reward() above def {columns.__name__}, with parentheses, or @reward(columns=...).")
+        raise ValueError(
+            f"write @reward() above def {columns.__name__}, with parentheses, or "
+            "@reward(columns=...)."
+        )
     return lambda function: FunctionReward(function, columns, name)
 
 
@@ -53,5 +64,6 @@ def _judged(function: Callable[[Sample], Judged], sample: Sample) -> Verdict:
         if judged is None:
             return Verdict(None, Status.NOT_APPLICABLE, note="the function returned None")
         return judged if isinstance(judged, Verdict) else Verdict(float(judged))
-    except Exception as error:  # a user's function may raise anything, and the other samples keep their scores
+    except Exception as error:
+        # a user's function may raise anything, and the other samples keep their scores
         return Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}")

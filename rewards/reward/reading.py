@@ -1,4 +1,5 @@
-"""The base class of the metrics that judge plain text (rewards/text/written.py): their spans lie on what was written.
+"""The base class of the metrics that judge plain text (rewards/text/written.py): their spans lie on
+what was written.
 
 class Words(ReadingReward):
     def assess_plain(self, samples):                       # completion "A red kite."
@@ -19,16 +20,23 @@ COUNTED = "; characters are those of the plain text"  # added to a note that cou
 
 
 class ReadingReward(Reward):
-    """Base class that reads texts once, but in mode "published". A subclass defines `assess_plain`."""
+    """Base class that reads texts once, but in mode "published".
+
+    A subclass defines `assess_plain`.
+    """
 
     mode: Mode = "default"
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order, with spans on the texts as they were written."""
+        """Returns one Verdict per sample, in order, with spans on the texts as they were
+        written.
+        """
         if self.mode == "published":
             return self.assess_plain(checked(samples))
         verdicts = self.assess_plain([plain_sample(sample) for sample in checked(samples)])
-        return [as_written(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)]
+        return [
+            as_written(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)
+        ]
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. The samples' texts are plain."""
@@ -49,8 +57,13 @@ def plain_sample(sample: Sample) -> Sample:
 def as_written(verdict: Verdict, sample: Sample) -> Verdict:
     """Returns the verdict on `plain_sample(sample)` with spans on the sample's own texts."""
     spans = _as_written(verdict.spans, sample.completion)
-    missed = _as_written(verdict.missed, sample.references[verdict.reference]) if verdict.missed else ()
-    counts = " characters" in verdict.note and read_text(sample.completion).plain is not sample.completion
+    missed = (
+        _as_written(verdict.missed, sample.references[verdict.reference]) if verdict.missed else ()
+    )
+    counts = (
+        " characters" in verdict.note
+        and read_text(sample.completion).plain is not sample.completion
+    )
     return replace(verdict, spans=spans, missed=missed, note=verdict.note + COUNTED * counts)
 
 

@@ -5,7 +5,8 @@
         def assess(self, samples):
             return [Verdict(score=min(len(s.completion) / 100, 1.0)) for s in samples]
 
-    GRPOTrainer(reward_funcs=[Length(name="length")], ...)      # or Length(name="length").assess(samples)
+    GRPOTrainer(reward_funcs=[Length(name="length")], ...)
+    # or Length(name="length").assess(samples)
 
 A reward works in any trainer that calls `reward(prompts, completions, **columns)`.
 """
@@ -32,15 +33,16 @@ class Reward:
     """Base class of the metrics: a reward function with a judge. A subclass defines `assess`.
 
     Attributes:
-        columns: the dataset columns that the metric needs. A missing column is a ValueError at the first call. A row
-            whose value is None is NOT_APPLICABLE.
+        columns: the dataset columns that the metric needs. A missing column is a ValueError at the
+            first call. A row whose value is None is NOT_APPLICABLE.
         one_of: alternative columns. The dataset needs at least one of them.
         main_parts: the parts of a verdict that tables show, the main one first.
         scale: the lowest and the highest value of the main part.
         judges: the judges that `assess` asks.
         wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
         by_batch: whether a verdict depends on the other rows.
-        deadline: the most seconds that `assess` takes without its judges, which have their own; None is no limit.
+        deadline: the most seconds that `assess` takes without its judges, which have their own;
+            None is no limit.
     """
 
     columns: tuple[str, ...] = ()
@@ -68,16 +70,22 @@ class Reward:
     def judges_to_wake(self) -> tuple[Judge, ...]:
         """The judge that the caller keeps awake during `assess`, if there is only one.
 
-        Several judges need not be in memory together: `assess` wakes each one for its own questions, in a fixed order.
+        Several judges need not be in memory together: `assess` wakes each one for its own
+        questions, in a fixed order.
         """
         return self.judges if len(self.judges) == 1 else ()
 
     def reader(self) -> str:
-        """Returns the name of the parser, "" for a metric without one. Raises ImportError where it is missing."""
+        """Returns the name of the parser, "" for a metric without one.
+
+        Raises ImportError where it is missing.
+        """
         return ""
 
     def missing_column(self, present: Container[str]) -> str | None:
-        """Returns the first missing column, quoted for a message ("'image' or 'context'"), or None."""
+        """Returns the first missing column, quoted for a message ("'image' or 'context'"), or
+        None.
+        """
         for column in self.columns:
             if column not in present:
                 return repr(column)
@@ -86,51 +94,74 @@ class Reward:
         return None
 
     def unscored(self, verdicts: Sequence[Verdict]) -> str:
-        """Returns a clause that says why verdicts have no score, and which columns the metric reads."""
+        """Returns a clause that says why verdicts have no score, and which columns the metric
+        reads.
+        """
         first = next(verdict for verdict in verdicts if verdict.score is None)
         reads = " and ".join(map(repr, (*self.columns, *self.one_of)))
-        return f"{self.__name__}, which reads {reads or 'no column'}, says {first.note or first.status.value!r}"
+        return (
+            f"{self.__name__}, which reads {reads or 'no column'}, says "
+            f"{first.note or first.status.value!r}"
+        )
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
-        """Returns the error for a missing column. where: what the message calls the data. present: its columns, []
-        where TRL may have dropped them.
+        """Returns the error for a missing column. where: what the message calls the data. present:
+        its columns, [] where TRL may have dropped them.
         """
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
         dropped = "" if present else ", and leave remove_unused_columns=False"
-        return ValueError(f"{needed}: rename the column that holds it, or name it in data.columns{dropped}.")
+        return ValueError(
+            f"{needed}: rename the column that holds it, or name it in data.columns{dropped}."
+        )
 
     def cost(self, words: float, references: int) -> Cost | None:
-        """Returns the estimated cost of one completion of `words` words, or None if the metric gives no estimate.
+        """Returns the estimated cost of one completion of `words` words, or None if the metric
+        gives no estimate.
 
         references: how many references the row has, each as long as the completion.
         """
         return None if self.judges else Cost(0, 0, 0, exact=True, how="no judge is asked")
 
     def __call__(
-        self, prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        completion_ids: Any = None,
+        **columns: Any,
     ) -> list[float | None]:
         """Returns a float in [0, 1] or None per completion, as TRL expects.
 
-        columns: the dataset's columns, one value per completion or one for all, and TRL's `log_metric`, which gets the
-        means of the verdicts' parts, and `log_extra`, which gets the verdicts in words. Raises ValueError, on every
-        rank, for a missing column or an unusable value. Other errors give None.
+        columns: the dataset's columns, one value per completion or one for all, and TRL's
+        `log_metric`, which gets the means of the verdicts' parts, and `log_extra`, which gets the
+        verdicts in words. Raises ValueError, on every rank, for a missing column or an unusable
+        value. Other errors give None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         return [verdict.score for verdict in verdicts]
 
-    def compute(self, *, predictions: Sequence[Any], references: Any = None, **columns: Any) -> dict[str, Any]:
-        """Returns what `compute` of a metric of Hugging Face's `evaluate` does: `{"score": 0.84, "parts": {"f1": 0.84},
-        "statuses": {"ok": 2}}`, with the means of the scores and parts.
+    def compute(
+        self, *, predictions: Sequence[Any], references: Any = None, **columns: Any
+    ) -> dict[str, Any]:
+        """Returns what `compute` of a metric of Hugging Face's `evaluate` does: `{"score": 0.84,
+        "parts": {"f1": 0.84}, "statuses": {"ok": 2}}`, with the means of the scores and parts.
 
-        references: a text or a list of texts for each prediction, people's `answers` for a metric that reads these.
-        columns: the others that the metric reads. Raises ValueError as `__call__` does.
+        references: a text or a list of texts for each prediction, people's `answers` for a metric
+        that reads these. columns: the others that the metric reads. Raises ValueError as `__call__`
+        does.
         """
-        given = {} if references is None else {"answers" if "answers" in self.columns else "reference": references}
+        given = (
+            {}
+            if references is None
+            else {"answers" if "answers" in self.columns else "reference": references}
+        )
         if missing := self.missing_column({*columns, *given}):
             raise ValueError(
-                f"{self.__name__} needs {missing}: write compute(predictions=[...], references=[...], ...)"
+                f"{self.__name__} needs {missing}: write compute(predictions=[...], "
+                "references=[...], ...)"
             )
-        _, verdicts = self.judge_completions([""] * len(predictions), predictions, **{**columns, **given})
+        _, verdicts = self.judge_completions(
+            [""] * len(predictions), predictions, **{**columns, **given}
+        )
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
         mean = sum(scores) / len(scores) if scores else None
         return {
@@ -157,28 +188,49 @@ class Reward:
             log_extra(f"{self.__name__}/spans", list(map(feedback, samples, verdicts)))
         return samples, verdicts
 
-    def read_samples(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[Sample]:
-        """Returns a Sample per completion. Raises ValueError for a missing column or an unusable value."""
-        each = {name: values for name, values in columns.items() if isinstance(values, Iterable)}  # a value for each
-        lists = {name: list(v) for name, v in each.items() if not isinstance(v, (str, bytes, Mapping))}
-        lists |= {name: [columns[name]] * len(completions) for name in READ - lists.keys() if name in columns}
+    def read_samples(
+        self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
+    ) -> list[Sample]:
+        """Returns a Sample per completion.
+
+        Raises ValueError for a missing column or an unusable value.
+        """
+        # a value for each
+        each = {name: values for name, values in columns.items() if isinstance(values, Iterable)}
+        lists = {
+            name: list(v) for name, v in each.items() if not isinstance(v, (str, bytes, Mapping))
+        }
+        lists |= {
+            name: [columns[name]] * len(completions)
+            for name in READ - lists.keys()
+            if name in columns
+        }
         missing = self.missing_column(columns)
         if missing:
             raise self.lacks(missing, "the dataset", sorted(lists))
         if isinstance(completions, str):
-            raise ValueError(f"completions must be a list, a text or message for each, got {completions!r:.80}")
+            raise ValueError(
+                f"completions must be a list, a text or message for each, got {completions!r:.80}"
+            )
         if len(prompts) != len(completions):
-            raise ValueError(f"there are {len(prompts)} prompts for {len(completions)} completions: give one for each")
+            raise ValueError(
+                f"there are {len(prompts)} prompts for {len(completions)} completions: give one "
+                "for each"
+            )
         for name, values in lists.items():
             if len(values) != len(completions):
-                raise ValueError(f"the column {name!r} has {len(values)} values for {len(completions)} completions")
+                raise ValueError(
+                    f"the column {name!r} has {len(values)} values for {len(completions)} "
+                    "completions"
+                )
         return [
             read_sample({name: values[i] for name, values in lists.items()}, completion, prompt)
             for i, (completion, prompt) in enumerate(zip(completions, prompts, strict=True))
         ]
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Runs `assess` with the judge awake. After an exception every sample has a verdict of status ERROR.
+        """Runs `assess` with the judge awake. After an exception every sample has a verdict of
+        status ERROR.
 
         A rank that raises would leave the other ranks waiting.
         """
@@ -187,10 +239,18 @@ class Reward:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
                 verdicts = _checked(self.assess(samples), len(samples))
-                return [_on_its_text(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)]
+                return [
+                    _on_its_text(verdict, sample)
+                    for verdict, sample in zip(verdicts, samples, strict=True)
+                ]
         except Exception as error:
-            log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
-            return [Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}") for _ in samples]
+            log.exception(
+                "%s could not judge a batch of %d completions", self.__name__, len(samples)
+            )
+            return [
+                Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}")
+                for _ in samples
+            ]
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
@@ -198,46 +258,72 @@ def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
 
 
 def checked(samples: Any) -> Sequence[Sample]:
-    """Returns the samples of `assess`. Raises TypeError for anything else, with how it is written."""
-    wrong = [one for one in samples if not isinstance(one, Sample)] if isinstance(samples, (list, tuple)) else [samples]
+    """Returns the samples of `assess`.
+
+    Raises TypeError for anything else, with how it is written.
+    """
+    wrong = (
+        [one for one in samples if not isinstance(one, Sample)]
+        if isinstance(samples, (list, tuple))
+        else [samples]
+    )
     if wrong:
-        cure = "write assess([Sample(prompt, completion, ...)]), or spanreward.score(reward, rows) for rows of a file"
+        cure = (
+            "write assess([Sample(prompt, completion, ...)]), or spanreward.score(reward, "
+            "rows) for rows of a file"
+        )
         raise TypeError(f"assess takes a list of Samples, got {type(wrong[0]).__name__}: {cure}.")
     return samples  # type: ignore[no-any-return]
 
 
 def _checked(verdicts: Any, count: int) -> list[Verdict]:
-    """Returns what `assess` returned. Raises TypeError unless it is a list with one Verdict for each of the samples."""
+    """Returns what `assess` returned.
+
+    Raises TypeError unless it is a list with one Verdict for each of the samples.
+    """
     if not isinstance(verdicts, list) or len(verdicts) != count:
         got = f"{len(verdicts)} in a list" if isinstance(verdicts, list) else repr(verdicts)[:80]
-        raise TypeError(f"assess must return a list of {count} verdicts, one for each sample, got {got}")
+        raise TypeError(
+            f"assess must return a list of {count} verdicts, one for each sample, got {got}"
+        )
     if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
         raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
     return verdicts
 
 
 def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
-    """Returns the verdict, or one of status ERROR where a span ends past the text that it lies on."""
+    """Returns the verdict, or one of status ERROR where a span ends past the text that it lies
+    on.
+    """
     reference = "".join(sample.references[verdict.reference : verdict.reference + 1])
     for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):
         if (last := max((span.end for span in spans), default=0)) > len(text):
-            return Verdict(None, Status.ERROR, note=f"a span ends at character {last} of a text that has {len(text)}")
+            return Verdict(
+                None,
+                Status.ERROR,
+                note=f"a span ends at character {last} of a text that has {len(text)}",
+            )
     return verdict
 
 
 def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """Returns the mean of every part over the verdicts that have it, and as fractions of all verdicts those whose judge
-    failed, those that are empty, and those without a score by their status.
+    """Returns the mean of every part over the verdicts that have it, and as fractions of all
+    verdicts those whose judge failed, those that are empty, and those without a score by their
+    status.
     """
     if not verdicts:
         return {}
     summary = mean_parts(verdicts)
     counts = Counter(verdict.status for verdict in verdicts)
     fractions = {status: counts[status] / len(verdicts) for status in Status}
-    summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(verdicts)
+    summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(
+        verdicts
+    )
     summary["empty_fraction"] = fractions.pop(Status.EMPTY)
     del fractions[Status.OK]
-    return summary | {f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()}
+    return summary | {
+        f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()
+    }
 
 
 def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
@@ -250,16 +336,27 @@ def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
 
 
 def feedback(sample: Sample, verdict: Verdict) -> str:
-    """Returns a verdict in words, for people and for trainers that teach from text: which of the words are wrong, why,
-    and what is left out. "" where that is nothing, and where there is no score.
+    """Returns a verdict in words, for people and for trainers that teach from text: which of the
+    words are wrong, why, and what is left out. "" where that is nothing, and where there is no
+    score.
 
         'Wrong: "red" (the reference says blue). Left out: "a lamp".'
     """
     if verdict.score is None:
         return ""
-    text, reference = sample.completion, "".join(sample.references[verdict.reference : verdict.reference + 1])
-    wrong = sorted((span for span in verdict.spans if span.asked and span.score < LEFT_OUT), key=lambda one: one.start)
-    said = [f'"{text[one.start : one.end]}"' + f" ({one.note})" * bool(one.note) for one in wrong[:MOST]]
+    text, reference = (
+        sample.completion,
+        "".join(sample.references[verdict.reference : verdict.reference + 1]),
+    )
+    wrong = sorted(
+        (span for span in verdict.spans if span.asked and span.score < LEFT_OUT),
+        key=lambda one: one.start,
+    )
+    said = [
+        f'"{text[one.start : one.end]}"' + f" ({one.note})" * bool(one.note) for one in wrong[:MOST]
+    ]
     missed = [f'"{reference[one.start : one.end]}"' for one in verdict.left_out[:MOST]]
     parts = {"Wrong": said, "Left out": missed}
-    return " ".join(" ".join(f"{name}: {', '.join(words)}." for name, words in parts.items() if words).split())
+    return " ".join(
+        " ".join(f"{name}: {', '.join(words)}." for name, words in parts.items() if words).split()
+    )

@@ -1,4 +1,5 @@
-"""The rows of a batch: what a judge sees of them, and what completions lose for filler and unread text.
+"""The rows of a batch: what a judge sees of them, and what completions lose for filler and unread
+text.
 
 seen(sample, "picture")        # (pictures, "") or ((), context)
 penalise(verdict, sample, "default")
@@ -25,7 +26,8 @@ def evidence_columns(evidence: Evidence) -> tuple[str, ...]:
 
 
 def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], str]:
-    """Returns the pictures and "", or () and the context. Raises NotApplicable for a row that lacks both.
+    """Returns the pictures and "", or () and the context. Raises NotApplicable for a row that lacks
+    both.
 
     A row without pictures is judged by its context. evidence "context" never shows a picture.
     """
@@ -45,13 +47,18 @@ def judged(sample: Sample) -> str:
 
 
 def penalise(
-    verdict: Verdict, sample: Sample, mode: Mode, cut: int = 0, lowest: Mapping[str, float] | None = None
+    verdict: Verdict,
+    sample: Sample,
+    mode: Mode,
+    cut: int = 0,
+    lowest: Mapping[str, float] | None = None,
 ) -> Verdict:
     """Returns the verdict on the whole completion, from the verdict on its judged part.
 
-    The judge did not read the last `cut` characters of that part. The score is multiplied by the share of the
-    completion that was read and, in default mode, by the share that is no filler. lowest: see `penalise_filler`; other
-    parts, such as shares of votes, stay as the judge gave them.
+    The judge did not read the last `cut` characters of that part. The score is multiplied by the
+    share of the completion that was read and, in default mode, by the share that is no filler.
+    lowest: see `penalise_filler`; other parts, such as shares of votes, stay as the judge gave
+    them.
     """
     text = judged(sample)
     if mode == "default":

@@ -1,4 +1,5 @@
-"""The floor: what a bag of words scores on the same records. A judge that reads must do clearly better.
+"""The floor: what a bag of words scores on the same records. A judge that reads must do clearly
+better.
 
 token_f1("a red circle", ["A circle."])      # 0.67: best single reference, stop words left out
 """
@@ -18,11 +19,18 @@ def content_words(text: str) -> list[str]:
 
 
 def token_f1(text: str, references: Sequence[str]) -> float:
-    """Returns the F1 of the content words as multisets against the best single reference, in [0, 1]."""
+    """Returns the F1 of the content words as multisets against the best single reference, in [0,
+    1].
+    """
     return best_f1(content_words(text), [content_words(reference) for reference in references])
 
 
 def best_f1(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
-    """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words or no others."""
+    """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words
+    or no others.
+    """
     said = Counter(words)
-    return max((2 * (said & Counter(other)).total() / max(len(words) + len(other), 1) for other in others), default=0.0)
+    return max(
+        (2 * (said & Counter(other)).total() / max(len(words) + len(other), 1) for other in others),
+        default=0.0,
+    )

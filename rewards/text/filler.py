@@ -4,8 +4,9 @@
     found.share                         # 0.61: of the text's characters
     found.pieces                        # ((14, 37, "a phrase over and over"),)
 
-In mode "default" the score is metric x (1 - share of characters that are filler). docs/filler.md has the kinds; the
-limits were set on texts by people (docs/evidence/filler.md). The function words are English.
+In mode "default" the score is metric x (1 - share of characters that are filler). docs/filler.md
+has the kinds; the limits were set on texts by people (docs/evidence/filler.md). The function words
+are English.
 """
 
 import re
@@ -34,13 +35,16 @@ SIGNS = 8  # characters in a row without a letter or digit; more are filler
 LONG = 30  # letters of a word; more are filler
 
 # spaCy's stop words that name parts of a picture, and numbers
-CONTENT = """top bottom front back side part amount name move full empty call first third last next one two three four
+CONTENT = """top bottom front back side part amount name move full empty call first third last next
+one two three four
 five six eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred"""
 FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT.split())
 DANGLING = frozenset(("a", "an", "the", "and", "or", "of", "its", "their", "my", "your", "every"))
 ARTICLES = ("a", "an", "the")
 OPENING = frozenset((*ARTICLES, "and", "or"))
-NO_NOUN = frozenset(re.split(" ", "a an the and or of in at on to by for with from is are was were be it there its"))
+NO_NOUN = frozenset(
+    re.split(" ", "a an the and or of in at on to by for with from is are was were be it there its")
+)
 IS = frozenset(("is", "are", "was", "were"))
 NOT_AFTER = {
     **dict.fromkeys(ARTICLES, NO_NOUN),
@@ -51,7 +55,8 @@ STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
 TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
-QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")  # the first one alone
+# the first one alone
+QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
 ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
 ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
@@ -64,7 +69,9 @@ NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not 
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """share: filler as a share of the text's characters, in [0, 1]. pieces: sorted, disjoint (start, end, kind)."""
+    """share: filler as a share of the text's characters, in [0, 1]. pieces: sorted, disjoint
+    (start, end, kind).
+    """
 
     share: float = 0.0
     pieces: tuple[tuple[int, int, str], ...] = ()
@@ -79,16 +86,20 @@ def find_filler(
 ) -> Filler:
     """Returns the text's filler, in time linear in the text's length.
 
-    known: the prompt, references and question. Their words and scripts are never filler. stated: the characters
-    [start, end) that the metric asks about; None if it does not say. misplaced: the words that cannot stand where they
-    do. ends: whether an unfinished end counts.
+    known: the prompt, references and question. Their words and scripts are never filler. stated:
+    the characters [start, end) that the metric asks about; None if it does not say. misplaced: the
+    words that cannot stand where they do. ends: whether an unfinished end counts.
     """
     if not text:
         return Filler()
     matches = list(WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
-    few = [last for last in range(WINDOW - 1, len(words)) if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW]
+    few = [
+        last
+        for last in range(WINDOW - 1, len(words))
+        if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW
+    ]
     found = {
         "a phrase over and over": [*_repeated(words), *few],
         "words in no order": _disordered(text, places, words, misplaced),
@@ -130,8 +141,8 @@ def is_degenerate(sample: Sample) -> bool:
 def _repeated(words: Sequence[str]) -> list[int]:
     """Returns the words of repetitions, which are words that all stood the same distance before.
 
-    A phrase counts from its fourth time (and at least LOOP words in a row), a single word too, and COPIED words in a
-    row whatever their distance.
+    A phrase counts from its fourth time (and at least LOOP words in a row), a single word too, and
+    COPIED words in a row whatever their distance.
     """
     found: list[int] = []
     last: dict[tuple[str, str, str], int] = {}
@@ -154,7 +165,9 @@ def _repeated(words: Sequence[str]) -> list[int]:
     return found
 
 
-def _small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
+def _small_words_misused(
+    text: str, places: Sequence[tuple[int, int]], words: Sequence[str]
+) -> list[int]:
     """Returns small words before a word that cannot follow them."""
     found = []
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
@@ -168,8 +181,12 @@ def _small_words_misused(text: str, places: Sequence[tuple[int, int]], words: Se
     return found
 
 
-def _unstated(text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]) -> list[int]:
-    """Returns the words beyond the first UNSTATED of every run of words outside the stated places."""
+def _unstated(
+    text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]
+) -> list[int]:
+    """Returns the words beyond the first UNSTATED of every run of words outside the stated
+    places.
+    """
     inside = bytearray(len(text))
     for start, end in stated:
         inside[start:end] = b"\1" * (end - start)
@@ -187,22 +204,36 @@ def _beyond(marked: Iterable[bool], most: int) -> list[int]:
 
 
 def _disordered(
-    text: str, places: Sequence[tuple[int, int]], words: Sequence[str], misplaced: Sequence[tuple[int, int]]
+    text: str,
+    places: Sequence[tuple[int, int]],
+    words: Sequence[str],
+    misplaced: Sequence[tuple[int, int]],
 ) -> list[int]:
-    """Returns small words misused, from the second on, and all words from one slip of grammar to the next nearby."""
+    """Returns small words misused, from the second on, and all words from one slip of grammar to
+    the next nearby.
+    """
     misused = _small_words_misused(text, places, words)
     slips = [(number, number + 1) for number in misused]
-    slips += [(bisect_right(places, (start, 0)), bisect_left(places, (end, 0))) for start, end in misplaced]
+    slips += [
+        (bisect_right(places, (start, 0)), bisect_left(places, (end, 0)))
+        for start, end in misplaced
+    ]
     slips.sort()
-    between = [(one, end) for (one, behind), (other, end) in pairwise(slips) if behind <= other <= one + ORDERED]
-    return sorted({*misused[1:], *(number for start, end in between for number in range(start, end))})
+    between = [
+        (one, end)
+        for (one, behind), (other, end) in pairwise(slips)
+        if behind <= other <= one + ORDERED
+    ]
+    return sorted(
+        {*misused[1:], *(number for start, end in between for number in range(start, end))}
+    )
 
 
 def _unwordly(words: Sequence[str], known: str) -> list[int]:
     """Returns words that neither are English nor stand in `known`.
 
-    They are words in another script than Latin, unless `known` has one too, words of more than LONG letters, and from
-    the third different one on those with letters that English does not join.
+    They are words in another script than Latin, unless `known` has one too, words of more than LONG
+    letters, and from the third different one on those with letters that English does not join.
     """
     named, latin = set(WORD.findall(known.casefold())), not NOT_LATIN.search(known)
     new = {word: number for number, word in reversed(list(enumerate(words))) if word not in named}
@@ -215,7 +246,9 @@ def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
     """Returns the last word if its sentence breaks off."""
     if not words:
         return []
-    breaks_off = SENTENCE_END.search(text, 0, places[-1][0]) and not ENDED.search(text, places[-1][1])
+    breaks_off = SENTENCE_END.search(text, 0, places[-1][0]) and not ENDED.search(
+        text, places[-1][1]
+    )
     return [len(words) - 1] if breaks_off or words[-1] in DANGLING else []
 
 
@@ -230,8 +263,11 @@ def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, 
     return [piece for piece in joined if piece[0] < piece[1]]
 
 
-def penalise_filler(verdict: Verdict, text: str, filler: Filler, lowest: Mapping[str, float]) -> Verdict:
-    """Returns the verdict with score, credits and parts reduced by the share of filler, and a span on every piece.
+def penalise_filler(
+    verdict: Verdict, text: str, filler: Filler, lowest: Mapping[str, float]
+) -> Verdict:
+    """Returns the verdict with score, credits and parts reduced by the share of filler, and a span
+    on every piece.
 
     lowest: the parts that shrink with the score, and their lowest values.
     """
@@ -239,9 +275,21 @@ def penalise_filler(verdict: Verdict, text: str, filler: Filler, lowest: Mapping
         return verdict
     kept = 1 - filler.share
     first = max((span.component for span in verdict.spans), default=-1) + 1
-    spans = [replace(span, credit=span.credit * kept) for span in verdict.spans] if filler.pieces else verdict.spans
+    spans = (
+        [replace(span, credit=span.credit * kept) for span in verdict.spans]
+        if filler.pieces
+        else verdict.spans
+    )
     costs = [
-        Span(start, end, 0.0, -verdict.score * (end - start) / len(text), FILLER, reason, first + number)
+        Span(
+            start,
+            end,
+            0.0,
+            -verdict.score * (end - start) / len(text),
+            FILLER,
+            reason,
+            first + number,
+        )
         for number, (start, end, reason) in enumerate(filler.pieces)
     ]
     parts = {**shrink(verdict.parts, kept, lowest), FILLER: filler.share}

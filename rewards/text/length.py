@@ -2,7 +2,8 @@
 
     text[: judged_length(text)]                         # what is judged of a text
 
-Text past JUDGED_CHARACTERS, or past JUDGED_TOKENS words and signs, is not parsed. In default modes it counts as wrong.
+Text past JUDGED_CHARACTERS, or past JUDGED_TOKENS words and signs, is not parsed. In default modes
+it counts as wrong.
 """
 
 import re
@@ -26,18 +27,27 @@ def judged_length(text: str) -> int:
     return len(begun) if last is None or not TOKEN.search(begun, last.end()) else last.end()
 
 
-def shrink(parts: Mapping[str, float], kept: float, lowest: Mapping[str, float]) -> dict[str, float]:
-    """Returns the parts, those with a `lowest` value with the share `kept` of their distance from it."""
+def shrink(
+    parts: Mapping[str, float], kept: float, lowest: Mapping[str, float]
+) -> dict[str, float]:
+    """Returns the parts, those with a `lowest` value with the share `kept` of their distance from
+    it.
+    """
     return {
-        part: lowest[part] + (value - lowest[part]) * kept if part in lowest else value for part, value in parts.items()
+        part: lowest[part] + (value - lowest[part]) * kept if part in lowest else value
+        for part, value in parts.items()
     }
 
 
-def penalise_unread(verdict: Verdict, read: int, total: int, lowest: Mapping[str, float]) -> Verdict:
-    """Returns the verdict on a text of `total` characters, from the verdict on its first `read` characters.
+def penalise_unread(
+    verdict: Verdict, read: int, total: int, lowest: Mapping[str, float]
+) -> Verdict:
+    """Returns the verdict on a text of `total` characters, from the verdict on its first `read`
+    characters.
 
-    Score and credits are multiplied by the share that was read. The rest becomes one span of score 0, whose credit is
-    what it costs. lowest: the parts that shrink with the score, and their lowest values.
+    Score and credits are multiplied by the share that was read. The rest becomes one span of score
+    0, whose credit is what it costs. lowest: the parts that shrink with the score, and their lowest
+    values.
     """
     if read >= total or verdict.score is None:
         return verdict
@@ -51,4 +61,6 @@ def penalise_unread(verdict: Verdict, read: int, total: int, lowest: Mapping[str
     note = f"not judged: past {read} characters"
     number = max((span.component for span in spans), default=-1) + 1
     unread = Span(read, total, 0.0, score - verdict.score, "unread", note, number)
-    return replace(verdict, score=score, parts=shrink(verdict.parts, share, lowest), spans=(*spans, unread))
+    return replace(
+        verdict, score=score, parts=shrink(verdict.parts, share, lowest), spans=(*spans, unread)
+    )

@@ -1,10 +1,12 @@
-"""Text without what hides words: "n\\u00ado", "\\uff4e\\uff4f", "n\\u043e" and "n\\u00f3" are all read as "no".
+"""Text without what hides words: "n\\u00ado", "\\uff4e\\uff4f", "n\\u043e" and "n\\u00f3" are all
+read as "no".
 
     plain, origin = plain_text("n\\u00ado")      # "no", and [0, 2]: where each character stood
 
-Compatibility forms become their usual letters (Unicode's NFKC), accents, format characters and control characters go,
-and Cyrillic and Greek letters that look Latin become Latin. Markup goes (written.py). Otherwise a text could name a
-thing as the parser reads it, and deny it as people read it. "What appears to be" goes: a hedge is a claim.
+Compatibility forms become their usual letters (Unicode's NFKC), accents, format characters and
+control characters go, and Cyrillic and Greek letters that look Latin become Latin. Markup goes
+(written.py). Otherwise a text could name a thing as the parser reads it, and deny it as people read
+it. "What appears to be" goes: a hedge is a claim.
 """
 
 import re
@@ -13,25 +15,32 @@ from collections.abc import Sequence
 
 from spanreward.rewards.text.written import read_text
 
-_LOOK_ALIKE = str.maketrans("\u2010\u2011\u2019", "--'") | str.maketrans(  # from Unicode's confusables.txt
-    "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТУХІЈЅҮαοινρυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡ", "aeopcyxijsdhlqwABEKMHOPCTYXIJSYaoivpukABEZHIKMNOPTYXiag"
+# from Unicode's confusables.txt
+_LOOK_ALIKE = str.maketrans("\u2010\u2011\u2019", "--'") | str.maketrans(
+    "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТУХІЈЅҮαοινρυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡ",
+    "aeopcyxijsdhlqwABEKMHOPCTYXIJSYaoivpukABEZHIKMNOPTYXiag",
 )
 _FILLERS = "\u115f\u1160\u3164\uffa0"  # letters without a glyph
 LONGEST = 4  # letters that one character may become
 _REMOVED = ("Cf", "Mn", "Me")
 _HEDGE = re.compile(
-    r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like |\bwhat (?:is|are) (?:probably|likely|possibly) "
+    r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like "
+    r"|\bwhat (?:is|are) (?:probably|likely|possibly) "
 )
 
 
 def plain_text(text: str) -> tuple[str, Sequence[int]]:
-    """Returns the text as it is read, and for each of its characters its place in the text as given."""
+    """Returns the text as it is read, and for each of its characters its place in the text as
+    given.
+    """
     reading = read_text(text)
     text = reading.plain
     hedges = {place for hedge in _HEDGE.finditer(text) for place in range(*hedge.span())}
     if not hedges and text.isascii() and text.isprintable():
         return text, reading.origin
-    pieces = ["" if place in hedges else unhidden(character) for place, character in enumerate(text)]
+    pieces = [
+        "" if place in hedges else unhidden(character) for place, character in enumerate(text)
+    ]
     origin = [place for place, piece in zip(reading.origin, pieces, strict=True) for _ in piece]
     return "".join(pieces), origin
 

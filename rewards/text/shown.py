@@ -1,24 +1,31 @@
-"""Which part of what a model wrote is its answer: no reasoning, no other speaker's turn, and nothing after its end.
+"""Which part of what a model wrote is its answer: no reasoning, no other speaker's turn, and
+nothing after its end.
 
-    [text[start:end] for start, end in shown(text := "<think>A cat?</think>A dog.</s>Human: Why?")]     # ["A dog."]
+    [text[start:end] for start, end in shown(text := "<think>A cat?</think>A dog.</s>Human: Why?")]
+    # ["A dog."]
 
-Chat templates write turns as control tokens. A text that was decoded without these still has their words, and a base
-model writes others. Such plain words ("User:") count where a plain answer follows ("Assistant:").
+Chat templates write turns as control tokens. A text that was decoded without these still has their
+words, and a base model writes others. Such plain words ("User:") count where a plain answer follows
+("Assistant:").
 """
 
 import re
 
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|rationale)"
-_TURN = r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?)"
+_TURN = (
+    r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?)"
+)
 MARKS = re.compile(
     rf"""(?<=\S)\s?<s>[^<>]*</s>|(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>
     |<\|channel(?:\|>analysis<\|message\|>|>thought\b)
     |\A\s*here(?:\ is|'s)\ my\ thought\ process:|(?-i:\Aanalysis(?=[A-Z])))
     |(?P<close></{_THINK}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>
-    |<\|channel\|>final<\|message\|>|<channel\|>|here(?:\ is|'s)\ my\ response:|(?-i:assistantfinal))
+    |<\|channel\|>final<\|message\|>|<channel\|>
+    |here(?:\ is|'s)\ my\ response:|(?-i:assistantfinal))
     |(?P<other>{_TURN}(?:user|human|system|tool)\b(?:\|>)?|\[INST\])
     |(?P<own>{_TURN}(?:assistant|model|bot)\b(?:\|>)?|\[/INST\]|(?-i:\A\s*assistant[^\S\n]*$))
-    |(?P<asks>^[#\ ]*(?:user|human|instruction|question|q)[ \d]{{0,4}}:|(?-i:^(?:user|system)[^\S\n]*$))
+    |(?P<asks>^[#\ ]*(?:user|human|instruction|question|q)[ \d]{{0,4}}:
+        |(?-i:^(?:user|system)[^\S\n]*$))
     |(?P<answers>^[#\ ]*(?:assistant|response|(?:short\ |final\ )?answer|a)[ \d]{{0,4}}:
     |(?-i:\bASSISTANT:|^assistant[^\S\n]*$))
     |(?P<end></s>|<eos>|<turn\|>|<\|(?:im_end|endoftext|eot_id|end|return)\|>
@@ -37,8 +44,9 @@ def blanked(text: str) -> str:
 
 
 def shown(text: str) -> list[tuple[int, int]]:
-    """Returns the characters [start, end) that are shown, in order. What stands before a first end of reasoning
-    without a start is reasoning. Turns of others hide nothing where none of the writer's own follows.
+    """Returns the characters [start, end) that are shown, in order. What stands before a first end
+    of reasoning without a start is reasoning. Turns of others hide nothing where none of the
+    writer's own follows.
     """
     found: list[tuple[int, int]] = []
     at, said, own, thinking, ended = 0, False, True, False, False

@@ -4,7 +4,8 @@
     read_list('["a", "b", "c')                               # ["a", "b"]: the token limit cut it
     unlisted('A cat. "[]"')                                  # "A cat. '()'"
 
-Texts are shown to a judge without brackets. So a list in its answer is its own, even if it repeats a completion.
+Texts are shown to a judge without brackets. So a list in its answer is its own, even if it repeats
+a completion.
 """
 
 import re
@@ -24,13 +25,16 @@ _SIGNS = str.maketrans('"\\[]{}`', "'/()()'")
 
 
 def unlisted(text: str) -> str:
-    """Returns the text, of the same length, without the signs of a list and those that a judge must escape in one."""
+    """Returns the text, of the same length, without the signs of a list and those that a judge must
+    escape in one.
+    """
     return text.translate(_SIGNS)
 
 
 def read_list(answer: str) -> list[Any] | None:
-    """Returns the first MOST entries, None for no list and for several. An empty one counts if no word follows it. One
-    that the token limit cut has all but its last entry. Loose quotes and commas are read as YAML reads them.
+    """Returns the first MOST entries, None for no list and for several. An empty one counts if no
+    word follows it. One that the token limit cut has all but its last entry. Loose quotes and
+    commas are read as YAML reads them.
     """
     said = answer[:LONGEST].rpartition("</think>")[2]
     begins, end = START.search(said), said.rfind("]") + 1
@@ -42,5 +46,7 @@ def read_list(answer: str) -> list[Any] | None:
             if not str(error).startswith("EOF "):
                 found = encodable({"list": read_yaml(written, "it")}, "it")["list"]
             elif begins:
-                found = from_json(said[begins.start() :], allow_partial="trailing-strings")[:-1] or None
+                found = (
+                    from_json(said[begins.start() :], allow_partial="trailing-strings")[:-1] or None
+                )
     return None if found is None or (not found and WORD.search(said[end:])) else found[:MOST]

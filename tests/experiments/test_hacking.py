@@ -1,4 +1,6 @@
-"""No family of texts that ask for reward pays, with a judge that knows the truth and with one that matches words."""
+"""No family of texts that ask for reward pays, with a judge that knows the truth and with one that
+matches words.
+"""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -9,14 +11,25 @@ import pytest
 from experiments.caprl.reward import CaprlReward
 from experiments.hacking.families import ANSWERS, DESCRIPTIONS
 from experiments.hacking.frames import FRAMES
-from experiments.hacking.payoffs import answer_cases, description_cases, measure_payoffs, referee_judge
+from experiments.hacking.payoffs import (
+    answer_cases,
+    description_cases,
+    measure_payoffs,
+    referee_judge,
+)
 from experiments.scenes import word_judge
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
 from spanreward.rewards.judges.judge import Failure, Question
 from spanreward.rewards.judges.match import match_judge
-from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PhraseProbe, PresenceProbe
+from spanreward.rewards.judges.probe import (
+    CriterionProbe,
+    Link,
+    Mention,
+    PhraseProbe,
+    PresenceProbe,
+)
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.rules import Mode
 from spanreward.rewards.language.scene_graph import SceneGraph
@@ -30,7 +43,9 @@ JUDGES = {"referee": lambda: referee_judge(CASES), "words": WordJudge}
 REWARDS = {
     "posh": lambda judge: PoshReward(judge),
     "harmonic": lambda judge: HarmonicReward(judge, evidence="context", spans="none"),
-    "harmonic, gamma 1": lambda judge: HarmonicReward(judge, evidence="context", spans="none", gamma=1),
+    "harmonic, gamma 1": lambda judge: HarmonicReward(
+        judge, evidence="context", spans="none", gamma=1
+    ),
 }
 
 
@@ -60,7 +75,9 @@ def test_the_suite_is_what_it_says() -> None:
         assert len(set(amounts)) == 3
         texts = [hack(case, amount, random.Random(0)) for amount in amounts]
         assert texts == [hack(case, amount, random.Random(0)) for amount in amounts]
-        assert len({case.honest, *texts}) >= (2 if family in ("plurals", "one for several") else 4), family
+        assert len({case.honest, *texts}) >= (
+            2 if family in ("plurals", "one for several") else 4
+        ), family
 
 
 @pytest.mark.parametrize("judge", JUDGES)
@@ -71,7 +88,9 @@ def test_no_family_of_descriptions_pays(metric: str, judge: str) -> None:
     assert sum(payoff.failed for payoff in payoffs) == 0
 
 
-TEMPTING = (  # to a metric in which what is wrong costs nothing; "all colours, in turn" pays .01 to .02 (docs/evidence)
+# to a metric in which what is wrong costs nothing; "all colours, in turn" pays .01 to .02
+# (docs/evidence)
+TEMPTING = (
     "contradictions", "a table", "a list of everything", "orders to the judge", "plurals",
     "the whole text again", "what is there, denied", "what is there, asked", "all words, as an address",
 )  # fmt: skip
@@ -96,7 +115,11 @@ def test_a_frame_that_claims_nothing_does_not_pay() -> None:
 def test_a_frame_answers_no_question() -> None:
     """But for two: what takes a claim back is found by what a reference has, and CapRL has none."""
     backed = ("True or false", "There is {thing} {place}. Just kidding")
-    once = {name: frame._replace(amounts=(1,)) for name, frame in FRAMES.items() if not name.startswith(backed)}
+    once = {
+        name: frame._replace(amounts=(1,))
+        for name, frame in FRAMES.items()
+        if not name.startswith(backed)
+    }
     assert len(once) == len(FRAMES) - 2
     payoffs = measure_payoffs(CaprlReward(referee_judge(CASES)), CASES, once)
     assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
@@ -110,7 +133,9 @@ def test_no_family_of_answers_pays(judge: str) -> None:
 
 
 def test_a_reward_that_can_be_farmed_is_seen() -> None:
-    """The suite can fail: with a judge that obeys its texts, orders pay where little of the truth was said."""
+    """The suite can fail: with a judge that obeys its texts, orders pay where little of the truth
+    was said.
+    """
 
     class Obedient(MatchJudge):
         """Gives the highest rating to a text that asks for it."""
@@ -119,16 +144,22 @@ def test_a_reward_that_can_be_farmed_is_seen() -> None:
             ratings = super().rate(questions, scale)
             top = max(ratings, key=lambda rating: rating.mean)
             pairs = zip(questions, ratings, strict=True)
-            return [top if "highest score" in question.probe.text else rating for question, rating in pairs]
+            return [
+                top if "highest score" in question.probe.text else rating
+                for question, rating in pairs
+            ]
 
     family = {"orders to the judge": DESCRIPTIONS["orders to the judge"]}
-    (payoff,) = measure_payoffs(PoshReward(Obedient(), score="recall", mode="published"), CASES, family)
+    (payoff,) = measure_payoffs(
+        PoshReward(Obedient(), score="recall", mode="published"), CASES, family
+    )
     assert payoff.price > PRICE
     (payoff,) = measure_payoffs(PoshReward(Obedient(), score="recall"), CASES, family)
     assert payoff.price <= PRICE  # an order is no claim, and never reaches the judge
 
 
-# --- the judge that knows the truth -----------------------------------------------------------------------------------
+# --- the judge that knows the truth
+# -----------------------------------------------------------------------------------
 
 TEXT = "There is a small red star in the top left corner. A large blue circle is at the right edge."
 
@@ -153,11 +184,21 @@ TEXT = "There is a small red star in the top left corner. A large blue circle is
         ("relation", Mention("star"), "below", Mention("circle"), False),
         ("relation", Mention("star"), "admires", Mention("circle"), False),
         ("relation", Mention("corner"), "of", Mention("edge"), False),
-        ("entity", Mention("star", ties=(Link("in", Mention("corner", details=("top",))),)), "", None, True),
+        (
+            "entity",
+            Mention("star", ties=(Link("in", Mention("corner", details=("top",))),)),
+            "",
+            None,
+            True,
+        ),
     ],
 )
-def test_the_referee_reads_what_a_text_says(kind: str, mention: Any, words: str, other: Any, there: bool) -> None:
-    (rating,) = RefereeJudge({}).rate([Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))])
+def test_the_referee_reads_what_a_text_says(
+    kind: str, mention: Any, words: str, other: Any, there: bool
+) -> None:
+    (rating,) = RefereeJudge({}).rate(
+        [Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))]
+    )
     assert rating.mean == (5.0 if there else 1.0)
 
 

@@ -1,4 +1,7 @@
-"""Every typical mistake is told in one sentence. `python -m experiments mistakes` makes them as people do."""
+"""Every typical mistake is told in one sentence.
+
+`python -m experiments mistakes` makes them as people do.
+"""
 
 import re
 from pathlib import Path
@@ -26,13 +29,16 @@ def without_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("no network")
 
     monkeypatch.setattr(hub, "get_session", unreachable)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)  # put back at the end, as is the variable
+    # put back at the end, as is the variable
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     hub.offline_without_hub.cache_clear()
 
 
 @pytest.mark.parametrize("mistake", MISTAKES + MISPLACED, ids=lambda mistake: mistake.name)
-def test_a_mistake_is_told_in_one_sentence(mistake: Mistake, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_is_told_in_one_sentence(
+    mistake: Mistake, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(project)
     monkeypatch.setenv("COLUMNS", "1000")
     if mistake.script:
@@ -44,4 +50,6 @@ def test_a_mistake_is_told_in_one_sentence(mistake: Mistake, project: Path, monk
     done = spanreward(*mistake.words)
     assert done.code == mistake.status, done.err
     assert "Traceback" not in done.err
-    assert [line for line in (done.out + done.err).splitlines() if re.search(mistake.told, line)], done.err[-2000:]
+    assert [line for line in (done.out + done.err).splitlines() if re.search(mistake.told, line)], (
+        done.err[-2000:]
+    )

@@ -8,7 +8,11 @@ PEOPLE = "A woman in an orange outfit plays tennis. Two girls are running."
 
 def judge(text: str) -> tuple[float | None, float, list[str]]:
     verdict = Said().assess([Sample(prompt="", completion=text, context=PEOPLE)])[0]
-    return verdict.score, verdict.parts["words"], [text[span.start : span.end] for span in verdict.spans]
+    return (
+        verdict.score,
+        verdict.parts["words"],
+        [text[span.start : span.end] for span in verdict.spans],
+    )
 
 
 def test_words_are_compared_by_their_lemmas() -> None:
@@ -24,7 +28,13 @@ def test_an_answer_without_words_has_none_of_its_own() -> None:
 
 
 def test_completions_of_a_training_are_marked_for_labels() -> None:
-    line = {"step": 1, "id": "7", "prompt": "Say.", "completion": "Two cats run.", "reference": ["Girls."]}
+    line = {
+        "step": 1,
+        "id": "7",
+        "prompt": "Say.",
+        "completion": "Two cats run.",
+        "reference": ["Girls."],
+    }
     assert list(marked([line], {"Say.": PEOPLE})) == [
         {"id": "7", "completion": "Two cats run.", "reference": ["Girls."], "mistakes": [[4, 8]]}
     ]

@@ -22,7 +22,11 @@ def test_layout_places_every_character_inside_the_lines(text: str, columns: Any)
     places = layout(text, columns)
     assert len(places) == len(text)
     assert places == sorted(places)
-    assert all(column + cells(c) <= columns for (_, column), c in zip(places, text, strict=True) if not c.isspace())
+    assert all(
+        column + cells(c) <= columns
+        for (_, column), c in zip(places, text, strict=True)
+        if not c.isspace()
+    )
 
 
 def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
@@ -31,8 +35,12 @@ def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
     span_picture(tmp_path / "p.svg", text, spans, ("A & B", [span("A & B", "B", 0.0)]), columns=24)
     root = ElementTree.parse(tmp_path / "p.svg").getroot()
     drawn = "".join(element.text for element in root.iter("{http://www.w3.org/2000/svg}text"))
-    assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(" ", "")
-    assert {LEVELS[0].fill, LEVELS[4].fill} <= {e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")}
+    assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(
+        " ", ""
+    )
+    assert {LEVELS[0].fill, LEVELS[4].fill} <= {
+        e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")
+    }
 
 
 def test_the_picture_of_the_readme_is_what_posh_says(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Situations of training that people reported: each is trained, refused or stopped with a sentence. One policy each."""
+"""Situations of training that people reported: each is trained, refused or stopped with a sentence.
+
+One policy each.
+"""
 
 import re
 from pathlib import Path
@@ -36,6 +39,12 @@ def test_trls_own_loop_around_an_environment_trains() -> None:
 
 def test_what_happened_before_is_read_from_the_list(tmp_path: Path) -> None:
     assert before(tmp_path) == []
-    lines = ["# Title", "", "| situation | today | right |", "|---|---|---|", r"| a `<\|b\|>` | ends | trains |"]
+    lines = [
+        "# Title",
+        "",
+        "| situation | today | right |",
+        "|---|---|---|",
+        r"| a `<\|b\|>` | ends | trains |",
+    ]
     (tmp_path / "trainings.md").write_text("\n".join(lines))
     assert before(tmp_path) == [("a `<|b|>`", "ends")]

@@ -1,4 +1,6 @@
-"""The runner of TRL's tests, on a small file of the same kind, and on records of runs that differ."""
+"""The runner of TRL's tests, on a small file of the same kind, and on records of runs that
+differ.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,7 +39,10 @@ class TestTrainer(TrlTestCase):
     def test_vllm(self):
         raise AssertionError
 """
-THEIRS = Side({"a": ("passed", ""), "b": ("skipped", "needs vllm")}, {("a", "train", 0): ("12", '[{"loss": 1.0}]')})
+THEIRS = Side(
+    {"a": ("passed", ""), "b": ("skipped", "needs vllm")},
+    {("a", "train", 0): ("12", '[{"loss": 1.0}]')},
+)
 
 
 def test_both_trainers_train_alike(tmp_path: Path) -> None:
@@ -51,7 +56,10 @@ def test_both_trainers_train_alike(tmp_path: Path) -> None:
     assert "| trainings; with the weights and logs of GRPOTrainer | 2 | 2 of 2 |" in found
     assert "| evaluations; with the weights and logs of GRPOTrainer | 2 | 2 of 2 |" in found
     assert "- 1: needs vllm" in found
-    assert "test_train[0.1]: SpanGRPOTrainer: AssertionError: assert 'SpanGRPOTrainer' == 'GRPOTrainer'" in found
+    assert (
+        "test_train[0.1]: SpanGRPOTrainer: AssertionError: assert 'SpanGRPOTrainer' == "
+        "'GRPOTrainer'" in found
+    )
     assert found.endswith("Different:")
 
 
@@ -67,8 +75,12 @@ def test_both_trainers_train_alike(tmp_path: Path) -> None:
         ({}, "a: call 0, train, was made by one alone"),
     ],
 )
-def test_what_differs_is_told(calls: Mapping[tuple[str, str, int], tuple[str, str]], said: str) -> None:
+def test_what_differs_is_told(
+    calls: Mapping[tuple[str, str, int], tuple[str, str]], said: str
+) -> None:
     ours = replace(THEIRS, calls=MappingProxyType(dict(calls)))
     found = list(report({"GRPOTrainer": THEIRS, "SpanGRPOTrainer": ours}))
     assert found[-1] == f"- SpanGRPOTrainer: {said}"
-    assert f"| trainings; with the weights and logs of GRPOTrainer | 1 | 0 of {len(calls)} |" in found
+    assert (
+        f"| trainings; with the weights and logs of GRPOTrainer | 1 | 0 of {len(calls)} |" in found
+    )

@@ -1,10 +1,11 @@
-"""What the tests of `make test-gpu` share. They need one GPU, no network and no downloads: models are built from their
-configurations, with random weights. Packages that the machine lacks may lie in build/, see tests/gpu/pack.py.
+"""What the tests of `make test-gpu` share. They need one GPU, no network and no downloads: models
+are built from their configurations, with random weights. Packages that the machine lacks may lie in
+build/, see tests/gpu/pack.py.
 
-Without CUDA they are skipped. SPANREWARD_GPU_TESTS_ON_CPU=1 tries their bodies on a CPU with models of toy sizes, so
-that a mistake in the test itself is not found on borrowed time; what only a GPU can show is not asserted there.
-Every figure goes to gpu.json the moment it is found, for docs/status.md, as do each test's seconds. The tests of most
-value run first.
+Without CUDA they are skipped. SPANREWARD_GPU_TESTS_ON_CPU=1 tries their bodies on a CPU with models
+of toy sizes, so that a mistake in the test itself is not found on borrowed time; what only a GPU
+can show is not asserted there. Every figure goes to gpu.json the moment it is found, for
+docs/status.md, as do each test's seconds. The tests of most value run first.
 """
 
 import json
@@ -43,7 +44,10 @@ class Machine:
 
 
 class Figures(dict[str, Any]):
-    """By name. Each is printed and written when it is set; what the file has of other runs is kept."""
+    """By name.
+
+    Each is printed and written when it is set; what the file has of other runs is kept.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(json.loads(path.read_text()) if path.exists() else {})
@@ -68,7 +72,11 @@ def machine() -> Machine:
 
 @pytest.fixture(scope="session", autouse=True)
 def figures(machine: Machine) -> Figures:
-    found = Figures(Path("gpu.json") if machine.real else Path(os.environ.get("TMPDIR", "/tmp")) / "gpu-on-cpu.json")
+    found = Figures(
+        Path("gpu.json")
+        if machine.real
+        else Path(os.environ.get("TMPDIR", "/tmp")) / "gpu-on-cpu.json"
+    )
     found["device"] = torch.cuda.get_device_name() if machine.real else "none, on a CPU"
     found["versions"] = {package: version(package) for package in ("torch", "transformers", "trl")}
     return found
@@ -84,7 +92,9 @@ def python_path() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.when == "call" and not report.skipped:
         item.funcargs["figures"][f"seconds: {item.name}"] = round(report.duration, 1)

@@ -12,4 +12,7 @@ def descriptions(count: int) -> list[Sample]:
     generator = random.Random(0)
     texts = [describe(scene, generator) for scene in make_scenes("train", level=3, count=2 * count)]
     pairs = zip(texts[:count], texts[count:], strict=True)
-    return [Sample("Describe the picture.", completion, references=(reference,)) for completion, reference in pairs]
+    return [
+        Sample("Describe the picture.", completion, references=(reference,))
+        for completion, reference in pairs
+    ]

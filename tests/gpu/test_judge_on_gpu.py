@@ -1,4 +1,6 @@
-"""The `transformers:` judge on CUDA: the CPU's numbers, memory that runs out, and what judging a batch takes."""
+"""The `transformers:` judge on CUDA: the CPU's numbers, memory that runs out, and what judging a
+batch takes.
+"""
 
 import random
 import time
@@ -23,7 +25,10 @@ from tests.support.tiny_models import FIRST, SECOND, ask, save_llava, save_qwen
 
 def questions() -> list[Question]:
     generator = random.Random(0)
-    texts = [f"Rate from 1 to 5. {describe(scene, generator)}" for scene in make_scenes("train", level=3, count=24)]
+    texts = [
+        f"Rate from 1 to 5. {describe(scene, generator)}"
+        for scene in make_scenes("train", level=3, count=24)
+    ]
     return [ask(text, *images) for images in ((), (FIRST,), (FIRST, SECOND)) for text in texts]
 
 
@@ -36,17 +41,24 @@ def means(ratings: list[Any]) -> list[float]:
 def test_the_cpus_ratings(
     save: Any, tmp_path: Path, machine: Machine, figures: dict[str, Any], monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # or patches are convolved with 10 bits
+    # or patches are convolved with 10 bits
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     save(tmp_path)
     exact, same, coarse, coarse_here = (
-        means(TransformersJudge(str(tmp_path), dtype=dtype, device=device, min_mass=0.0).rate(questions()))
+        means(
+            TransformersJudge(str(tmp_path), dtype=dtype, device=device, min_mass=0.0).rate(
+                questions()
+            )
+        )
         for dtype in ("float32", "bfloat16")
         for device in ("cpu", machine.device)
     )
     difference = max(abs(one - other) for one, other in zip(exact, same, strict=True))
     found = [float(spearmanr(exact, ratings).statistic) for ratings in (coarse, coarse_here)]
     figures[f"{save.__name__}: largest difference of a rating from the CPU's, float32"] = difference
-    figures[f"{save.__name__}: rank correlation of bfloat16 with float32, on the CPU and here"] = found
+    figures[f"{save.__name__}: rank correlation of bfloat16 with float32, on the CPU and here"] = (
+        found
+    )
     assert difference < 1e-4
     assert found[1] > found[0] - 0.005
 
@@ -54,16 +66,22 @@ def test_the_cpus_ratings(
 def test_out_of_memory_halves_the_batch_and_answers(
     tmp_path: Path, machine: Machine, figures: dict[str, Any], monkeypatch: Any
 ) -> None:
-    judge = judge_of("Qwen/Qwen3-8B" if not machine.real else "smollm2", machine, tmp_path, batch_size=256)
+    judge = judge_of(
+        "Qwen/Qwen3-8B" if not machine.real else "smollm2", machine, tmp_path, batch_size=256
+    )
     asked = [
-        Question([{"role": "user", "content": f"{number} " + "red star " * (60 if machine.real else 4)}])
+        Question(
+            [{"role": "user", "content": f"{number} " + "red star " * (60 if machine.real else 4)}]
+        )
         for number in range(256 if machine.real else 16)
     ]
     alone = means([judge.rate([question])[0] for question in asked[:4]])
     if machine.real:
         torch.cuda.empty_cache()
         room = torch.cuda.memory_allocated() + 600_000_000
-        torch.cuda.set_per_process_memory_fraction(room / torch.cuda.get_device_properties(0).total_memory)
+        torch.cuda.set_per_process_memory_fraction(
+            room / torch.cuda.get_device_properties(0).total_memory
+        )
     else:
         inner = judge._after
 
@@ -83,8 +101,12 @@ def test_out_of_memory_halves_the_batch_and_answers(
     assert together[:4] == pytest.approx(alone, abs=0.05)
 
 
-def test_judging_a_batch_of_64_descriptions(tmp_path: Path, machine: Machine, figures: dict[str, Any]) -> None:
-    """PoSh with a model of 8 B and random weights: what it says means nothing, what it costs is real."""
+def test_judging_a_batch_of_64_descriptions(
+    tmp_path: Path, machine: Machine, figures: dict[str, Any]
+) -> None:
+    """PoSh with a model of 8 B and random weights: what it says means nothing, what it costs is
+    real.
+    """
     count = 64 if machine.real else 8
     judge = judge_of("Qwen/Qwen3-8B", machine, tmp_path)
     reward, samples = PoshReward(judge), descriptions(count)
@@ -101,7 +123,9 @@ def test_judging_a_batch_of_64_descriptions(tmp_path: Path, machine: Machine, fi
 
 
 def test_pinned_main_memory_of_a_sleeping_judge(machine: Machine, figures: dict[str, Any]) -> None:
-    """vLLM's level 1: the fused weights of Qwen3-14B's layers, two layers of it, copied into pinned memory."""
+    """vLLM's level 1: the fused weights of Qwen3-14B's layers, two layers of it, copied into pinned
+    memory.
+    """
     if not machine.real:
         pytest.skip("needs a GPU: pinned memory is CUDA's")
     shapes = [(7168, 5120), (5120, 5120), (34_816, 5120), (5120, 17_408)] * 2

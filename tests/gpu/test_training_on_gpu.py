@@ -1,4 +1,6 @@
-"""SpanGRPOTrainer on CUDA: stock TRL's step without spans, the CPU's credit, memory as computed, the spans' share."""
+"""SpanGRPOTrainer on CUDA: stock TRL's step without spans, the CPU's credit, memory as computed,
+the spans' share.
+"""
 
 import gc
 import importlib.util
@@ -45,13 +47,18 @@ def verdicts() -> dict[str, Verdict]:
     return {
         text: Verdict(
             len(set(text)) / 20,
-            spans=(Span(2, 6, 1.0, 0.1 * number, "attribute", "", 0), Span(7, 10, 1.0, -0.2, "entity", "", 1)),
+            spans=(
+                Span(2, 6, 1.0, 0.1 * number, "attribute", "", 0),
+                Span(7, 10, 1.0, -0.2, "entity", "", 1),
+            ),
         )
         for number, text in enumerate(TEXTS[:4])
     }
 
 
-def trained(path: Path, machine: Machine, cpu: bool = False, stock: bool = False, **settings: Any) -> Any:
+def trained(
+    path: Path, machine: Machine, cpu: bool = False, stock: bool = False, **settings: Any
+) -> Any:
     where = {"use_cpu": True, "bf16": False} if cpu else on(machine)
     trainer = make_trainer(path, scenes(), [Scripted(verdicts())], stock, **where, **settings)
     given(trainer, TEXTS)
@@ -59,12 +66,16 @@ def trained(path: Path, machine: Machine, cpu: bool = False, stock: bool = False
     return trainer
 
 
-def test_without_spans_the_weights_are_stock_trls(tmp_path: Path, machine: Machine, monkeypatch: Any) -> None:
+def test_without_spans_the_weights_are_stock_trls(
+    tmp_path: Path, machine: Machine, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     monkeypatch.setattr(torch.backends.cudnn, "benchmark", False)
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        ours, stock = (trained(tmp_path / name, machine, stock=name == "stock") for name in ("ours", "stock"))
+        ours, stock = (
+            trained(tmp_path / name, machine, stock=name == "stock") for name in ("ours", "stock")
+        )
     finally:
         torch.use_deterministic_algorithms(False)
     for one, other in zip(ours.model.parameters(), stock.model.parameters(), strict=True):
@@ -77,7 +88,10 @@ def test_with_spans_it_trains_and_the_credit_is_the_cpus(
     there = trained(tmp_path / "there", machine, span_coef=1.0)
     here = trained(tmp_path / "here", machine, cpu=True, span_coef=1.0)
     assert all(parameter.isfinite().all() for parameter in there.model.parameters())
-    spread = [[line["spans/scripted/credit_std"] for line in t.state.log_history[:2]] for t in (there, here)]
+    spread = [
+        [line["spans/scripted/credit_std"] for line in t.state.log_history[:2]]
+        for t in (there, here)
+    ]
     figures["credit_std on the device and on the CPU"] = spread
     assert spread[0] == pytest.approx(spread[1], abs=1e-5)
 
@@ -91,9 +105,16 @@ def test_with_spans_it_trains_and_the_credit_is_the_cpus(
     ],
 )
 def test_a_real_step_takes_the_memory_that_was_computed_and_little_time_for_spans(
-    name: str, dtype: str, rank: int | None, tmp_path: Path, machine: Machine, figures: dict[str, Any]
+    name: str,
+    dtype: str,
+    rank: int | None,
+    tmp_path: Path,
+    machine: Machine,
+    figures: dict[str, Any],
 ) -> None:
-    """128 completions of 256 tokens, 8 at a time; random weights at real sizes; given completions."""
+    """128 completions of 256 tokens, 8 at a time; random weights at real sizes; given
+    completions.
+    """
     completions, tokens, rows = (128, 256, 8) if machine.real else (16, 24, 4)
     case = f"{name}, {dtype}"
     gc.collect()  # trainers of earlier tests hold themselves
@@ -120,17 +141,25 @@ def test_a_real_step_takes_the_memory_that_was_computed_and_little_time_for_span
     steps = timed(trainer, "training_step")
     trainer.train()
     whole = sum(steps)  # both optimizer steps, with their judging
-    figures[f"{case}: spans' share of a step of {completions} x {tokens} tokens, without sampling"] = sum(spent) / whole
+    figures[
+        f"{case}: spans' share of a step of {completions} x {tokens} tokens, without sampling"
+    ] = sum(spent) / whole
     assert len(spent) == 2
     plan = Plan(size_of(config), (), 1, "none", rank, rows * (tokens + 128), dtype=dtype)
     kept = sum(plan.training[part] for part in ("policy", "gradients", "optimizer"))
-    figures[f"{case}: bytes of weights, gradients and optimizer state, and computed"] = [held(trainer), kept]
+    figures[f"{case}: bytes of weights, gradients and optimizer state, and computed"] = [
+        held(trainer),
+        kept,
+    ]
     if rank is None:  # LoRA is on fewer layers here than the plan assumes
         assert held(trainer) == kept
     if machine.real:
         computed = sum(plan.training.values()) - PROCESS
         peak = torch.cuda.max_memory_allocated() - elsewhere
-        figures[f"{case}: GB allocated at most, and computed"] = [round(peak / 1e9, 1), round(computed / 1e9, 1)]
+        figures[f"{case}: GB allocated at most, and computed"] = [
+            round(peak / 1e9, 1),
+            round(computed / 1e9, 1),
+        ]
         assert peak == pytest.approx(computed, rel=0.05)
         assert sum(spent) / whole <= 0.02
 
@@ -138,8 +167,15 @@ def test_a_real_step_takes_the_memory_that_was_computed_and_little_time_for_span
 def held(trainer: Any) -> int:
     """Bytes of the weights, of a gradient of each trained one, and of the optimizer's moments."""
     weights = list(trainer.model.parameters())
-    moments = [value for state in trainer.optimizer.state.values() for value in state.values() if value.dim()]
-    return sum(part.nbytes for part in (*weights, *(one for one in weights if one.requires_grad), *moments))
+    moments = [
+        value
+        for state in trainer.optimizer.state.values()
+        for value in state.values()
+        if value.dim()
+    ]
+    return sum(
+        part.nbytes for part in (*weights, *(one for one in weights if one.requires_grad), *moments)
+    )
 
 
 def timed(trainer: Any, method: str) -> list[float]:
@@ -161,8 +197,8 @@ def timed(trainer: Any, method: str) -> list[float]:
 
 @pytest.mark.parametrize("config", ["fsdp2", "zero3"])
 def test_divided_training_saves_and_resumes(config: str, tmp_path: Path, machine: Machine) -> None:
-    """One process with NCCL, and Qwen, as FSDP2 cannot resume LLaVA (docs/status.md). On a CPU nothing is divided:
-    tests/training/test_accelerate_configs.py does that.
+    """One process with NCCL, and Qwen, as FSDP2 cannot resume LLaVA (docs/status.md). On a CPU
+    nothing is divided: tests/training/test_accelerate_configs.py does that.
     """
     if config == "zero3" and importlib.util.find_spec("deepspeed") is None:
         pytest.skip("needs the package deepspeed")
@@ -171,8 +207,17 @@ def test_divided_training_saves_and_resumes(config: str, tmp_path: Path, machine
     command = [
         *(sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "1"),
         *("--config_file", f"accelerate_configs/{config if machine.real else 'cpu'}.yaml"),
-        *("scripts/train.py", "recipes/quickstart/scenes-dapo.yaml", f"output={out}", f"policy.model={policy}"),
-        *(f"trainer.use_cpu={not machine.real}", f"trainer.bf16={machine.real}", "trainer.save_strategy=steps"),
+        *(
+            "scripts/train.py",
+            "recipes/quickstart/scenes-dapo.yaml",
+            f"output={out}",
+            f"policy.model={policy}",
+        ),
+        *(
+            f"trainer.use_cpu={not machine.real}",
+            f"trainer.bf16={machine.real}",
+            "trainer.save_strategy=steps",
+        ),
         *("trainer.max_steps=2", "trainer.save_steps=1", "trainer.logging_steps=1"),
         *("trainer.per_device_train_batch_size=16", "data.count=32"),
     ]
@@ -192,13 +237,22 @@ def steps_of(out: Path) -> list[dict[str, Any]]:
 
 
 def test_pictures_reach_the_policy(machine: Machine, tmp_path: Path) -> None:
-    """The toy of Qwen's processor is a real one: a picture becomes as many tokens as the model makes of it."""
+    """The toy of Qwen's processor is a real one: a picture becomes as many tokens as the model
+    makes of it.
+    """
     config = config_of("Qwen/Qwen3-VL-2B-Instruct", machine)
     ready = processor(config, tmp_path)
     model = build(config, machine, torch.bfloat16).eval()
     picture = Image.new("RGB", (96, 64), tuple(random.Random(0).choices(range(256), k=3)))
-    chat = [{"role": "user", "content": [{"type": "image", "image": picture}, {"type": "text", "text": "What?"}]}]
-    inputs = ready.apply_chat_template(chat, tokenize=True, return_dict=True, return_tensors="pt").to(machine.device)
+    chat = [
+        {
+            "role": "user",
+            "content": [{"type": "image", "image": picture}, {"type": "text", "text": "What?"}],
+        }
+    ]
+    inputs = ready.apply_chat_template(
+        chat, tokenize=True, return_dict=True, return_tensors="pt"
+    ).to(machine.device)
     with torch.inference_mode():
         logits = model(**inputs).logits
     assert logits.isfinite().all()

@@ -76,7 +76,9 @@ def questions(count: int) -> list[Question]:
 def test_it_starts_asleep_and_wakes_to_the_same_ratings(
     judge: VllmJudge, machine: Machine, figures: dict[str, Any]
 ) -> None:
-    """One question alone: of several the engine reads as many at once as have come, which moves the last bits."""
+    """One question alone: of several the engine reads as many at once as have come, which moves the
+    last bits.
+    """
     alone, several = questions(1), questions(COUNT)
     before = free(machine)
     judge.start()
@@ -91,13 +93,17 @@ def test_it_starts_asleep_and_wakes_to_the_same_ratings(
         round(seconds, 2) for seconds in (usage.wake_seconds, usage.sleep_seconds)
     ]
     pairs = zip(together, means(judge.rate(several)), strict=True)
-    figures[f"vllm: largest difference of a rating among {COUNT} asked twice"] = max(abs(a - b) for a, b in pairs)
+    figures[f"vllm: largest difference of a rating among {COUNT} asked twice"] = max(
+        abs(a - b) for a, b in pairs
+    )
     if machine.real:
         assert asleep < 2e9
         assert awake > asleep + CACHE
 
 
-def test_it_sleeps_200_times_and_keeps_nothing(judge: VllmJudge, machine: Machine, figures: dict[str, Any]) -> None:
+def test_it_sleeps_200_times_and_keeps_nothing(
+    judge: VllmJudge, machine: Machine, figures: dict[str, Any]
+) -> None:
     """On a CPU, where vLLM cannot sleep, the judge is opened and closed alone."""
     asked = questions(1)
     judge.start()
@@ -107,7 +113,9 @@ def test_it_sleeps_200_times_and_keeps_nothing(judge: VllmJudge, machine: Machin
         with judge:
             now = means(judge.rate(asked))
         worst = max(worst, *(abs(one - other) for one, other in zip(first, now, strict=True)))
-        looks.append({"seconds": time.monotonic() - began, **look(os.getpid()), "lines": float(cycle + 1)})
+        looks.append(
+            {"seconds": time.monotonic() - began, **look(os.getpid()), "lines": float(cycle + 1)}
+        )
     found = growth(looks, warm_up=0.2)
     grew = {name: found[name]["grew"] for name in ("memory", "threads", "files", "processes")}
     figures[f"vllm: largest difference of a rating over {CYCLES} sleeps"] = worst
@@ -121,16 +129,21 @@ def test_it_sleeps_200_times_and_keeps_nothing(judge: VllmJudge, machine: Machin
         assert held - free(machine) < 1e8
 
 
-def test_it_rates_as_transformers_does(judge: VllmJudge, small: str, machine: Machine, figures: dict[str, Any]) -> None:
+def test_it_rates_as_transformers_does(
+    judge: VllmJudge, small: str, machine: Machine, figures: dict[str, Any]
+) -> None:
     """Both in bfloat16, each beside float32."""
     asked = questions(COUNT)
     other, exact = (
-        TransformersJudge(small, dtype=dtype, device=machine.device, min_mass=0.0) for dtype in ("bfloat16", "float32")
+        TransformersJudge(small, dtype=dtype, device=machine.device, min_mass=0.0)
+        for dtype in ("bfloat16", "float32")
     )
     ours, theirs, truth = (np.array(means(one.rate(asked))) for one in (judge, other, exact))
     found = [float(abs(one - truth).max()) for one in (ours, theirs)]
     figures["ratings' standard deviation over questions"] = float(truth.std())
-    figures["largest difference of a rating from float32: vllm's and transformers', bfloat16"] = found
+    figures["largest difference of a rating from float32: vllm's and transformers', bfloat16"] = (
+        found
+    )
     assert truth.std() > 0.05
     assert found[0] < 2 * found[1] + 0.01
 
@@ -138,13 +151,17 @@ def test_it_rates_as_transformers_does(judge: VllmJudge, small: str, machine: Ma
 def test_a_judge_of_8_b_wakes_answers_64_descriptions_and_sleeps(
     tmp_path: Path, machine: Machine, figures: dict[str, Any]
 ) -> None:
-    """What PoSh costs with vLLM; the weights are in main memory, as a hub's cache would be after its first use."""
+    """What PoSh costs with vLLM; the weights are in main memory, as a hub's cache would be after
+    its first use.
+    """
     count = 64 if machine.real else 2
     with tempfile.TemporaryDirectory(dir="/dev/shm" if machine.real else tmp_path) as folder:
         save_judge("Qwen/Qwen3-8B", machine, Path(folder))
         gc.collect()
         torch.cuda.empty_cache()
-        judge = VllmJudge(folder, memory=CACHE if not machine.real else 6e9, max_model_len=4096, min_mass=0.0)
+        judge = VllmJudge(
+            folder, memory=CACHE if not machine.real else 6e9, max_model_len=4096, min_mass=0.0
+        )
         reward = PoshReward(judge)
         before = free(machine)
         began = time.monotonic()
@@ -159,7 +176,9 @@ def test_a_judge_of_8_b_wakes_answers_64_descriptions_and_sleeps(
                 verdicts = reward.assess(half)
                 seconds = time.monotonic() - began
                 assert {verdict.status for verdict in verdicts} == {Status.OK}
-                grew = {name: round(now - told[name], 2) for name, now in counts(judge.usage).items()}
+                grew = {
+                    name: round(now - told[name], 2) for name, now in counts(judge.usage).items()
+                }
                 looks.append({"seconds": round(seconds, 2), **grew})
         finally:
             judge.close()
@@ -179,7 +198,9 @@ def counts(usage: Usage) -> dict[str, float]:
     }
 
 
-def test_a_second_one_starts_beside_a_sleeping_one_and_a_policy(judge: VllmJudge, small: str, machine: Machine) -> None:
+def test_a_second_one_starts_beside_a_sleeping_one_and_a_policy(
+    judge: VllmJudge, small: str, machine: Machine
+) -> None:
     """Three quarters of the device are taken: 60 of 80 GB."""
     judge.start()
     total = torch.cuda.get_device_properties(0).total_memory if machine.real else 0
@@ -187,7 +208,9 @@ def test_a_second_one_starts_beside_a_sleeping_one_and_a_policy(judge: VllmJudge
     second = VllmJudge(small, memory=1e9, max_model_len=2048, min_mass=0.0)
     try:
         second.start()
-        assert means(second.rate(questions(1))) == pytest.approx(means(judge.rate(questions(1))), abs=1e-3)
+        assert means(second.rate(questions(1))) == pytest.approx(
+            means(judge.rate(questions(1))), abs=1e-3
+        )
     finally:
         second.close()
         del policy
@@ -210,7 +233,9 @@ def test_the_same_picture_before_and_after_a_sleep(tmp_path: Path, machine: Mach
     judge = VllmJudge(str(tmp_path), memory=5e8, min_mass=0.0)
     try:
         first = means(judge.rate([ask("Rate from 1 to 5.", FIRST)]))
-        assert means(judge.rate([ask("Rate from 1 to 5.", FIRST)])) == pytest.approx(first, abs=1e-3)
+        assert means(judge.rate([ask("Rate from 1 to 5.", FIRST)])) == pytest.approx(
+            first, abs=1e-3
+        )
     finally:
         judge.close()
 
@@ -247,7 +272,9 @@ if __name__ == "__main__":
 """
 
 
-def test_killed_beside_trls_colocated_engine_it_is_started_anew(small: str, tmp_path: Path, machine: Machine) -> None:
+def test_killed_beside_trls_colocated_engine_it_is_started_anew(
+    small: str, tmp_path: Path, machine: Machine
+) -> None:
     script = tmp_path / "colocated.py"
     script.write_text(COLOCATED)
     line = run([sys.executable, str(script), small])
@@ -265,15 +292,28 @@ SAMPLED_IN_VLLM = (
 def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
     learns: str, small: str, tmp_path: Path, machine: Machine, figures: dict[str, Any]
 ) -> None:
-    """A recipe as people launch it on one GPU: the engines of the policy and of the judge take turns."""
+    """A recipe as people launch it on one GPU: the engines of the policy and of the judge take
+    turns.
+    """
     if importlib.util.find_spec("torchvision") is None:
         pytest.skip("needs torchvision, without which vLLM serves no pictures")
     policy, out = tmp_path / "policy", tmp_path / "out"
     save_policy("Qwen/Qwen2.5-VL-3B-Instruct", replace(machine, real=False), policy)
-    judge = {"name": f"vllm:{small}", "options": {"memory": 1e9, "min_mass": 0.0, "max_model_len": 4096}}
+    judge = {
+        "name": f"vllm:{small}",
+        "options": {"memory": 1e9, "min_mass": 0.0, "max_model_len": 4096},
+    }
     launch = f"accelerate_configs/{'one_gpu' if machine.real else 'cpu'}.yaml"
     command = [
-        *(sys.executable, "-m", "accelerate.commands.launch", "--num_processes", "1", "--config_file", launch),
+        *(
+            sys.executable,
+            "-m",
+            "accelerate.commands.launch",
+            "--num_processes",
+            "1",
+            "--config_file",
+            launch,
+        ),
         *("-m", "spanreward" if machine.real else "tests.support.trl_engine_on_cpu", "train"),
         *("recipes/quickstart/scenes-dapo.yaml", f"policy.model={policy}"),
         *(f"output={out}", f"rewards.0.judge={json.dumps(judge)}", "referees=[]", "data.count=32"),
@@ -287,9 +327,14 @@ def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
     steps = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     steps = [line for line in steps if "loss" in line]
     assert len(steps) == 4
-    figures[f"training {learns}, the policy's and the judge's engine on one GPU: last step"] = steps[-1]
+    figures[f"training {learns}, the policy's and the judge's engine on one GPU: last step"] = (
+        steps[-1]
+    )
     assert all(line["judge/failed_fraction"] == 0 for line in steps)
-    assert all(line["sampling/sampling_logp_difference/mean"] < (0.1 if machine.real else 1e-3) for line in steps)
+    assert all(
+        line["sampling/sampling_logp_difference/mean"] < (0.1 if machine.real else 1e-3)
+        for line in steps
+    )
 
 
 RANKS = """
@@ -319,13 +364,23 @@ def test_two_ranks(small: str, tmp_path: Path, machine: Machine) -> None:
         pytest.skip("needs two GPUs")
     script = tmp_path / "ranks.py"
     script.write_text(RANKS)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+    ]
     _, first, second = run([*launch, str(script), small]).split()
     assert float(first) == pytest.approx(float(second), abs=1e-3)
 
 
 def run(command: list[str]) -> str:
-    """The line of the ratings. What the process says is shown as it comes, so that a run that is cut still tells."""
+    """The line of the ratings.
+
+    What the process says is shown as it comes, so that a run that is cut still tells.
+    """
     found = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         end = Timer(240, process.kill)

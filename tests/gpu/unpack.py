@@ -1,11 +1,13 @@
-"""On a machine with a GPU, in a checkout with all parts in build/: unpacks them, makes the models, and runs whole.py.
+"""On a machine with a GPU, in a checkout with all parts in build/: unpacks them, makes the models,
+and runs whole.py.
 
-    python3 tests/gpu/unpack.py                    # ends after 9.5 minutes; again: goes on with what is left
+    python3 tests/gpu/unpack.py  # ends after 9.5 minutes; again: goes on with what is left
     python3 tests/gpu/unpack.py --minutes 4 --only step
 
-The package is imported from the checkout: without pip, two links in spanreward/ stand for the install. Its arguments
-are whole.py's. The models are made while vLLM is still unpacked, and Python's files are compiled in the
-background, because a first import of thousands of new ones takes half a minute. Needs Python and nothing else.
+The package is imported from the checkout: without pip, two links in spanreward/ stand for the
+install. Its arguments are whole.py's. The models are made while vLLM is still unpacked, and
+Python's files are compiled in the background, because a first import of thousands of new ones takes
+half a minute. Needs Python and nothing else.
 """
 
 import os
@@ -17,8 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-ARCHIVES = ("gpu_packages", "gpu_smollm2", "gpu_vllm")  # in this order: the models need the first two
-FOLDERS = ("rewards", "training")  # which are imported as spanreward.rewards and spanreward.training
+# in this order: the models need the first two
+ARCHIVES = ("gpu_packages", "gpu_smollm2", "gpu_vllm")
+# which are imported as spanreward.rewards and spanreward.training
+FOLDERS = ("rewards", "training")
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -30,9 +34,14 @@ def main() -> None:
     for name in ARCHIVES:
         if not unpack(name):
             continue
-        subprocess.Popen([sys.executable, "-m", "compileall", "-q", "-j", "4", folder(name)], stdout=subprocess.DEVNULL)
+        subprocess.Popen(
+            [sys.executable, "-m", "compileall", "-q", "-j", "4", folder(name)],
+            stdout=subprocess.DEVNULL,
+        )
         if name == "gpu_smollm2":
-            making = subprocess.Popen([sys.executable, "-m", "tests.gpu.phases.make"], cwd=ROOT, env=environment)
+            making = subprocess.Popen(
+                [sys.executable, "-m", "tests.gpu.phases.make"], cwd=ROOT, env=environment
+            )
     if making is not None:
         making.wait()
     os.chdir(ROOT)
@@ -57,7 +66,9 @@ def unpack(name: str) -> bool:
     if place.is_dir():
         return False
     if not parts:
-        sys.exit(f"there is no {place}.zip.00: carry all parts that `python tests/gpu/pack.py` wrote.")
+        sys.exit(
+            f"there is no {place}.zip.00: carry all parts that `python tests/gpu/pack.py` wrote."
+        )
     began = time.monotonic()
     joined, unfinished = place.with_suffix(".joined"), place.with_suffix(".unfinished")
     with joined.open("wb") as file:

@@ -1,12 +1,13 @@
-"""What one GPU can tell of the main job in a quarter of an hour: each phase says its seconds the moment it ends.
+"""What one GPU can tell of the main job in a quarter of an hour: each phase says its seconds the
+moment it ends.
 
-    python -m tests.gpu.whole                   # on the GPU; from packed parts: python3 tests/gpu/unpack.py
+    python -m tests.gpu.whole  # on the GPU; from packed parts: python3 tests/gpu/unpack.py
     python -m tests.gpu.whole --size toy --minutes 30   # every line of it on a CPU
 
-The most valuable phase comes first. Each is a process of its own, has at most its own seconds, and prints the stacks of
-all its threads every 45 s. What was found is in build/gpu/whole.json. Where the time is over (--minutes), the run ends;
-started again, it goes on with the phases that have not ended well. Nothing is captured, so a run that is cut still
-tells.
+The most valuable phase comes first. Each is a process of its own, has at most its own seconds, and
+prints the stacks of all its threads every 45 s. What was found is in build/gpu/whole.json. Where
+the time is over (--minutes), the run ends; started again, it goes on with the phases that have not
+ended well. Nothing is captured, so a run that is cut still tells.
 """
 
 import argparse
@@ -39,18 +40,39 @@ PHASES = {  # name: seconds at most, command
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="real", help="toy: the same lines on a CPU")
-    parser.add_argument("--models", type=Path, help="where the models lie or are made (default /dev/shm/spanreward)")
-    parser.add_argument("--json", type=Path, default=ROOT / "build" / "gpu" / "whole.json", help="the figures")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--size", choices=SIZES, default="real", help="toy: the same lines on a CPU"
+    )
+    parser.add_argument(
+        "--models", type=Path, help="where the models lie or are made (default /dev/shm/spanreward)"
+    )
+    parser.add_argument(
+        "--json", type=Path, default=ROOT / "build" / "gpu" / "whole.json", help="the figures"
+    )
     parser.add_argument("--minutes", type=float, default=9.5, help="when to end (default 9.5)")
-    parser.add_argument("--only", nargs="+", choices=PHASES, default=list(PHASES), help="these phases alone")
+    parser.add_argument(
+        "--only", nargs="+", choices=PHASES, default=list(PHASES), help="these phases alone"
+    )
     add_engine(parser)
     given = parser.parse_args()
-    models = given.models or Path("/dev/shm/spanreward" if given.size == "real" else "/tmp/spanreward-toys")
+    models = given.models or Path(
+        "/dev/shm/spanreward" if given.size == "real" else "/tmp/spanreward-toys"
+    )
     given.json.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * given.minutes
-    own = ["--size", given.size, "--models", str(models), "--json", str(given.json), "--engine", given.engine]
+    own = [
+        "--size",
+        given.size,
+        "--models",
+        str(models),
+        "--json",
+        str(given.json),
+        "--engine",
+        given.engine,
+    ]
     failed = []
     for name in given.only:
         limit, command = PHASES[name]
@@ -77,11 +99,16 @@ def main() -> None:
 
 
 def environment(size: str, engine: str) -> dict[str, str]:
-    """What the phases' processes see: the stacks every 45 s, this checkout, the packed packages, and vLLM's log."""
+    """What the phases' processes see: the stacks every 45 s, this checkout, the packed packages,
+    and vLLM's log.
+    """
     paths = [ROOT / "tests" / "gpu" / "phases" / "stacks", ROOT, os.environ.get("PYTHONPATH", "")]
     paths += [FOLDER] if size == "toy" else []
-    on_cpu = {"SPANREWARD_GPU_TESTS_ON_CPU": "1", "VLLM_CPU_KVCACHE_SPACE": "1"} if size == "toy" else {}
-    graphs = {"TORCH_COMPILE_DISABLE": "1"} if engine == "graphs" else {}  # read in vllm/config/vllm.py
+    on_cpu = (
+        {"SPANREWARD_GPU_TESTS_ON_CPU": "1", "VLLM_CPU_KVCACHE_SPACE": "1"} if size == "toy" else {}
+    )
+    # read in vllm/config/vllm.py
+    graphs = {"TORCH_COMPILE_DISABLE": "1"} if engine == "graphs" else {}
     return {
         **os.environ,
         **on_cpu,
@@ -95,8 +122,8 @@ def environment(size: str, engine: str) -> dict[str, str]:
 
 
 def streamed(command: Sequence[str], seconds: float, environment: dict[str, str]) -> int:
-    """Runs the command, whose output goes where ours goes. Returns its exit code; ends it, and what it started, after
-    these seconds.
+    """Runs the command, whose output goes where ours goes. Returns its exit code; ends it, and what
+    it started, after these seconds.
     """
     process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
     try:

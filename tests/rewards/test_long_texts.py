@@ -1,4 +1,6 @@
-"""What a long text costs grows as it does, and no faster: counted in calls and look-ups, not in seconds."""
+"""What a long text costs grows as it does, and no faster: counted in calls and look-ups, not in
+seconds.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -44,8 +46,14 @@ from spanreward.rewards.posh.prompts import load_prompts
 
 def chain(count: int, name: str = "dog", relation: str = "on") -> SceneGraph:
     """ "A dog on a dog on a dog ...", each the 1st, 2nd, ..."""
-    entities = [Entity(name, [name], [0], [(9 * n, 9 * n + 3)], [f"{n}th"], {f"{n}th": [0]}) for n in range(count)]
-    relations = [Relation(n, n + 1, relation, "prep", [0], [(9 * n + 4, 9 * n + 6)]) for n in range(count - 1)]
+    entities = [
+        Entity(name, [name], [0], [(9 * n, 9 * n + 3)], [f"{n}th"], {f"{n}th": [0]})
+        for n in range(count)
+    ]
+    relations = [
+        Relation(n, n + 1, relation, "prep", [0], [(9 * n + 4, 9 * n + 6)])
+        for n in range(count - 1)
+    ]
     return SceneGraph(entities, relations)
 
 
@@ -62,10 +70,13 @@ def counted(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> list[Any]
     return calls
 
 
-def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     graph = chain(200)
     for entity in graph.entities:
-        entity.attributes = ["red"]  # which tells none of them from another, so that relations are looked at
+        # which tells none of them from another, so that relations are looked at
+        entity.attributes = ["red"]
     view = view_graph(graph)
     calls = counted(monkeypatch, candidates_file, "_named")
     wording = load_prompts().precision
@@ -74,7 +85,9 @@ def test_names_of_many_things_of_one_name_read_each_relation_a_few_times(monkeyp
     assert len(calls) <= 2 * 200
 
 
-def test_things_that_no_reference_has_are_compared_by_what_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_things_that_no_reference_has_are_compared_by_what_is_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     view = view_graph(chain(100))
     calls = counted(monkeypatch, components, "statements")
     other = SceneGraph([Entity("cat", ["cat"], [0], [(0, 3)])])
@@ -94,18 +107,25 @@ def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
     _, mention = interview.described(0, besides="03th")
     assert mention.details == tuple(f"{n:02}th" for n in range(MOST_SAID + 1) if n != 3)
     assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_SAID)]
-    assert interview.described(0, without=interview.source.relations[0])[1].ties[0].other.head == "hat1"
+    assert (
+        interview.described(0, without=interview.source.relations[0])[1].ties[0].other.head
+        == "hat1"
+    )
 
 
 def test_each_mention_is_ranked_once_for_all_pronouns(monkeypatch: pytest.MonkeyPatch) -> None:
-    words, _ = read_words(load_pipeline()("Tom and " * 40 + "Tom sit. " + "He saw him and he saw him and " * 10))
+    words, _ = read_words(
+        load_pipeline()("Tom and " * 40 + "Tom sit. " + "He saw him and he saw him and " * 10)
+    )
     calls = counted(monkeypatch, coref_rules, "_rank")
     clusters_by_rule(words)
     assert 0 < len(calls) <= len(words)
 
 
 def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    words, _ = read_words(load_pipeline()(", ".join(f"the b{vowel}t{end}" for vowel in "aeiou" for end in "aeiou")))
+    words, _ = read_words(
+        load_pipeline()(", ".join(f"the b{vowel}t{end}" for vowel in "aeiou" for end in "aeiou"))
+    )
     calls = counted(monkeypatch, coref_rules, "_known")
     clusters_by_rule(words)
     assert len(calls) > 10
@@ -115,7 +135,15 @@ def test_a_noun_is_compared_with_those_of_its_name(monkeypatch: pytest.MonkeyPat
 def test_a_graph_is_indexed_once_for_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch, TextIndex, "_meant")  # called by each new index
     reward = PoshReward("match")
-    reward.assess([Sample("", "A red cat sits on the top of a mat.", references=("A cat with a hat sits on a mat.",))])
+    reward.assess(
+        [
+            Sample(
+                "",
+                "A red cat sits on the top of a mat.",
+                references=("A cat with a hat sits on a mat.",),
+            )
+        ]
+    )
     assert len(calls) == 2
     assert reward.judge._given == {}  # type: ignore[attr-defined]
 
@@ -131,7 +159,10 @@ class LookedUp(dict[int, Component]):
 
 
 def test_verbs_under_one_verb_do_not_look_through_each_other() -> None:
-    words = [Word(n, "is", "be", "AUX", "VBZ", "conj" if n else "ROOT", 3 * n, 3 * n + 2, 0) for n in range(300)]
+    words = [
+        Word(n, "is", "be", "AUX", "VBZ", "conj" if n else "ROOT", 3 * n, 3 * n + 2, 0)
+        for n in range(300)
+    ]
     for word in words:
         word.head = words[0]
     words[0].children = words[1:]
@@ -150,7 +181,11 @@ def verb_with(edges: Any) -> tuple[Component, list[Component]]:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 6)).filter(lambda e: e[0] != e[1]), unique=True))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 6), st.integers(1, 6)).filter(lambda e: e[0] != e[1]), unique=True
+    )
+)
 def test_the_shortest_ways_are_those_of_all_ways(edges: Any) -> None:
     verb, _ = verb_with(edges)
     builder = _Builder({}, References(), DEFAULT)
@@ -158,7 +193,9 @@ def test_the_shortest_ways_are_those_of_all_ways(edges: Any) -> None:
     for path in ([step.id for step in path] for path in builder._ways(verb)):
         if path[-1] not in expected or len(path) < len(expected[path[-1]]):
             expected[path[-1]] = path
-    assert [[step.id for step in path] for path in builder._shortest(verb)] == sorted(expected.values())
+    assert [[step.id for step in path] for path in builder._shortest(verb)] == sorted(
+        expected.values()
+    )
 
 
 def test_ways_through_prepositions_are_not_walked_one_by_one() -> None:
@@ -167,7 +204,9 @@ def test_ways_through_prepositions_are_not_walked_one_by_one() -> None:
     steps += [Component(Kind.PREPOSITION, None, [], id=number) for number in range(1, 60)]  # type: ignore[arg-type]
     for step in steps:
         step.links = [(later, Role.HAS_PREP) for later in steps[step.id + 1 :]]
-    assert [len(path) for path in _Builder({}, References(), DEFAULT)._shortest(steps[0])] == [1] * 59
+    assert [len(path) for path in _Builder({}, References(), DEFAULT)._shortest(steps[0])] == [
+        1
+    ] * 59
 
 
 def groups(count: int) -> Iterator[tuple[int, int]]:
@@ -177,7 +216,9 @@ def groups(count: int) -> Iterator[tuple[int, int]]:
 
 
 def test_groups_of_groups_do_not_double_what_is_said_of_the_last() -> None:
-    entities = [Entity("group", ["group"], [0], [(9 * n, 9 * n + 5)], ["red", "large"]) for n in range(40)]
+    entities = [
+        Entity("group", ["group"], [0], [(9 * n, 9 * n + 5)], ["red", "large"]) for n in range(40)
+    ]
     relations = [Relation(start, end, "of", "prep", [0], [(0, 2)]) for start, end in groups(40)]
     index = TextIndex(SceneGraph(entities, relations))
     assert max(map(len, index.attributes)) == 3  # red, large, group
@@ -190,14 +231,18 @@ def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str])
     """What is said of two things, by going through all that is said of either."""
     if subject == object_ and (subject, object_) not in index.said:
         return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
-    said = index.said.get((subject, object_), []) + (words <= SYMMETRIC) * index.said.get((object_, subject), [])
+    said = index.said.get((subject, object_), []) + (words <= SYMMETRIC) * index.said.get(
+        (object_, subject), []
+    )
     best = max((agreement(words, other) for other in said), default=ABSENT)
     if best > ABSENT or object_ in index.linked[subject]:
         return best if best > ABSENT else WRONG
     if not words - POSTURE - PREPOSITIONS - WITHIN <= index.words:
         return ABSENT
     others = [said for pair, said in index.said.items() if pair[0] == subject or pair[1] == object_]
-    return WRONG if any(agreement(words, one) > ABSENT for said in others for one in said) else LOOSE
+    return (
+        WRONG if any(agreement(words, one) > ABSENT for said in others for one in said) else LOOSE
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -206,7 +251,9 @@ def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str])
     st.sampled_from(SAID),
     *[st.lists(st.integers(0, 4), min_size=1, unique=True)] * 2,
 )
-def test_a_relation_is_the_best_of_all_pairs(said: Any, asked: str, subjects: list[int], objects: list[int]) -> None:
+def test_a_relation_is_the_best_of_all_pairs(
+    said: Any, asked: str, subjects: list[int], objects: list[int]
+) -> None:
     entities = [Entity("dog", ["dog"], [0], [(9 * n, 9 * n + 3)]) for n in range(5)]
     relations = [Relation(start, end, words, "prep", [0], [(0, 2)]) for start, end, words in said]
     index, words = TextIndex(SceneGraph(entities, relations, ["Dogs chase."])), lemmas(asked)
@@ -215,10 +262,15 @@ def test_a_relation_is_the_best_of_all_pairs(said: Any, asked: str, subjects: li
     )
 
 
-def test_pairs_of_which_nothing_is_said_are_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_of_which_nothing_is_said_are_not_gone_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     index = TextIndex(chain(200))
     calls = counted(monkeypatch, TextIndex, "_said_of")
-    assert index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog"))) == LOOSE
+    assert (
+        index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog")))
+        == LOOSE
+    )
     assert 0 < len(calls) <= 3 * 200
 
 

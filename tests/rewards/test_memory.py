@@ -1,4 +1,6 @@
-"""Memory does not grow with the number of verdicts: what is kept of texts is little, and new words are forgotten."""
+"""Memory does not grow with the number of verdicts: what is kept of texts is little, and new words
+are forgotten.
+"""
 
 import gc
 import random
@@ -12,7 +14,8 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.posh import PoshReward
 
-LIMIT = 10  # MB over 600 verdicts; they take up to 6, and 15 where whole graphs are kept of the references
+# MB over 600 verdicts; they take up to 6, and 15 where whole graphs are kept of the references
+LIMIT = 10
 BATCH = 50
 
 
@@ -23,11 +26,16 @@ def test_verdicts_on_new_words_leave_little_behind() -> None:
         return "".join(generator.choices(string.ascii_lowercase, k=8))
 
     def sentences(count: int) -> Any:
-        return " ".join(f"A {word()} {word()} sits on the {word()} {word()} near {word()}." for _ in range(count))
+        return " ".join(
+            f"A {word()} {word()} sits on the {word()} {word()} near {word()}."
+            for _ in range(count)
+        )
 
     def judge(count: int) -> None:
         for _ in range(count // BATCH):
-            verdicts = reward.assess([Sample("", "A circle.", references=(sentences(4),)) for _ in range(BATCH)])
+            verdicts = reward.assess(
+                [Sample("", "A circle.", references=(sentences(4),)) for _ in range(BATCH)]
+            )
             assert {verdict.status for verdict in verdicts} == {Status.OK}
         gc.collect()
 

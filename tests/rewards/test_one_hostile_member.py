@@ -1,7 +1,8 @@
-"""One hostile completion among sixteen: the other fifteen have the verdicts that they have without it.
+"""One hostile completion among sixteen: the other fifteen have the verdicts that they have without
+it.
 
-Every reward meets all forty completions, and so does every kind of judge but the slow one; a pair of the two meets a
-seventh of the forty.
+Every reward meets all forty completions, and so does every kind of judge but the slow one; a pair
+of the two meets a seventh of the forty.
 """
 
 import hashlib
@@ -64,7 +65,10 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Calla
     server.behave = served
     llama = tmp_path_factory.mktemp("llama")
     save_llama(llama, context=2560)
-    encoder, model = EncoderJudge(saved(tmp_path_factory.mktemp("bert"))), TransformersJudge(str(llama), min_mass=0.0)
+    encoder, model = (
+        EncoderJudge(saved(tmp_path_factory.mktemp("bert"))),
+        TransformersJudge(str(llama), min_mass=0.0),
+    )
     yield {
         "match": lambda folder: MatchJudge(),
         "function": lambda folder: rule(),
@@ -80,7 +84,9 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Calla
 
 @reward(columns=("reference",), name="own")
 def own(sample: Sample) -> Verdict:
-    """Raises for texts that are empty, cannot be encoded or have no letter, and marks too much of long ones."""
+    """Raises for texts that are empty, cannot be encoded or have no letter, and marks too much of
+    long ones.
+    """
     words = sample.completion.encode().split()
     letters = [letter for letter in sample.completion if letter.isalpha()]
     length = len(sample.completion)
@@ -103,8 +109,13 @@ ALL = ("own", "match", "encoder")  # what runs with one or two others
 
 
 def honest(number: int) -> Sample:
-    colour, thing = ("red", "blue", "green")[number % 3], ("circle", "square", "star", "cat", "dog")[number % 5]
-    return sample(f"A {colour} {thing} is on the mat." if number % 2 else f"The {thing} is {colour}.")
+    colour, thing = (
+        ("red", "blue", "green")[number % 3],
+        ("circle", "square", "star", "cat", "dog")[number % 5],
+    )
+    return sample(
+        f"A {colour} {thing} is on the mat." if number % 2 else f"The {thing} is {colour}."
+    )
 
 
 def sample(completion: str) -> Sample:
@@ -126,7 +137,9 @@ OTHERS = [honest(number) for number in range(15)]
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_the_others_verdicts_stay(judges: Any, tmp_path: Path, name: str, kind: str) -> None:
     turn = [*REWARDS].index(name) + (KINDS.index(kind) if kind in KINDS else 0)
-    share = 1 if name in ALL or kind in ALL else 20 if kind == "transformers" and name != "posh" else 7
+    share = (
+        1 if name in ALL or kind in ALL else 20 if kind == "transformers" and name != "posh" else 7
+    )
     chosen = [*MEMBERS][turn % share :: share]
 
     def judged(samples: list[Sample], number: int) -> list[Verdict]:
@@ -136,26 +149,35 @@ def test_the_others_verdicts_stay(judges: Any, tmp_path: Path, name: str, kind: 
 
     alone = judged(OTHERS, 0)
     assert len({(verdict.score, verdict.status) for verdict in alone}) > 1
-    assert not any(verdict.status in (Status.ERROR, Status.NOT_APPLICABLE) for verdict in alone), alone[0].note
+    assert not any(verdict.status in (Status.ERROR, Status.NOT_APPLICABLE) for verdict in alone), (
+        alone[0].note
+    )
     for number, member in enumerate(chosen, start=1):
         batch = [*OTHERS[:PLACE], sample(MEMBERS[member]), *OTHERS[PLACE:]]
         verdicts = judged(batch, number)
         hostile = verdicts.pop(PLACE)
         for one, other in zip(verdicts, alone, strict=True):
             assert equal(one, other), member
-        assert hostile.status in (Status.OK, Status.EMPTY) or name in ("own", "pairwise"), (member, hostile.note)
+        assert hostile.status in (Status.OK, Status.EMPTY) or name in ("own", "pairwise"), (
+            member,
+            hostile.note,
+        )
 
 
 def equal(one: Verdict, other: Verdict) -> bool:
     """To 1e-5, which a model's padding moves."""
 
     def parts(verdict: Verdict) -> dict[str, float]:
-        numbers = {f"span {n}": span.score for n, span in enumerate((*verdict.spans, *verdict.missed))}
+        numbers = {
+            f"span {n}": span.score for n, span in enumerate((*verdict.spans, *verdict.missed))
+        }
         credit = {f"credit {n}": span.credit for n, span in enumerate(verdict.spans)}
         return {"score": verdict.score or 0.0, **verdict.parts, **numbers, **credit}
 
     assert (one.status, one.note, one.reference) == (other.status, other.note, other.reference)
-    assert [(s.start, s.end, s.kind) for s in one.spans] == [(s.start, s.end, s.kind) for s in other.spans]
+    assert [(s.start, s.end, s.kind) for s in one.spans] == [
+        (s.start, s.end, s.kind) for s in other.spans
+    ]
     return parts(one) == pytest.approx(parts(other), abs=1e-5)
 
 
@@ -173,8 +195,13 @@ class Unrated(FunctionJudge):
 
     def rate(self, questions: Any, scale: Any = ENTRIES[:5]) -> list[Rating | Failure]:
         rated = super().rate(questions, scale)
-        prompts = ["".join(message["content"] for message in question.messages) for question in questions]
-        return [Rating(self.given) if "unrated" in p else one for p, one in zip(prompts, rated, strict=True)]
+        prompts = [
+            "".join(message["content"] for message in question.messages) for question in questions
+        ]
+        return [
+            Rating(self.given) if "unrated" in p else one
+            for p, one in zip(prompts, rated, strict=True)
+        ]
 
 
 @pytest.mark.parametrize("given", [{}, {"1": 0.0, "5": 0.0}, {"1": math.nan}])
@@ -189,7 +216,10 @@ def test_a_rating_of_nothing_is_no_score(name: str, given: dict[str, float]) -> 
 def test_a_span_past_the_end_is_refused_where_the_verdict_meets_its_text() -> None:
     span = Span(0, 6, 1.0, 0.1, "entity", "", 0)
     verdicts = {"short": Verdict(0.5, spans=(span,)), "longer": Verdict(0.5, spans=(span,))}
-    verdicts |= {"missed": Verdict(0.5, missed=(span,)), "none": Verdict(0.5, missed=(span,), reference=1)}
+    verdicts |= {
+        "missed": Verdict(0.5, missed=(span,)),
+        "none": Verdict(0.5, missed=(span,), reference=1),
+    }
 
     class Given(Reward):
         def assess(self, samples: Any) -> list[Verdict]:

@@ -1,4 +1,6 @@
-"""spanreward.posh and the others in TRL's own command, which takes reward functions by their names."""
+"""spanreward.posh and the others in TRL's own command, which takes reward functions by their
+names.
+"""
 
 import json
 from pathlib import Path
@@ -20,18 +22,24 @@ def test_every_metric_is_ready_by_its_name(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("SPANREWARD_FILE", raising=False)
     assert {getattr(spanreward, name).__name__ for name in METRICS} == set(METRICS)
     expected = spanreward.PoshReward("match")([""] * 2, TEXTS, reference=REFERENCES)
-    assert spanreward.posh([""] * 2, TEXTS, completion_ids=[[1]] * 2, solution=REFERENCES) == expected
+    assert (
+        spanreward.posh([""] * 2, TEXTS, completion_ids=[[1]] * 2, solution=REFERENCES) == expected
+    )
     assert spanreward.posh([""] * 2, TEXTS, solution=TEXTS, reference=REFERENCES) == expected
 
 
-def test_the_environment_says_judge_options_and_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_says_judge_options_and_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "reward.yaml"
     file.write_text("options: {score: recall}\ncolumns: {reference: caption}\n")
     monkeypatch.setenv("SPANREWARD_FILE", str(file))
     expected = spanreward.PoshReward("match", score="recall")([""] * 2, TEXTS, reference=REFERENCES)
     assert spanreward.posh([""] * 2, TEXTS, caption=REFERENCES, reference=TEXTS) == expected
     file.write_text("judgee: match\n")
-    with pytest.raises(ValueError, match=r"unknown key in .*reward.yaml: 'judgee': did you mean 'judge'"):
+    with pytest.raises(
+        ValueError, match=r"unknown key in .*reward.yaml: 'judgee': did you mean 'judge'"
+    ):
         _ = spanreward.posh
     monkeypatch.delenv("SPANREWARD_FILE")
     monkeypatch.setenv("SPANREWARD_JUDGE", "vlm:MODEL")
@@ -59,7 +67,10 @@ def test_two_steps_of_trl_grpo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     grpo = pytest.importorskip("trl.scripts.grpo")
     prepare(tmp_path)
     (tmp_path / "data").mkdir()
-    rows = [{"prompt": "Describe it.", "solution": f"A red circle and {number} stars."} for number in range(8)]
+    rows = [
+        {"prompt": "Describe it.", "solution": f"A red circle and {number} stars."}
+        for number in range(8)
+    ]
     (tmp_path / "data" / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.delenv("SPANREWARD_JUDGE", raising=False)
     words = f"""

@@ -29,7 +29,10 @@ def test_the_rows_keep_what_they_hold_and_get_their_verdicts(tmp_path: Path) -> 
     assert [row["posh/score"] for row in found] == [*scores, None]
     assert [row["posh/status"] for row in found] == ["ok", "ok", "not_applicable"]
     assert found[0]["posh/precision"] == 1.0
-    assert "row 3 needs the key 'completion' with a text" in score(PoshReward("match"), ROWS)[2]["posh/note"]
+    assert (
+        "row 3 needs the key 'completion' with a text"
+        in score(PoshReward("match"), ROWS)[2]["posh/note"]
+    )
 
 
 def test_a_frame_and_a_data_set_come_out_and_go_in() -> None:
@@ -40,12 +43,20 @@ def test_a_frame_and_a_data_set_come_out_and_go_in() -> None:
     assert (again[0]["posh/score"], again[0]["overlap/score"]) == (1.0, 1.0)
     assert score(overlap, frame.to_dict("records"))[0]["overlap/score"] == 1.0
     names = {"posh/score": "score", "posh/spans": "spans", "posh/parsed_by": "parsed_by"}
-    assert Verdict.from_dict({ours: frame.iloc[0][theirs] for theirs, ours in names.items()}).score == 1.0
+    assert (
+        Verdict.from_dict({ours: frame.iloc[0][theirs] for theirs, ours in names.items()}).score
+        == 1.0
+    )
 
 
 def test_columns_and_limit() -> None:
     renamed = [{"text": "A dog.", "caption": "A dog."}] * 3
-    found = score(PoshReward("match"), renamed, columns={"completion": "text", "reference": "caption"}, limit=2)
+    found = score(
+        PoshReward("match"),
+        renamed,
+        columns={"completion": "text", "reference": "caption"},
+        limit=2,
+    )
     assert [row["posh/score"] for row in found] == [1.0, 1.0]
 
 
@@ -53,8 +64,14 @@ def test_columns_and_limit() -> None:
     ("rows", "message"),
     [
         ([], "holds no rows"),
-        (["A dog."], "no row can be read .*row 1 must hold a JSON object, got 'A dog.'.*frame.to_dict"),
-        (pd.DataFrame(ROWS[:1]), r"no row can be read .*got 'id'.*: of a pandas frame, give frame.to_dict"),
+        (
+            ["A dog."],
+            "no row can be read .*row 1 must hold a JSON object, got 'A dog.'.*frame.to_dict",
+        ),
+        (
+            pd.DataFrame(ROWS[:1]),
+            r"no row can be read .*got 'id'.*: of a pandas frame, give frame.to_dict",
+        ),
         ("gone.jsonl", "there is no input file gone.jsonl"),
     ],
 )
@@ -65,5 +82,7 @@ def test_what_is_no_rows(rows: Any, message: str) -> None:
 
 
 def test_a_column_that_no_row_has() -> None:
-    with pytest.raises(ValueError, match="lave needs the key 'question' in the rows of the table, which have"):
+    with pytest.raises(
+        ValueError, match="lave needs the key 'question' in the rows of the table, which have"
+    ):
         score(LaveReward("match"), ROWS)

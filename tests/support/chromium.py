@@ -39,24 +39,36 @@ def browse(page: Any, *flags: Any) -> Any:
 
 
 def opening_seconds(page: Any) -> float:
-    """Seconds of a core that the browser takes to open and paint `page`, less those of an empty one. What else runs on
-    the machine does not count.
+    """Seconds of a core that the browser takes to open and paint `page`, less those of an empty
+    one. What else runs on the machine does not count.
     """
     empty = page.with_name("empty.html")
     empty.write_text("<!doctype html><title>empty</title>")
-    flags = [flag for flag in FLAGS if "virtual-time" not in flag] + ["--single-process", "--no-zygote"]
-    flags += [f"--user-data-dir={page.parent / 'profile'}", f"--screenshot={page.with_suffix('.png')}"]
+    flags = [flag for flag in FLAGS if "virtual-time" not in flag] + [
+        "--single-process",
+        "--no-zygote",
+    ]
+    flags += [
+        f"--user-data-dir={page.parent / 'profile'}",
+        f"--screenshot={page.with_suffix('.png')}",
+    ]
     seconds = []
     for one in (empty, page):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([str(CHROMIUM), *flags, one.resolve().as_uri()], capture_output=True, timeout=120, check=True)
+        subprocess.run(
+            [str(CHROMIUM), *flags, one.resolve().as_uri()],
+            capture_output=True,
+            timeout=120,
+            check=True,
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return seconds[1] - seconds[0]
 
 
 def framed(page: Any, width: Any) -> Any:
-    """A page that shows `page` at `width` pixels (a window cannot be that narrow) and then says how wide it came out.
+    """A page that shows `page` at `width` pixels (a window cannot be that narrow) and then says how
+    wide it came out.
 
     As srcdoc it has its frame's origin, so that the frame's script may measure it.
     """
@@ -130,7 +142,9 @@ def filtered(page: Any) -> Any:
 
 
 def axe_violations(page: Any, width: int) -> Any:
-    """What axe-core, which axe-playwright-python brings, finds serious or critical: [(rule, the elements)]."""
+    """What axe-core, which axe-playwright-python brings, finds serious or critical: [(rule, the
+    elements)].
+    """
     script = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
@@ -144,7 +158,8 @@ def axe_violations(page: Any, width: int) -> Any:
     watched = page.with_name(f"axe{width}.html")
     watched.write_text(
         without_policy.replace(
-            "</body>", f"<script>{script}</script><script>onload = () => {{ {look} }}</script></body>"
+            "</body>",
+            f"<script>{script}</script><script>onload = () => {{ {look} }}</script></body>",
         ),
         encoding="utf-8",
     )

@@ -1,4 +1,6 @@
-"""`spanreward` and `python -m experiments` in the tests' own process: imports take longer than most commands."""
+"""`spanreward` and `python -m experiments` in the tests' own process: imports take longer than most
+commands.
+"""
 
 import io
 import sys
@@ -32,7 +34,11 @@ def experiments(*words: str | Path) -> Done:
 def run(main: Callable[[], None], *words: str | Path) -> Done:
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
-    with patch.object(sys, "argv", ["spanreward", *map(str, words)]), redirect_stdout(out), redirect_stderr(err):
+    with (
+        patch.object(sys, "argv", ["spanreward", *map(str, words)]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         try:
             main()
         except SystemExit as end:

@@ -16,7 +16,9 @@ BEFORE = {"before": {"truth_f1": [[0.1, 0.2]]}}  # beside a model that a test is
 
 
 def comparison_of(scores: Any, title: str = "T", facts: Any = None, **changes: Any) -> Comparison:
-    """scores: {model: {metric: (seeds, prompts)}}, of two models or more. changes: fields of the comparison."""
+    """scores: {model: {metric: (seeds, prompts)}}, of two models or more. changes: fields of the
+    comparison.
+    """
     summary = summarise_models(scores, resamples=50)
     names = list(next(iter(scores.values())))
     seeds, prompts = as_scores(next(iter(scores.values()))[names[0]]).shape
@@ -42,5 +44,7 @@ def comparison_of(scores: Any, title: str = "T", facts: Any = None, **changes: A
         for (later, earlier), table in summary.differences.items()
     ]
     metrics = {name: JUDGELESS.get(name) or Metric("judgeless", "", main=True) for name in names}
-    found = Comparison(setup, metrics, summary.models, pairs, names[:1], [], Summary({}, {}), {}, [], [])
+    found = Comparison(
+        setup, metrics, summary.models, pairs, names[:1], [], Summary({}, {}), {}, [], []
+    )
     return replace(found, **changes)

@@ -1,9 +1,11 @@
-"""A stand-in for vLLM on a GPU: it refuses by vLLM's rules (read in 0.28 and 0.32), and fails when it is told to.
+"""A stand-in for vLLM on a GPU: it refuses by vLLM's rules (read in 0.28 and 0.32), and fails when
+it is told to.
 
-What it holds to: at the start `gpu_memory_utilization` of the device must be free (v1/worker/utils.py, request_memory);
-weights and cache must fit, and again at every wake-up; only one engine within a process can sleep
-(device_allocator/cumem.py); an engine that sleeps answers nothing; the environment is read once where an engine within
-this process has frozen it (envs.py, enable_envs_cache).
+What it holds to: at the start `gpu_memory_utilization` of the device must be free
+(v1/worker/utils.py, request_memory); weights and cache must fit, and again at every wake-up; only
+one engine within a process can sleep (device_allocator/cumem.py); an engine that sleeps answers
+nothing; the environment is read once where an engine within this process has frozen it (envs.py,
+enable_envs_cache).
 """
 
 import importlib.machinery
@@ -30,8 +32,8 @@ class Device:
 
 
 class FakeLLM:
-    """Keeps what was called. `raises` maps a method's name to what its next calls raise, one each; `logprob` is the
-    answer to every check.
+    """Keeps what was called. `raises` maps a method's name to what its next calls raise, one each;
+    `logprob` is the answer to every check.
     """
 
     built: list["FakeLLM"]
@@ -117,7 +119,9 @@ def sampling_params(**given: Any) -> SimpleNamespace:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, colocated: bool = False) -> type[FakeLLM]:
-    """Make `import vllm` give the stand-in. colocated: TRL's policy engine runs within this process, and sleeps."""
+    """Make `import vllm` give the stand-in. colocated: TRL's policy engine runs within this
+    process, and sleeps.
+    """
     FakeLLM.built, FakeLLM.raises, FakeLLM.device, FakeLLM.logprob = [], {}, Device(), -1.0
     platform = SimpleNamespace(is_cpu=lambda: False, is_sleep_mode_available=lambda: True)
     envs = Environment()
@@ -125,7 +129,12 @@ def install(monkeypatch: pytest.MonkeyPatch, colocated: bool = False) -> type[Fa
         monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
         envs.enable_envs_cache()
     modules: dict[str, dict[str, Any]] = {
-        "vllm": {"LLM": FakeLLM, "SamplingParams": sampling_params, "envs": envs, "__version__": "0.32.0"},
+        "vllm": {
+            "LLM": FakeLLM,
+            "SamplingParams": sampling_params,
+            "envs": envs,
+            "__version__": "0.32.0",
+        },
         "vllm.platforms": {"current_platform": platform},
         "vllm.lora": {},
     }

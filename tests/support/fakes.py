@@ -11,24 +11,31 @@ from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Questi
 class FakeJudge(Judge):
     """Ratings and rewrites as functions of the prompt; keeps every call.
 
-    By default ratings are the oracle's (data/README.md): weights 1 + byte of the prompt's sha256. `fails` marks prompts
-    whose answer is a Failure.
+    By default ratings are the oracle's (data/README.md): weights 1 + byte of the prompt's sha256.
+    `fails` marks prompts whose answer is a Failure.
     """
 
     name = "fake"
 
     def __init__(
-        self, rate: Callable[[str], Rating] | None = None, fails: Callable[[str], bool] = lambda prompt: False
+        self,
+        rate: Callable[[str], Rating] | None = None,
+        fails: Callable[[str], bool] = lambda prompt: False,
     ) -> None:
         self.answer = rate or hashed_rating
         self.fails = fails
         self.rated: list[list[str]] = []
         self.written: list[list[str]] = []
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         prompts = [prompt_of(question) for question in questions]
         self.rated.append(prompts)
-        return [Failure(Status.TIMEOUT, "too late") if self.fails(p) else self.answer(p) for p in prompts]
+        return [
+            Failure(Status.TIMEOUT, "too late") if self.fails(p) else self.answer(p)
+            for p in prompts
+        ]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         prompts = [prompt_of(question) for question in questions]
@@ -46,8 +53,12 @@ def prompt_of(question: Question) -> str:
 
 
 def hashed_rating(prompt: str) -> Rating:
-    """The oracle's fake LLM, by way of log-probabilities: one of its ratings is 3 less the last bit of a float."""
-    weights = [1 + byte for byte in hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()[:5]]
+    """The oracle's fake LLM, by way of log-probabilities: one of its ratings is 3 less the last bit
+    of a float.
+    """
+    weights = [
+        1 + byte for byte in hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()[:5]
+    ]
     logs = [math.log(weight / sum(weights)) for weight in weights]
     scaled = [math.exp(log - max(logs)) for log in logs]
     return Rating({str(i): value / sum(scaled) for i, value in enumerate(scaled, start=1)})

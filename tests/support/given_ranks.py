@@ -1,8 +1,10 @@
-"""A step on given completions, on one rank in test_ranks_agree.py or on several under torchrun: every row's advantages.
+"""A step on given completions, on one rank in test_ranks_agree.py or on several under torchrun:
+every row's advantages.
 
     torchrun --nproc_per_node 2 given_ranks.py FOLDER
 
-Each rank leaves FOLDER/RANK.json. 24 completions in groups of 8: on two ranks the second group straddles them.
+Each rank leaves FOLDER/RANK.json. 24 completions in groups of 8: on two ranks the second group
+straddles them.
 """
 
 import json
@@ -22,7 +24,12 @@ WORDS = ("red", "small", "star", "circle", "blue", "left", "center", "large")
 
 def text(row: int, place: int) -> str:
     """The completion that a place in the group of a row of the dataset gets."""
-    return " ".join(["A", *(WORDS[(row + place * step) % len(WORDS)] for step in range(1, 2 + place % 3))]) + "."
+    return (
+        " ".join(
+            ["A", *(WORDS[(row + place * step) % len(WORDS)] for step in range(1, 2 + place % 3))]
+        )
+        + "."
+    )
 
 
 def judge(sample: Sample) -> Verdict:
@@ -31,22 +38,30 @@ def judge(sample: Sample) -> Verdict:
     spans, start = [], 1
     for number, word in enumerate(words):
         start = sample.completion.index(word, start)
-        spans.append(Span(start, start + len(word), 1.0, len(word) / 10 - 0.45, "entity", "", number))
+        spans.append(
+            Span(start, start + len(word), 1.0, len(word) / 10 - 0.45, "entity", "", number)
+        )
         start += len(word)
     solved = number_of(sample) % 2 == 0
     return Verdict(0.5 if solved else len(sample.completion) / 40, spans=tuple(spans))
 
 
-def given(trainer: Any, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> tuple[list[list[int]], None]:
+def given(
+    trainer: Any, prompt_ids: list[list[int]], *args: Any, **kwargs: Any
+) -> tuple[list[list[int]], None]:
     tokenizer = trainer.processing_class.tokenizer
     rows = [int(tokenizer.decode(ids, skip_special_tokens=True).split()[-1]) for ids in prompt_ids]
     first = trainer.accelerator.process_index * len(rows)
-    texts = [text(row, (first + number) % trainer.num_generations) for number, row in enumerate(rows)]
+    texts = [
+        text(row, (first + number) % trainer.num_generations) for number, row in enumerate(rows)
+    ]
     return [tokenizer(written)["input_ids"] + [tokenizer.eos_token_id] for written in texts], None
 
 
 def steps(folder: Path) -> list[dict[str, Any]]:
-    """This rank's rows with and without dynamic sampling: token ids, advantages, and what is logged of the batch."""
+    """This rank's rows with and without dynamic sampling: token ids, advantages, and what is logged
+    of the batch.
+    """
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     found = []
     for dynamic in (False, True):
@@ -63,13 +78,24 @@ def steps(folder: Path) -> list[dict[str, Any]]:
         trainer.model.train()
         prompts = [2, 4, 6] if dynamic else [1, 2, 3]
         own = range(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
-        output = trainer._generate_and_score_completions([trainer.train_dataset[prompts[row // GROUP]] for row in own])
+        output = trainer._generate_and_score_completions(
+            [trainer.train_dataset[prompts[row // GROUP]] for row in own]
+        )
         mask = output["completion_mask"].bool()
-        metrics = {name: values[0] for name, values in trainer._metrics["train"].items() if "seconds" not in name}
+        metrics = {
+            name: values[0]
+            for name, values in trainer._metrics["train"].items()
+            if "seconds" not in name
+        }
         found.append(
             {
-                "ids": [ids[kept].tolist() for ids, kept in zip(output["completion_ids"], mask, strict=True)],
-                "advantages": [a[kept].tolist() for a, kept in zip(output["advantages"], mask, strict=True)],
+                "ids": [
+                    ids[kept].tolist()
+                    for ids, kept in zip(output["completion_ids"], mask, strict=True)
+                ],
+                "advantages": [
+                    a[kept].tolist() for a, kept in zip(output["advantages"], mask, strict=True)
+                ],
                 "items": output["num_items_in_batch"].item(),
                 "drawn": trainer.sampling.drawn if dynamic else 0,
                 "metrics": metrics,
@@ -80,4 +106,6 @@ def steps(folder: Path) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     GRPOTrainer._generate_single_turn = given  # type: ignore[assignment, method-assign]
-    (Path(sys.argv[1]) / f"{os.environ['RANK']}.json").write_text(json.dumps(steps(Path(sys.argv[1]))))
+    (Path(sys.argv[1]) / f"{os.environ['RANK']}.json").write_text(
+        json.dumps(steps(Path(sys.argv[1])))
+    )

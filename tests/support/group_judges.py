@@ -1,4 +1,6 @@
-"""Stand-in judges that know what every text is worth: they rate, compare, rank and write analyses."""
+"""Stand-in judges that know what every text is worth: they rate, compare, rank and write
+analyses.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -11,8 +13,8 @@ ANALYSIS = "The first one leaves something out. </s> {answer}"
 
 
 class GroupJudge(Judge):
-    """worth: of a text, in [0, 1]. ranks: what is written for texts in this order, by default their true ranking.
-    fails: which questions get no answer.
+    """worth: of a text, in [0, 1]. ranks: what is written for texts in this order, by default their
+    true ranking. fails: which questions get no answer.
 
     Attributes:
         rated, written: every question put to it, by call.
@@ -31,7 +33,9 @@ class GroupJudge(Judge):
         self.rated: list[list[Question]] = []
         self.written: list[list[Question]] = []
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         self.rated.append(list(questions))
         return [self._rate(question, scale) for question in questions]
 
@@ -52,4 +56,8 @@ class GroupJudge(Judge):
     def _write(self, question: Question) -> str | Failure:
         if self.fails(question):
             return Failure(Status.TIMEOUT, "too late")
-        return self.ranks(question.probe.texts) if isinstance(question.probe, RankingProbe) else ANALYSIS
+        return (
+            self.ranks(question.probe.texts)
+            if isinstance(question.probe, RankingProbe)
+            else ANALYSIS
+        )

@@ -19,7 +19,11 @@ HOSTILE = [
 def hostile_row(text: str, kind: str = "best") -> ShownRow:
     spans = (Span(0, len(text), 0.0, -0.1, "entity", text[:200], 0),)
     missed = (Span(2, 5, 0.0, 0.0, "attribute", text[:200], 0),)
-    verdict = Verdict(0.25, parts={"f1": 0.25, text[:50]: 0.5}, spans=spans, missed=missed, note=text[:200])
-    sample = Sample(text, text, (Image.new("RGB", (48, 48), "red"),), ("A red star.", text), answers=(text,))
+    verdict = Verdict(
+        0.25, parts={"f1": 0.25, text[:50]: 0.5}, spans=spans, missed=missed, note=text[:200]
+    )
+    sample = Sample(
+        text, text, (Image.new("RGB", (48, 48), "red"),), ("A red star.", text), answers=(text,)
+    )
     paid = {"posh": (None, 1.0), text[:50]: (0.125, 2.0)}
     return ShownRow(kind, sample, {"posh": verdict, text[:50]: verdict}, 0.25, -0.1, 0.7, paid=paid)

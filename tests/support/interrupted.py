@@ -1,4 +1,5 @@
-"""scripts/train.py with a judge that starts a process, says so, and is then asked for ever: for test_interrupted.py.
+"""scripts/train.py with a judge that starts a process, says so, and is then asked for ever: for
+test_interrupted.py.
 
 python interrupted.py FOLDER RECIPE key=value ...
 """
@@ -26,7 +27,9 @@ class Judge(MatchJudge):
         self.process.wait()
         (FOLDER / "closed").touch()
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         (FOLDER / "asked").write_text(str(self.process.pid))
         time.sleep(1000)
         return super().rate(questions, scale)

@@ -26,7 +26,9 @@ SHAPES = ["circle", "square", "triangle"]
 
 @cache
 def invented_scores() -> Any:
-    """(seeds, prompts) of each model: dapo pleases PoSh, and the truth less; two judgments of sft failed."""
+    """(seeds, prompts) of each model: dapo pleases PoSh, and the truth less; two judgments of sft
+    failed.
+    """
     rng = np.random.default_rng(0)
     hard = rng.uniform(-0.2, 0.2, size=(1, PROMPTS))
     centres = {
@@ -34,11 +36,21 @@ def invented_scores() -> Any:
         "sft": (0.73, 0.75, 0.72, 0.68, 0.71, 0.66, 0.60, 19),
         "dapo": (0.765, 0.77, 0.76, 0.71, 0.705, 0.72, 0.61, 21),
     }
-    metrics = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall", "overlap"]
+    metrics = [
+        "truth_f1",
+        "truth_precision",
+        "truth_recall",
+        "posh_f1",
+        "posh_precision",
+        "posh_recall",
+        "overlap",
+    ]
     scores = {}
     for model, means in centres.items():
         scores[model] = {
-            metric: np.clip(mean + hard + rng.normal(0, 0.1, (3, PROMPTS)) + rng.normal(0, 0.01, (3, 1)), 0, 1)
+            metric: np.clip(
+                mean + hard + rng.normal(0, 0.1, (3, PROMPTS)) + rng.normal(0, 0.01, (3, 1)), 0, 1
+            )
             if metric != "words"
             else np.round(mean + rng.normal(0, 4, (3, PROMPTS)))
             for metric, mean in zip([*metrics, "words"], means, strict=True)
@@ -66,7 +78,10 @@ def invented_comparison() -> Any:
         title="Scenes: what DAPO with span credit changed",
         facts=FACTS,
     )
-    failed = {model: {metric: np.isnan(array) for metric, array in of.items()} for model, of in scores.items()}
+    failed = {
+        model: {metric: np.isnan(array) for metric, array in of.items()}
+        for model, of in scores.items()
+    }
     nothing: dict[str, Any] = {model: [] for model in scores}
     return summarise(setup, Evaluation(scores, failed, nothing))
 
@@ -80,11 +95,20 @@ def invented_examples() -> Any:
     rng = np.random.default_rng(2)
     examples = []
     for number in range(6):
-        (one, two), (left, right) = rng.choice(list(COLOURS), 2, replace=False), rng.choice(SHAPES, 2)
+        (one, two), (left, right) = (
+            rng.choice(list(COLOURS), 2, replace=False),
+            rng.choice(SHAPES, 2),
+        )
         other = next(colour for colour in COLOURS if colour not in (one, two))
         image = Image.new("RGB", (96, 96), "#f4f4f0")
         for i, (colour, shape) in enumerate([(one, left), (two, right)]):
-            draw_shape(ImageDraw.Draw(image), shape, COLOURS[colour], 12 + 42 * i, 34 - 22 * (number % 2) * i)
+            draw_shape(
+                ImageDraw.Draw(image),
+                shape,
+                COLOURS[colour],
+                12 + 42 * i,
+                34 - 22 * (number % 2) * i,
+            )
         reference = f"A {one} {left} stands to the left of a {two} {right}."
         base = f"There is a {other} {left}."
         sft = f"A {one} {left} and a {other} {right} 👩‍🎨, both on a wooden table."
@@ -99,18 +123,28 @@ def invented_examples() -> Any:
                 span(sft, "both on", 0.25, "rated 2 of 5"),
                 span(sft, "wooden table", 0.0, "rated 1 of 5: there is no table"),
             ),
-            missed=(span(reference, "to the left of", 0.0, "nowhere said"), span(reference, two, 0.25, "not said")),
+            missed=(
+                span(reference, "to the left of", 0.0, "nowhere said"),
+                span(reference, two, 0.25, "not said"),
+            ),
         )
         answers = {
             "base": JudgedAnswer(
                 base,
-                Verdict(0.2, spans=(span(base, f"{other} {left}", 0.25, "rated 2 of 5"),), missed=judged.missed),
+                Verdict(
+                    0.2,
+                    spans=(span(base, f"{other} {left}", 0.25, "rated 2 of 5"),),
+                    missed=judged.missed,
+                ),
                 {"truth_f1": 0.25, "words": 5.0},
             ),
             "sft": JudgedAnswer(sft, judged, {"truth_f1": 0.55, "words": 13.0}),
             "dapo": JudgedAnswer(
                 dapo,
-                Verdict(0.97, spans=(span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75))),
+                Verdict(
+                    0.97,
+                    spans=(span(dapo, f"{one} {left}", 1.0), span(dapo, f"a {two} {right}", 0.75)),
+                ),
                 {"truth_f1": 1.0, "words": 11.0},
             ),
         }

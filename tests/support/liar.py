@@ -1,8 +1,9 @@
-"""A server of judges and readers that lies in every way we know. Each lie is named; a test asks for it by its name.
+"""A server of judges and readers that lies in every way we know. Each lie is named; a test asks for
+it by its name.
 
-TRANSPORT are lies of any HTTP server, RATINGS of a judge, GRAPHS of a reader. A lie is what Server.behave returns: a
-status; (status, headers) and perhaps bytes; an answer's bytes; Raw bytes of the wire; or a function that changes the
-honest answer.
+TRANSPORT are lies of any HTTP server, RATINGS of a judge, GRAPHS of a reader. A lie is what
+Server.behave returns: a status; (status, headers) and perhaps bytes; an answer's bytes; Raw bytes
+of the wire; or a function that changes the honest answer.
 """
 
 import gzip
@@ -16,13 +17,21 @@ from tests.support.server import CUT, LOST, Raw
 SECRET = "sk-very/secret+key=="
 ANSI = "\x1b[31mred\x1b[0m\r\nSet-Cookie: a=b\u202e\x07"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-ECHO = f'{{"error": "wrong key Bearer {SECRET} at https://me:{SECRET}@h/v1?api_key={SECRET} {ANSI}"}}'.encode()
+ECHO = (
+    f'{{"error": "wrong key Bearer {SECRET} at https://me:{SECRET}@h/v1?api_key={SECRET} {ANSI}"}}'
+).encode()
 
 TRANSPORT: dict[str, Any] = {
     "connection lost": LOST,
     "body cut short": CUT,
-    **{f"status {status}": status for status in (204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 418)},
-    **{f"status {status}": status for status in (422, 425, 429, 451, 500, 501, 502, 503, 504, 507, 511, 599)},
+    **{
+        f"status {status}": status
+        for status in (204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 418)
+    },
+    **{
+        f"status {status}": status
+        for status in (422, 425, 429, 451, 500, 501, 502, 503, 504, 507, 511, 599)
+    },
     "redirect to itself": (302, {"Location": "/v1/completions"}),
     "redirect elsewhere": (307, {"Location": f"http://127.0.0.1:9/?api_key={SECRET}"}),
     "redirect to a file": (301, {"Location": "file:///etc/passwd"}),
@@ -64,8 +73,21 @@ TRANSPORT: dict[str, Any] = {
 
 
 PATIENT = {  # asked again until the deadline, as the server's state may be the cause
-    *("connection lost", "body cut short", "no HTTP", "nothing but a head", "a negative length", "a length in words"),
-    *("two lengths", "chunks of nonsense", "chunks without end", "a head of a megabyte", "ANSI in a head"),
+    *(
+        "connection lost",
+        "body cut short",
+        "no HTTP",
+        "nothing but a head",
+        "a negative length",
+        "a length in words",
+    ),
+    *(
+        "two lengths",
+        "chunks of nonsense",
+        "chunks without end",
+        "a head of a megabyte",
+        "ANSI in a head",
+    ),
     *("a status of five digits", "wait for a year", "wait since 1970", "wait for ever"),
     *(f"status {status}" for status in (408, 425, 429, 502, 503, 504)),
 }
@@ -83,7 +105,12 @@ def choices(value: Any) -> Callable[[dict], None]:
 def tops(*pairs: tuple[Any, Any]) -> Callable[[dict], None]:
     """A lie: these tokens with these log-probabilities, in the form of completions and of chats."""
     listed = [{"token": token, "logprob": value} for token, value in pairs]
-    return choice(logprobs={"top_logprobs": [dict(pairs)], "content": [{"token": "x", "top_logprobs": listed}]})
+    return choice(
+        logprobs={
+            "top_logprobs": [dict(pairs)],
+            "content": [{"token": "x", "top_logprobs": listed}],
+        }
+    )
 
 
 CHOICES: list[Any] = [None, [], {}, "a", [None], [1], [[]], [{}], 3]
@@ -111,10 +138,25 @@ RATINGS: dict[str, Callable[[dict], None]] = {
     "a thousand tokens": tops(*((f"w{n}", -8.0) for n in range(1000))),
     **{
         f"the token {name}": tops((f"token_id:{name}", -0.01))
-        for name in ("abc", "", "-1", "-7", "+20", " 20", "1e3", "0x10", "\uff11\uff16", "016", "9" * 5000, "512345")
+        for name in (
+            "abc",
+            "",
+            "-1",
+            "-7",
+            "+20",
+            " 20",
+            "1e3",
+            "0x10",
+            "\uff11\uff16",
+            "016",
+            "9" * 5000,
+            "512345",
+        )
     },
 }
-TWICE = choice(logprobs={"content": [{"top_logprobs": [{"token": "4", "logprob": math.log(0.45)}] * 2}]})
+TWICE = choice(
+    logprobs={"content": [{"top_logprobs": [{"token": "4", "logprob": math.log(0.45)}] * 2}]}
+)
 BARE: dict[str, bytes] = {  # JSON that Python's own writer cannot make
     "NaN for a log-probability": b'{"choices": [{"logprobs": {"top_logprobs": [{"4": NaN}]}}]}',
     "infinity for one": b'{"choices": [{"logprobs": {"top_logprobs": [{"4": Infinity}]}}]}',
@@ -125,4 +167,6 @@ BARE: dict[str, bytes] = {  # JSON that Python's own writer cannot make
 
 def legible(note: str) -> bool:
     """Whether a note is one short line without control characters, and without the key."""
-    return note.isprintable() and 0 < len(note) < 700 and SECRET not in note and "secret" not in note
+    return (
+        note.isprintable() and 0 < len(note) < 700 and SECRET not in note and "secret" not in note
+    )

@@ -1,9 +1,10 @@
 """Commands in a process that reaches no other machine: offline.py PLAN.json RESULTS.json
 
-PLAN is a list of commands, each a list of words, the first of them `spanreward` or `experiments`. RESULTS has for each
-how it ended, what it said, and where it wanted to connect to. A connection to another machine is refused, as without a
-network, and noted; Python's own sockets are seen, also those of threads. huggingface_hub tries each of its requests six
-times; the waits between, 23 seconds, are left out.
+PLAN is a list of commands, each a list of words, the first of them `spanreward` or `experiments`.
+RESULTS has for each how it ended, what it said, and where it wanted to connect to. A connection to
+another machine is refused, as without a network, and noted; Python's own sockets are seen, also
+those of threads. huggingface_hub tries each of its requests six times; the waits between, 23
+seconds, are left out.
 """
 
 import json
@@ -37,7 +38,8 @@ def main() -> None:
     from tests.support.command import experiments, spanreward
 
     programs = {"spanreward": spanreward, "experiments": experiments}
-    hub = import_module("huggingface_hub.utils._http")  # after spanreward, whose import says what the hub may tell
+    # after spanreward, whose import says what the hub may tell
+    hub = import_module("huggingface_hub.utils._http")
     constants = import_module("huggingface_hub.constants")
     hub.time = Mock(wraps=time, sleep=lambda seconds: None)
     results = []
@@ -49,8 +51,11 @@ def main() -> None:
         except Exception as error:
             result = {"code": -1, "out": "", "err": f"Traceback: {type(error).__name__}: {error}"}
         time.sleep(SETTLE)
-        given_up = constants.HF_HUB_OFFLINE  # since a command found that the hub does not answer (rewards/files/hub.py)
-        results.append({"words": [program, *words], **result, "tried": list(tried), "given_up": given_up})
+        # since a command found that the hub does not answer (rewards/files/hub.py)
+        given_up = constants.HF_HUB_OFFLINE
+        results.append(
+            {"words": [program, *words], **result, "tried": list(tried), "given_up": given_up}
+        )
     Path(sys.argv[2]).write_text(json.dumps(results))
 
 

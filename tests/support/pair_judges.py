@@ -1,4 +1,6 @@
-"""Stand-in judges of pairs, which answer from the probe: a slot, a length, or a planted truth with mistakes."""
+"""Stand-in judges of pairs, which answer from the probe: a slot, a length, or a planted truth with
+mistakes.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -13,7 +15,8 @@ def certainly(letter: str, scale: Sequence[str]) -> Rating:
 
 
 class PairJudge(Judge):
-    """choose: a letter from a pair's probe. meets: a level from 1 to 5. fails: which questions get no answer.
+    """choose: a letter from a pair's probe. meets: a level from 1 to 5. fails: which questions get
+    no answer.
 
     Attributes:
         asked: every question put to it, by call.
@@ -31,7 +34,9 @@ class PairJudge(Judge):
         self.choose, self.meets, self.fails, self.cut = choose, meets, fails, cut
         self.asked: list[list[Question]] = []
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         self.asked.append(list(questions))
         return [self._rate(question.probe, scale) for question in questions]
 
@@ -55,7 +60,9 @@ def better(quality: Callable[[str], float]) -> Callable[[PairProbe], str]:
     return choose
 
 
-def mistaken(right: Callable[[PairProbe], str], accuracy: float, seed: int = 0) -> Callable[[PairProbe], str]:
+def mistaken(
+    right: Callable[[PairProbe], str], accuracy: float, seed: int = 0
+) -> Callable[[PairProbe], str]:
     """The same, but with chance 1 - accuracy the other text, each order by itself."""
 
     def choose(probe: PairProbe) -> str:

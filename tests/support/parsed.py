@@ -1,4 +1,6 @@
-"""Parsed texts for tests, written by hand or read from stored parses, and graphs as one line of text."""
+"""Parsed texts for tests, written by hand or read from stored parses, and graphs as one line of
+text.
+"""
 
 import json
 from typing import Any
@@ -21,7 +23,9 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def spelled(sentences: str) -> Doc:
-    """A Doc from text/POS/dep/head[/lemma[/tag]] tokens, sentences apart by " | ", heads counted over all of them."""
+    """A Doc from text/POS/dep/head[/lemma[/tag]] tokens, sentences apart by " | ", heads counted
+    over all of them.
+    """
     tokens, starts = [], []
     for sentence in sentences.split(" | "):
         own = [token.split("/") for token in sentence.split()]
@@ -41,9 +45,12 @@ def spelled(sentences: str) -> Doc:
 
 def shown(graph: SceneGraph) -> str:
     """ "man{tall} hat; (man, wears, hat)"."""
-    entities = [e.head + (f"{{{', '.join(e.attributes)}}}" if e.attributes else "") for e in graph.entities]
+    entities = [
+        e.head + (f"{{{', '.join(e.attributes)}}}" if e.attributes else "") for e in graph.entities
+    ]
     relations = [
-        f"({graph.entities[r.subject].head}, {r.relation}, {graph.entities[r.object].head})" for r in graph.relations
+        f"({graph.entities[r.subject].head}, {r.relation}, {graph.entities[r.object].head})"
+        for r in graph.relations
     ]
     return "; ".join(filter(None, [" ".join(entities), " ".join(relations)]))
 

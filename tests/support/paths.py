@@ -1,4 +1,6 @@
-"""Where tests find things: the repository, and the data that lies beside it (tests that need it skip without it)."""
+"""Where tests find things: the repository, and the data that lies beside it (tests that need it
+skip without it).
+"""
 
 from pathlib import Path
 

@@ -1,9 +1,11 @@
-"""What a run of a recipe must have logged: its reward rises, few judgments fail, few completions are cut or padded.
+"""What a run of a recipe must have logged: its reward rises, few judgments fail, few completions
+are cut or padded.
 
     python -m tests.support.run_checks recipes/quickstart/scenes-dapo.yaml outputs/quickstart/seed0/dapo
 
-"At first" and "at last" are the first and the last tenth of the logged steps, at least one step each. A check looks at
-a curve and is no statistical test: rewards of few steps are noisy. The exit code is 1 unless every check holds.
+"At first" and "at last" are the first and the last tenth of the logged steps, at least one step
+each. A check looks at a curve and is no statistical test: rewards of few steps are noisy. The exit
+code is 1 unless every check holds.
 """
 
 import json
@@ -14,18 +16,29 @@ from statistics import fmean
 
 import yaml
 
-FAILED, CUT, PADDED = "judge/failed_fraction", "completions/clipped_ratio", "health/degenerate_fraction"
+FAILED, CUT, PADDED = (
+    "judge/failed_fraction",
+    "completions/clipped_ratio",
+    "health/degenerate_fraction",
+)
 LIMITS = {FAILED: 0.01, CUT: 0.05, PADDED: 0.05}  # FAILED over the whole run, the others at last
-CHECKS = {"sft": {"loss"}, "dapo": {"reward", *LIMITS}}  # by algorithm: the loss falls, the reward rises
+# by algorithm: the loss falls, the reward rises
+CHECKS = {"sft": {"loss"}, "dapo": {"reward", *LIMITS}}
 EXEMPT = {  # by the end of the recipe's path
-    "quickstart/scenes-pairwise-dapo.yaml": {"reward"},  # within a group one half on average, whatever is written
-    "quickstart/photos-posh-dapo.yaml": {"reward", CUT},  # the policy has seen nothing but coloured shapes
+    # within a group one half on average, whatever is written
+    "quickstart/scenes-pairwise-dapo.yaml": {"reward"},
+    # the policy has seen nothing but coloured shapes
+    "quickstart/photos-posh-dapo.yaml": {"reward", CUT},
 }
 
 
 def run_checks(recipe: Path, folder: Path) -> dict[str, bool | None]:
-    """Returns whether each check of the recipe holds for the run in the folder; None where the log cannot say."""
-    asked = CHECKS[yaml.safe_load(recipe.read_text())["algorithm"]] - EXEMPT.get("/".join(recipe.parts[-2:]), set())
+    """Returns whether each check of the recipe holds for the run in the folder; None where the log
+    cannot say.
+    """
+    asked = CHECKS[yaml.safe_load(recipe.read_text())["algorithm"]] - EXEMPT.get(
+        "/".join(recipe.parts[-2:]), set()
+    )
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return {key: holds(key, [line[key] for line in lines if key in line]) for key in sorted(asked)}
 

@@ -10,7 +10,9 @@ from spanreward.rewards.reward.reward import Reward
 
 
 @contextmanager
-def served(reward: Reward, tokenizers: Mapping[str, Any] | None = None) -> Iterator[tuple[str, Any]]:
+def served(
+    reward: Reward, tokenizers: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, Any]]:
     """Yields the url and the Service."""
     import uvicorn
 
@@ -18,7 +20,9 @@ def served(reward: Reward, tokenizers: Mapping[str, Any] | None = None) -> Itera
 
     service = Service(reward, reward.__name__, tokenizers or {})
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(service.application, log_level="error", lifespan="off"))
+        server = uvicorn.Server(
+            uvicorn.Config(service.application, log_level="error", lifespan="off")
+        )
         server.capture_signals = nullcontext  # type: ignore  # signals are the main thread's
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -23,12 +23,13 @@ class Raw(bytes):
 
 
 class Server:
-    """An OpenAI-compatible server on 127.0.0.1 which rates a prompt that says "give 4" with 4: p(4) = 0.8, p(2) = 0.1,
-    and the rest on what only looks like a rating.
+    """An OpenAI-compatible server on 127.0.0.1 which rates a prompt that says "give 4" with 4: p(4)
+    = 0.8, p(2) = 0.1, and the rest on what only looks like a rating.
 
-    behave(body, number) of the request with this number, from 0, is None for that answer; or a status; (status,
-    headers) and perhaps bytes; the answer's bytes; a function that changes the answer; CUT; or LOST. hang: wait, before
-    the answer, until the server stops. delay(body): seconds before it.
+    behave(body, number) of the request with this number, from 0, is None for that answer; or a
+    status; (status, headers) and perhaps bytes; the answer's bytes; a function that changes the
+    answer; CUT; or LOST. hang: wait, before the answer, until the server stops. delay(body):
+    seconds before it.
     """
 
     def __init__(self, port: int = 0, extended: bool = True, strict: bool = False) -> None:
@@ -71,7 +72,9 @@ class Server:
                 self.act(LOST if outer.stopping.is_set() else outer.behave(body, number), body)
 
             def act(self, how: Any, body: dict) -> None:
-                if outer.strict and ("repetition_penalty" in body or "chat_template_kwargs" in body):
+                if outer.strict and (
+                    "repetition_penalty" in body or "chat_template_kwargs" in body
+                ):
                     self.reply(400, b'{"error": "Unrecognized request argument supplied"}')
                 elif how == LOST:
                     self.close_connection = True
@@ -92,14 +95,18 @@ class Server:
                         how(answer)
                     self.reply(200, json.dumps(answer).encode())
 
-            def reply(self, status: int, content: bytes, headers: dict | None = None, missing: int = 0) -> None:
+            def reply(
+                self, status: int, content: bytes, headers: dict | None = None, missing: int = 0
+            ) -> None:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(content)))
                 for name, value in (headers or {}).items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(content[: len(content) - missing])
-                self.close_connection = self.close_connection or missing > 0 or outer.stopping.is_set()
+                self.close_connection = (
+                    self.close_connection or missing > 0 or outer.stopping.is_set()
+                )
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -114,23 +121,41 @@ class Server:
         self.http = Quiet(("127.0.0.1", port), Handler)
         self.port = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     def answer(self, body: dict) -> dict:
         text = text_of(body)
         wanted = re.findall("give (.)", text)[-1:]
-        usage = {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 7}}
+        usage = {
+            "prompt_tokens": 10,
+            "completion_tokens": 1,
+            "prompt_tokens_details": {"cached_tokens": 7},
+        }
         if body.get("max_tokens", body.get("max_completion_tokens")) > 1:
             said = f"text of {wanted}"
-            choice: dict[str, Any] = {"message": {"content": said}} if "messages" in body else {"text": said}
+            choice: dict[str, Any] = (
+                {"message": {"content": said}} if "messages" in body else {"text": said}
+            )
             return {"choices": [choice], "usage": usage}
-        top = {"2": math.log(0.1), **{entry: math.log(0.8) for entry in wanted}, "50": math.log(0.05), "4.": -5.0}
+        top = {
+            "2": math.log(0.1),
+            **{entry: math.log(0.8) for entry in wanted},
+            "50": math.log(0.05),
+            "4.": -5.0,
+        }
         if "messages" in body:
             content = [{"token": token, "logprob": value} for token, value in top.items()]
-            choice = {"message": {"content": "x"}, "logprobs": {"content": [{"top_logprobs": content}]}}
+            choice = {
+                "message": {"content": "x"},
+                "logprobs": {"content": [{"top_logprobs": content}]},
+            }
         else:
             if self.extended and body.get("return_tokens_as_token_ids"):
-                top = {f"token_id:{IDS[token]}": value for token, value in top.items() if token in IDS}
+                top = {
+                    f"token_id:{IDS[token]}": value for token, value in top.items() if token in IDS
+                }
             choice = {"text": "x", "logprobs": {"top_logprobs": [top]}}
         return {"choices": [choice], "usage": usage}
 

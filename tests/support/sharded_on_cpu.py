@@ -1,10 +1,12 @@
-"""scripts/train.py where DeepSpeed and FSDP take CPUs: one rank, started by accelerate in test_accelerate_configs.py.
+"""scripts/train.py where DeepSpeed and FSDP take CPUs: one rank, started by accelerate in
+test_accelerate_configs.py.
 
     accelerate launch --config_file accelerate_configs/zero3.yaml sharded_on_cpu.py FOLDER RECIPE key=value ...
 
-accelerate reads an FSDP configuration on GPUs only, so the one answer that decides is given here as on a GPU; PyTorch's
-FSDP2 does work on CPUs. DeepSpeed would compile a shared-memory operator for CPUs first, which takes a minute. All else
-is theirs. Each rank leaves FOLDER/RANK.json, what it trained with.
+accelerate reads an FSDP configuration on GPUs only, so the one answer that decides is given here as
+on a GPU; PyTorch's FSDP2 does work on CPUs. DeepSpeed would compile a shared-memory operator for
+CPUs first, which takes a minute. All else is theirs. Each rank leaves FOLDER/RANK.json, what it
+trained with.
 """
 
 import json
@@ -38,7 +40,11 @@ def let_through() -> None:
 def train(trainer: Any, *rest: Any) -> Any:
     result = run_train(trainer, *rest)
     wrapped = trainer.model_wrapped
-    found = {"type": str(trainer.accelerator.distributed_type), "model": type(wrapped).__name__, "stage": None}
+    found = {
+        "type": str(trainer.accelerator.distributed_type),
+        "model": type(wrapped).__name__,
+        "stage": None,
+    }
     if asked_for("DEEPSPEED"):
         found["stage"] = wrapped.zero_optimization_stage()
     sizes = [size_here(parameter) for parameter in wrapped.parameters()]

@@ -1,8 +1,10 @@
-"""One of two ranks, started by torchrun in test_resume.py: rank 1 alone gets SIGTERM, as its judge judges first.
+"""One of two ranks, started by torchrun in test_resume.py: rank 1 alone gets SIGTERM, as its judge
+judges first.
 
     torchrun --nproc_per_node 2 stopped.py FOLDER RECIPE key=value ... [--resume]
 
-Each rank leaves FOLDER/RANK.json, how scripts/train.py ended there, and FOLDER/RANK.closed from its judge.
+Each rank leaves FOLDER/RANK.json, how scripts/train.py ended there, and FOLDER/RANK.closed from its
+judge.
 """
 
 import json
@@ -32,7 +34,9 @@ class Judge(MatchJudge):
     def close(self) -> None:
         (FOLDER / f"{RANK}.closed").touch()
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         first, self.asked = not self.asked, True
         if first and RANK == "1" and "--resume" not in sys.argv:
             os.kill(os.getpid(), signal.SIGTERM)

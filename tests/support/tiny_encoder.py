@@ -1,4 +1,6 @@
-"""A token classifier of random weights, tiny by default: a BERT, or a ModernBERT in the layout of LettuceDetect."""
+"""A token classifier of random weights, tiny by default: a BERT, or a ModernBERT in the layout of
+LettuceDetect.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -66,11 +68,17 @@ def saved(
         ModernBertForTokenClassification(ModernBertConfig(**sizes, **ends)).save_pretrained(folder)
     else:
         BertForTokenClassification(BertConfig(**sizes)).save_pretrained(folder)
-    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    core = Tokenizer(
+        models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]")
+    )
     core.pre_tokenizer = pre_tokenizers.Whitespace()
     pair = "[CLS] $A [SEP] $B:1 [SEP]:1"
-    core.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, [("[CLS]", 2), ("[SEP]", 3)])
-    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    core.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", pair, [("[CLS]", 2), ("[SEP]", 3)]
+    )
+    special = {
+        f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
+    }
     names = ["input_ids", "attention_mask", *([] if modern else ["token_type_ids"])]
     settings = {"model_max_length": length, "model_input_names": names, **special}
     PreTrainedTokenizerFast(tokenizer_object=core, **settings).save_pretrained(folder)
@@ -87,15 +95,26 @@ FAMILIES = {  # how many positions each has, and reads
 
 
 def save_family(folder: Path, family: str, words: Sequence[str] = WORDS) -> str:
-    """A tiny model of another family, with a tokenizer that sets no limit; a Llama's has no padding token."""
+    """A tiny model of another family, with a tokenizer that sets no limit; a Llama's has no padding
+    token.
+    """
     saved(folder, modern=family != "bert", length=1000, words=words)
     torch.manual_seed(0)
-    sizes = {**SIZES, "vocab_size": len(words), "max_position_embeddings": FAMILIES[family][0], "num_labels": 2}
+    sizes = {
+        **SIZES,
+        "vocab_size": len(words),
+        "max_position_embeddings": FAMILIES[family][0],
+        "num_labels": 2,
+    }
     ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
     config = AutoConfig.for_model(family, **sizes, **ends, initializer_range=0.5)
     AutoModelForTokenClassification.from_config(config).save_pretrained(folder)
     if family == "llama":
         file = folder / "tokenizer_config.json"
         settings = json.loads(file.read_text())
-        file.write_text(json.dumps({k: v for k, v in settings.items() if k != "pad_token"} | {"eos_token": "[SEP]"}))
+        file.write_text(
+            json.dumps(
+                {k: v for k, v in settings.items() if k != "pad_token"} | {"eos_token": "[SEP]"}
+            )
+        )
     return str(folder)

@@ -1,6 +1,8 @@
-"""Image-text models of random weights, saved as any other model: they exercise a judge and judge nothing.
+"""Image-text models of random weights, saved as any other model: they exercise a judge and judge
+nothing.
 
-And what tests ask them: small drawings, questions, and what the libraries themselves make of a question.
+And what tests ask them: small drawings, questions, and what the libraries themselves make of a
+question.
 """
 
 import itertools
@@ -12,7 +14,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from transformers import LlamaConfig, LlamaForCausalLM, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+)
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from experiments.scenes.policy import tiny_policy, tiny_processor
@@ -22,18 +29,20 @@ from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.tokenizer import tokenizer
 
 QWEN_TEMPLATE = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
-    "{% if m.content is string %}{{ m.content }}{% else %}{% for part in m.content %}"
-    "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}"
-    "{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.content is string %}{{ m.content "
+    "}}{% else %}{% for part in m.content %}{% if part.type == 'image' "
+    "%}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}{% endfor "
+    "%}{% endif %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% "
+    "endif %}"
 )
 QWEN_TOKENS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 PATCH = 14
 
 
 def save_llava(folder: Path, seed: int = 0) -> None:
-    """The policy that learns Scenes, untrained and with larger weights, so that its answers differ."""
+    """The policy that learns Scenes, untrained and with larger weights, so that its answers
+    differ.
+    """
     model = tiny_policy(seed)
     with torch.no_grad():
         for weights in model.parameters():
@@ -43,7 +52,9 @@ def save_llava(folder: Path, seed: int = 0) -> None:
 
 
 def save_qwen(folder: Path, seed: int = 0, context: int = 2048) -> None:
-    """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows, two by two patches to a token."""
+    """Two layers of Qwen2.5-VL: rotary positions in three dimensions, windows, two by two patches
+    to a token.
+    """
     words = tokenizer(QWEN_TEMPLATE)
     words.add_tokens(list(QWEN_TOKENS), special_tokens=True)
     start, end, image, video = words.convert_tokens_to_ids(list(QWEN_TOKENS))
@@ -134,10 +145,25 @@ def close(answers: list[Rating | Failure], others: list[Rating | Failure]) -> bo
     return True
 
 
-TEXTS = ("A red circle is above a blue square.", "A small blue square and a green star.", "Two dogs.")
-ASKED = ("Is there a circle?", "Is the square blue?", "Does a dog sit on the grass beside the old red house?", "Why?")
+TEXTS = (
+    "A red circle is above a blue square.",
+    "A small blue square and a green star.",
+    "Two dogs.",
+)
+ASKED = (
+    "Is there a circle?",
+    "Is the square blue?",
+    "Does a dog sit on the grass beside the old red house?",
+    "Why?",
+)
 
 
 def questions() -> list[Question]:
-    prompts = [f"Answer with a digit from 1 to 5. {text} {asked}" for text, asked in itertools.product(TEXTS, ASKED)]
-    return [Question([{"role": "user", "content": prompt}]) for prompt in (*prompts, "Unlike the others.", prompts[0])]
+    prompts = [
+        f"Answer with a digit from 1 to 5. {text} {asked}"
+        for text, asked in itertools.product(TEXTS, ASKED)
+    ]
+    return [
+        Question([{"role": "user", "content": prompt}])
+        for prompt in (*prompts, "Unlike the others.", prompts[0])
+    ]

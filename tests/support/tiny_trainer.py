@@ -1,4 +1,6 @@
-"""What the tests of the trainer share: the tiny policy, few short completions, rewards whose scores a test decides."""
+"""What the tests of the trainer share: the tiny policy, few short completions, rewards whose scores
+a test decides.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -68,7 +70,9 @@ def number_of(sample: Sample) -> int:
     return int(sample.prompt.split()[-1])
 
 
-def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool = False, **settings: Any) -> Any:
+def make_trainer(
+    path: Path, dataset: Dataset, rewards: list[Any], stock: bool = False, **settings: Any
+) -> Any:
     model, processor = load_policy(TINY, seed=1)
     processor.tokenizer.padding_side = "left"  # as TRL loads it
     names = ("peft_config", "callbacks", "tools", "environment_factory", "rollout_func")
@@ -81,11 +85,17 @@ def make_trainer(path: Path, dataset: Dataset, rewards: list[Any], stock: bool =
 
 
 def advantages_of(
-    trainer: GRPOTrainer, dataset: Dataset, texts: Sequence[str], monkeypatch: pytest.MonkeyPatch, end: bool = True
+    trainer: GRPOTrainer,
+    dataset: Dataset,
+    texts: Sequence[str],
+    monkeypatch: pytest.MonkeyPatch,
+    end: bool = True,
 ) -> dict[str, Any]:
     """One scored batch for given completions: two prompts, four completions each."""
     tokenizer = trainer.processing_class.tokenizer
-    ids = [tokenizer(text)["input_ids"] + ([tokenizer.eos_token_id] if end else []) for text in texts]
+    ids = [
+        tokenizer(text)["input_ids"] + ([tokenizer.eos_token_id] if end else []) for text in texts
+    ]
     monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (ids, None))
     rows = [dataset[i // 4] for i in range(8)]
     trainer.model.train()

@@ -1,4 +1,6 @@
-"""A small tokenizer with everything that makes real ones dangerous: control tokens, and added ones that are none."""
+"""A small tokenizer with everything that makes real ones dangerous: control tokens, and added ones
+that are none.
+"""
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
@@ -13,14 +15,22 @@ TEMPLATE = (
 SPECIAL = ("<|im_start|>", "<|im_end|>", "<|image|>")
 
 
-def tokenizer(template: str | None = TEMPLATE, special: tuple[str, ...] = SPECIAL) -> PreTrainedTokenizerFast:
-    """A byte-level BPE with digits apart, special tokens (the second ends a turn), and a thinking token that is added
-    but not special.
+def tokenizer(
+    template: str | None = TEMPLATE, special: tuple[str, ...] = SPECIAL
+) -> PreTrainedTokenizerFast:
+    """A byte-level BPE with digits apart, special tokens (the second ends a turn), and a thinking
+    token that is added but not special.
     """
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
-    texts = ["Rate it from 1 to 5: 1 2 3 4 5", "the answer is 5", "10 of 10", "assistant user system", "Yes No"] * 20
+    texts = [
+        "Rate it from 1 to 5: 1 2 3 4 5",
+        "the answer is 5",
+        "10 of 10",
+        "assistant user system",
+        "Yes No",
+    ] * 20
     trainer = trainers.BpeTrainer(
         vocab_size=400,
         special_tokens=list(special),
@@ -30,7 +40,10 @@ def tokenizer(template: str | None = TEMPLATE, special: tuple[str, ...] = SPECIA
     backend.train_from_iterator(texts, trainer)
     backend.add_tokens([AddedToken("<think>"), AddedToken("</think>"), AddedToken("    ")])
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend, chat_template=template, eos_token=special[1], additional_special_tokens=list(special)
+        tokenizer_object=backend,
+        chat_template=template,
+        eos_token=special[1],
+        additional_special_tokens=list(special),
     )
 
 

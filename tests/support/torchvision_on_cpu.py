@@ -1,11 +1,15 @@
-"""Makes PyPI's torchvision, which is built for CUDA, importable beside a CPU's torch, in a folder of its own.
+"""Makes PyPI's torchvision, which is built for CUDA, importable beside a CPU's torch, in a folder
+of its own.
 
-    python -m tests.support.torchvision_on_cpu          # after `pip install --target .venv/torchvision torchvision`
+    python -m tests.support.torchvision_on_cpu
+    # after `pip install --target .venv/torchvision torchvision`
 
-Its library does not load there, so the import ends at two operators of boxes that are not declared. Here they are. What
-pictures need, resizing, is torch's own. vLLM serves pictures only where torchvision is.
+Its library does not load there, so the import ends at two operators of boxes that are not declared.
+Here they are. What pictures need, resizing, is torch's own. vLLM serves pictures only where
+torchvision is.
 
-    PYTHONPATH=.venv/torchvision python ...             # `with_torchvision()` has this environment for a test's process
+    PYTHONPATH=.venv/torchvision python ...
+    # `with_torchvision()` has this environment for a test's process
 """
 
 import os
@@ -30,7 +34,10 @@ def declare(folder: Path) -> None:
 
 
 def with_torchvision() -> dict[str, str]:
-    """The environment in which processes find it. It has no torchvision where `make test-vllm` has not put it."""
+    """The environment in which processes find it.
+
+    It has no torchvision where `make test-vllm` has not put it.
+    """
     paths = [str(FOLDER), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 

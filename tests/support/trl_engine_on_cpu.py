@@ -1,11 +1,13 @@
-"""Lets TRL's engine in this process (vllm_mode: colocate) run on a CPU, with real pushes, prompts and samples.
+"""Lets TRL's engine in this process (vllm_mode: colocate) run on a CPU, with real pushes, prompts
+and samples.
 
-    on_cpu()                                                            # before the trainer is built
+    on_cpu()  # before the trainer is built
     python -m tests.support.trl_engine_on_cpu train RECIPE ...          # `spanreward` with it
 
-vLLM's CPU build packs the weights of linear layers when they are loaded and drops them: what TRL pushes has no place.
-Here these layers read their weights. A CPU's engine cannot sleep. Here sleep(level=2) makes all weights NaN, as on a
-GPU it drops them: what the next push leaves out is seen in the first token.
+vLLM's CPU build packs the weights of linear layers when they are loaded and drops them: what TRL
+pushes has no place. Here these layers read their weights. A CPU's engine cannot sleep. Here
+sleep(level=2) makes all weights NaN, as on a GPU it drops them: what the next push leaves out is
+seen in the first token.
 """
 
 import math
@@ -27,7 +29,9 @@ def on_cpu() -> None:
         layer.cpu_linear = torch.nn.functional.linear
 
     def start(**options: Any) -> Any:
-        engine = started(**{**options, "enable_sleep_mode": False, "enforce_eager": True, "dtype": "float32"})
+        engine = started(
+            **{**options, "enable_sleep_mode": False, "enforce_eager": True, "dtype": "float32"}
+        )
         model = engine.llm_engine.model_executor.driver_worker.model_runner.model
 
         @torch.no_grad()

@@ -1,8 +1,10 @@
-"""One of two ranks, started by torchrun in test_two_ranks_health.py: a stock trainer, whose judge fails on rank 1.
+"""One of two ranks, started by torchrun in test_two_ranks_health.py: a stock trainer, whose judge
+fails on rank 1.
 
     torchrun --nproc_per_node 2 two_ranks_health.py FOLDER
 
-From the second step on half of rank 1 cannot be judged, a quarter of all. Each rank leaves FOLDER/RANK.json.
+From the second step on half of rank 1 cannot be judged, a quarter of all. Each rank leaves
+FOLDER/RANK.json.
 """
 
 import json
@@ -24,7 +26,9 @@ FOLDER = Path(sys.argv[1])
 
 
 class Failing(Reward):
-    """Half of rank 1's completions fail from the second batch on; all others get 0.25 on rank 0 and 0.75 on rank 1."""
+    """Half of rank 1's completions fail from the second batch on; all others get 0.25 on rank 0 and
+    0.75 on rank 1.
+    """
 
     rank = 0
     batches = 0
@@ -42,7 +46,9 @@ if __name__ == "__main__":
     metric = Failing("failing")
     reward = Recorder(metric)
     health = RewardHealthCallback([reward], limits=Limits(failed_fraction=0.2))
-    args = GRPOConfig(**{**COMMON, "output_dir": str(FOLDER), "per_device_train_batch_size": 2, "max_steps": 4})
+    args = GRPOConfig(
+        **{**COMMON, "output_dir": str(FOLDER), "per_device_train_batch_size": 2, "max_steps": 4}
+    )
     trainer = GRPOTrainer(
         model=model,
         processing_class=processor,
@@ -53,7 +59,11 @@ if __name__ == "__main__":
     )
     metric.rank = trainer.accelerator.process_index
     trainer.train()
-    ended = {"step": trainer.state.global_step, "stopped": health.stopped, "log": trainer.state.log_history}
+    ended = {
+        "step": trainer.state.global_step,
+        "stopped": health.stopped,
+        "log": trainer.state.log_history,
+    }
     (FOLDER / f"{metric.rank}.json").write_text(json.dumps(ended))
     trainer.accelerator.wait_for_everyone()
     trainer.accelerator.end_training()

@@ -1,8 +1,10 @@
-"""One of two ranks, started by torchrun in test_two_ranks.py: in the second step the judge cannot be woken on rank 1.
+"""One of two ranks, started by torchrun in test_two_ranks.py: in the second step the judge cannot
+be woken on rank 1.
 
     torchrun --nproc_per_node 2 two_ranks.py FOLDER RECIPE key=value ...
 
-Each rank leaves FOLDER/RANK.json, how scripts/train.py ended there, and FOLDER/RANK.closed from its judge.
+Each rank leaves FOLDER/RANK.json, how scripts/train.py ended there, and FOLDER/RANK.closed from its
+judge.
 """
 
 import json
@@ -46,7 +48,10 @@ class Judge(MatchJudge):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.depth -= 1
 
@@ -59,7 +64,9 @@ def train(trainer: Any, *rest: Any) -> None:
         ended = {"error": str(error), "kind": type(error).__name__}
         raise
     finally:
-        (FOLDER / f"{RANK}.json").write_text(json.dumps({**ended, "log": trainer.state.log_history}))
+        (FOLDER / f"{RANK}.json").write_text(
+            json.dumps({**ended, "log": trainer.state.log_history})
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Reads what W&B wrote offline: wandb 0.31 has no reader in Python. Its log is LevelDB's, behind 7 bytes."""
+"""Reads what W&B wrote offline: wandb 0.31 has no reader in Python.
+
+Its log is LevelDB's, behind 7 bytes.
+"""
 
 import json
 import struct
@@ -33,9 +36,14 @@ def records(path: Path) -> Iterator[Any]:
 
 
 def history(folder: Path) -> list[dict[str, Any]]:
-    """The rows of the only offline run in `folder`, {key: value}, keys within values joined by dots."""
+    """The rows of the only offline run in `folder`, {key: value}, keys within values joined by
+    dots.
+    """
     return [
-        {".".join(item.nested_key) or item.key: json.loads(item.value_json) for item in record.history.item}
+        {
+            ".".join(item.nested_key) or item.key: json.loads(item.value_json)
+            for item in record.history.item
+        }
         for record in records(only_run(folder))
         if record.HasField("history")
     ]

@@ -1,4 +1,6 @@
-"""Wheels as other people build them: from an sdist, or from an archive of the repository as a forge offers it."""
+"""Wheels as other people build them: from an sdist, or from an archive of the repository as a forge
+offers it.
+"""
 
 import shutil
 import subprocess
@@ -14,24 +16,31 @@ def build_wheel(folder: Path) -> Path:
     """Returns the path of the wheel, built in `folder` from an sdist, as a package index has it."""
     source = unpack_archive(folder / "source", "zip")
     build = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=HANGS)
+    subprocess.run(
+        [sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=HANGS
+    )
     (sdist,) = folder.glob("*.tar.gz")
     return wheel_of(sdist, folder)
 
 
 def wheel_of(source: Path, folder: Path) -> Path:
-    """Returns the path of the wheel that pip builds in `folder` from a project's folder or an sdist."""
+    """Returns the path of the wheel that pip builds in `folder` from a project's folder or an
+    sdist.
+    """
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-w", str(folder), str(source)], check=True, capture_output=True, timeout=HANGS)
+    subprocess.run(
+        [*pip, "-w", str(folder), str(source)], check=True, capture_output=True, timeout=HANGS
+    )
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
 def unpack_archive(folder: Path, kind: str) -> Path:
-    """Unpacks the repository's archive, of kind "zip" or "tar.gz", into the folder, and returns the folder.
+    """Unpacks the repository's archive, of kind "zip" or "tar.gz", into the folder, and returns the
+    folder.
 
-    The archive has the changes of tracked files that are not committed yet, so that a test sees what is here. Python's
-    zipfile makes a plain file of a symbolic link, as Windows does.
+    The archive has the changes of tracked files that are not committed yet, so that a test sees
+    what is here. Python's zipfile makes a plain file of a symbolic link, as Windows does.
     """
     folder.mkdir(parents=True)
     archive = folder / f"archive.{kind}"
@@ -43,10 +52,16 @@ def unpack_archive(folder: Path, kind: str) -> Path:
 
 
 def tracked_files(*folders: str) -> list[str]:
-    """Returns the paths of the files below these folders that git knows, relative to the repository."""
-    return [path for path in _git("ls-files", "--", *folders).splitlines() if (ROOT / path).exists()]
+    """Returns the paths of the files below these folders that git knows, relative to the
+    repository.
+    """
+    return [
+        path for path in _git("ls-files", "--", *folders).splitlines() if (ROOT / path).exists()
+    ]
 
 
 def _git(*words: str) -> str:
     command = ["git", "-C", str(ROOT), *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=HANGS).stdout.strip()
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=HANGS
+    ).stdout.strip()

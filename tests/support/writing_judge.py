@@ -8,7 +8,8 @@ from tests.support.fakes import certain, prompt_of
 
 
 class WritingJudge(Judge):
-    """write: a text or Failure, or a function of the prompt. rates: a level from 1 to 5, or a Failure, from the probe.
+    """write: a text or Failure, or a function of the prompt. rates: a level from 1 to 5, or a
+    Failure, from the probe.
 
     Attributes:
         asked: every question that it was to write about.
@@ -16,14 +17,21 @@ class WritingJudge(Judge):
 
     name = "writer"
 
-    def __init__(self, writes: Any, rates: Callable[[Any], int | Failure] = lambda probe: 5) -> None:
+    def __init__(
+        self, writes: Any, rates: Callable[[Any], int | Failure] = lambda probe: 5
+    ) -> None:
         self.writes, self.rates = writes, rates
         self.asked: list[Question] = []
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         levels = [self.rates(question.probe) for question in questions]
         return [level if isinstance(level, Failure) else certain(level) for level in levels]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self.asked += questions
-        return [self.writes(prompt_of(one)) if callable(self.writes) else self.writes for one in questions]
+        return [
+            self.writes(prompt_of(one)) if callable(self.writes) else self.writes
+            for one in questions
+        ]

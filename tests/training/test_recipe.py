@@ -1,4 +1,6 @@
-"""Recipes: what is written is what runs, and a mistake is one sentence that says where and what instead."""
+"""Recipes: what is written is what runs, and a mistake is one sentence that says where and what
+instead.
+"""
 
 import re
 import time
@@ -50,10 +52,18 @@ def test_every_recipe_loads_as_written(path: Path) -> None:
     raw = yaml.safe_load(path.read_text())
     assert recipe.algorithm == raw["algorithm"]
     assert recipe.trainer.keys() == raw["trainer"].keys()
-    block = yaml.safe_load((path.parent / raw["data"]).read_text()) if isinstance(raw["data"], str) else raw["data"]
+    block = (
+        yaml.safe_load((path.parent / raw["data"]).read_text())
+        if isinstance(raw["data"], str)
+        else raw["data"]
+    )
     assert recipe.data.source == block["source"]
     assert len(recipe.rewards) == len(raw.get("rewards", []))
-    assert not [key for key, value in recipe.trainer.items() if isinstance(value, str) and value[:1].isdigit()]
+    assert not [
+        key
+        for key, value in recipe.trainer.items()
+        if isinstance(value, str) and value[:1].isdigit()
+    ]
     assert check_recipe(recipe.model_dump()) == recipe
 
 
@@ -87,7 +97,10 @@ def test_misspelt_key_names_the_nearest(override: str, key: str, nearest: str) -
 
 @pytest.mark.parametrize("key", ["span_coef", "num_generations"])
 def test_settings_of_grpo_are_not_for_sft(key: str) -> None:
-    message = f"unknown recipe key 'trainer.{key}': it belongs under trainer where the algorithm is grpo or dapo."
+    message = (
+        f"unknown recipe key 'trainer.{key}': it belongs under trainer where the algorithm "
+        "is grpo or dapo."
+    )
     with pytest.raises(RecipeError, match=re.escape(message)):
         load_recipe(DAPO.with_name("scenes-sft.yaml"), [f"trainer.{key}=4"])
 
@@ -109,18 +122,46 @@ GRPO = "under trainer where the algorithm is grpo or dapo"
         ("trainer.lora={r: 8}", "'trainer.lora': it belongs under policy."),
         ("trainer.spans_every=9", "'trainer.spans_every': it belongs at the top level."),
         ("policy.sure=0.9", "'policy.sure': it belongs under cascade."),
-        ("check={reward_rises: true}", "unknown recipe key 'check': valid are algorithm, data, output, overwrite, "),
+        (
+            "check={reward_rises: true}",
+            "unknown recipe key 'check': valid are algorithm, data, output, overwrite, ",
+        ),
         ("data.answers=human", "'data.answers': it belongs under data.columns."),
-        ("data={source: jsonl, path: x, split: val}", "'data.split': it belongs under data of source hub."),
-        ("policy.path=tiny", "it belongs under data of source jsonl. Valid here are dtype, lora, model."),
-        ("rewards.0.judge={model: tiny}", "under policy. Valid here are cache, cascade, name, options."),
-        ("rewards.0.mode=published", "'rewards.0.mode': arguments of its class belong under options."),
-        ("rewards.0.judge={name: match, memory: 2e9}", "arguments of its class belong under options."),
+        (
+            "data={source: jsonl, path: x, split: val}",
+            "'data.split': it belongs under data of source hub.",
+        ),
+        (
+            "policy.path=tiny",
+            "it belongs under data of source jsonl. Valid here are dtype, lora, model.",
+        ),
+        (
+            "rewards.0.judge={model: tiny}",
+            "under policy. Valid here are cache, cascade, name, options.",
+        ),
+        (
+            "rewards.0.mode=published",
+            "'rewards.0.mode': arguments of its class belong under options.",
+        ),
+        (
+            "rewards.0.judge={name: match, memory: 2e9}",
+            "arguments of its class belong under options.",
+        ),
         ("rewards.0.wieght=2", "'rewards.0.wieght': did you mean 'weight'?"),
         ("trainer.qqq=1", "and 1"),
-        ("policy=tiny", "recipe key policy: it holds keys and values, as {model: ...}, got 'tiny'."),
-        ("referees=[lave]", "recipe key referees.0: it holds keys and values, as {metric: ...}, got 'lave'."),
-        ("data=rows.jsonl", "recipe key data: source must be jsonl, hub, mixed or FILE.py:FUNCTION, got 'rows.jsonl'."),
+        (
+            "policy=tiny",
+            "recipe key policy: it holds keys and values, as {model: ...}, got 'tiny'.",
+        ),
+        (
+            "referees=[lave]",
+            "recipe key referees.0: it holds keys and values, as {metric: ...}, got 'lave'.",
+        ),
+        (
+            "data=rows.jsonl",
+            "recipe key data: source must be jsonl, hub, mixed or FILE.py:FUNCTION, got "
+            "'rows.jsonl'.",
+        ),
         ("data=5", "recipe key data: source must be jsonl, hub, mixed or FILE.py:FUNCTION, got 5."),
     ],
 )
@@ -178,7 +219,12 @@ def test_a_later_override_wins_and_the_rest_stays() -> None:
 
 def test_overrides_of_a_whole_part() -> None:
     recipe = load_recipe(
-        DAPO, ["data={source: jsonl, path: x.jsonl}", "validation=null", "rewards=[{metric: posh}, {metric: posh}]"]
+        DAPO,
+        [
+            "data={source: jsonl, path: x.jsonl}",
+            "validation=null",
+            "rewards=[{metric: posh}, {metric: posh}]",
+        ],
     )
     assert recipe.data == JsonlPart(source="jsonl", path="x.jsonl")
     assert [reward.judge for reward in recipe.rewards] == [JudgePart(name="match")] * 2
@@ -188,7 +234,11 @@ def test_a_judge_is_a_name_or_a_mapping() -> None:
     recipe = load_recipe(DAPO, ["rewards.0.judge=vllm:smollm2"])
     assert recipe.rewards[0].judge == JudgePart(name="vllm:smollm2", cache=False, options={})
     written = "{name: vllm:smollm2, cache: true, options: {memory: 2e9}}"
-    judge = load_recipe(DAPO, [f"rewards.0.judge={written}", "rewards.0.judge.cache=mine.sqlite"]).rewards[0].judge
+    judge = (
+        load_recipe(DAPO, [f"rewards.0.judge={written}", "rewards.0.judge.cache=mine.sqlite"])
+        .rewards[0]
+        .judge
+    )
     options = {"memory": 2_000_000_000.0}
     assert judge == JudgePart(name="vllm:smollm2", cache="mine.sqlite", options=options)
 
@@ -197,8 +247,12 @@ def test_a_judge_is_a_name_or_a_mapping() -> None:
 def test_scientific_numbers_are_numbers_in_file_and_override(text: str, tmp_path: Path) -> None:
     path = with_data(tmp_path, "{source: rows.py:rows}", f"trainer: {{adam_epsilon: {text}}}\n")
     assert load_recipe(path).trainer["adam_epsilon"] == float(text)
-    assert load_recipe(DAPO, [f"trainer.adam_epsilon={text}"]).trainer["adam_epsilon"] == float(text)
-    assert load_recipe(DAPO, [f"data.options.levels=[{text}]"]).data.options["levels"] == [float(text)]
+    assert load_recipe(DAPO, [f"trainer.adam_epsilon={text}"]).trainer["adam_epsilon"] == float(
+        text
+    )
+    assert load_recipe(DAPO, [f"data.options.levels=[{text}]"]).data.options["levels"] == [
+        float(text)
+    ]
 
 
 def test_text_that_only_begins_like_a_number_stays_text() -> None:
@@ -239,7 +293,9 @@ def test_unknown_file() -> None:
         load_recipe("recipes/none.yaml")
 
 
-@pytest.mark.parametrize(("text", "kind"), [("- seed\n", "list"), ("seed\n", "str"), ("", "NoneType")])
+@pytest.mark.parametrize(
+    ("text", "kind"), [("- seed\n", "list"), ("seed\n", "str"), ("", "NoneType")]
+)
 def test_a_file_without_keys(text: str, kind: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=f"must hold keys and values, and holds {kind}"):
         load_recipe(written(tmp_path, text))
@@ -271,11 +327,17 @@ def test_wrong_value_is_named_with_its_key(override: str, key: str, value: str) 
 
 def test_missing_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"recipe key output: Field required\."):
-        load_recipe(written(tmp_path, "algorithm: sft\npolicy: {model: tiny}\ndata: {source: rows.py:rows}\n"))
+        load_recipe(
+            written(
+                tmp_path, "algorithm: sft\npolicy: {model: tiny}\ndata: {source: rows.py:rows}\n"
+            )
+        )
 
 
 def test_unknown_data_source_names_the_known_ones() -> None:
-    with pytest.raises(RecipeError, match=r"recipe key data: .* jsonl, hub, mixed or FILE\.py:FUNCTION, .*'zip'"):
+    with pytest.raises(
+        RecipeError, match=r"recipe key data: .* jsonl, hub, mixed or FILE\.py:FUNCTION, .*'zip'"
+    ):
         load_recipe(DAPO, ["data.source=zip"])
 
 
@@ -298,13 +360,18 @@ def test_any_seed(seed: int) -> None:
 
 
 def test_a_cascade_has_a_student_and_a_teacher(tmp_path: Path) -> None:
-    written = "{cascade: {student: match, teacher: {name: vllm:m, options: {memory: 2e9}}, sure: 1}}"
+    written = (
+        "{cascade: {student: match, teacher: {name: vllm:m, options: {memory: 2e9}}, sure: 1}}"
+    )
     recipe = load_recipe(DAPO, [f"rewards.0.judge={written}"])
     judge = recipe.rewards[0].judge
     cascade = judge.cascade
     assert cascade is not None
     assert (judge.name, cascade.sure, cascade.audit, cascade.seed) == ("cascade", 1.0, 0.02, 0)
-    assert judge.answering == [JudgePart(name="match"), JudgePart(name="vllm:m", options={"memory": 2e9})]
+    assert judge.answering == [
+        JudgePart(name="match"),
+        JudgePart(name="vllm:m", options={"memory": 2e9}),
+    ]
     again = tmp_path / "again.yaml"
     again.write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
     assert load_recipe(again) == recipe
@@ -314,7 +381,10 @@ def test_a_cascade_has_a_student_and_a_teacher(tmp_path: Path) -> None:
 def test_a_cascade_is_built_with_its_judges() -> None:
     teacher = "{name: vllm:smollm2, options: {memory: 2e9}}"
     written = f"{{cascade: {{student: match, teacher: {teacher}, audit: 0.1, seed: 3}}}}"
-    ((judge,),) = (reward.judges for reward in build_rewards(load_recipe(DAPO, [f"rewards.0.judge={written}"]).rewards))
+    ((judge,),) = (
+        reward.judges
+        for reward in build_rewards(load_recipe(DAPO, [f"rewards.0.judge={written}"]).rewards)
+    )
     assert isinstance(judge, CascadeJudge)
     assert isinstance(judge.student, MatchJudge)
     assert isinstance(judge.teacher, VllmJudge)
@@ -324,13 +394,32 @@ def test_a_cascade_is_built_with_its_judges() -> None:
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
-        ("{cascade: {student: match}}", "recipe key rewards.0.judge.cascade.teacher: Field required."),
-        ("{cascade: 3}", "recipe key rewards.0.judge.cascade: it holds keys and values, as {student: ...}, got 3."),
+        (
+            "{cascade: {student: match}}",
+            "recipe key rewards.0.judge.cascade.teacher: Field required.",
+        ),
+        (
+            "{cascade: 3}",
+            "recipe key rewards.0.judge.cascade: it holds keys and values, as {student: ...}, got "
+            "3.",
+        ),
         ("{cascade: {student: 3, teacher: match}}", "recipe key rewards.0.judge.cascade.student: "),
-        ("{cascade: {student: match, teacher: {nam: x}}}", "unknown recipe key 'rewards.0.judge.cascade.teacher.nam'"),
-        ("{cascade: {student: match, teacher: match, sure: -1}}", "greater than or equal to 0, got -1."),
-        ("{cascade: {student: match, teacher: match, sure: true}}", "cascade.sure: Input should be a valid number"),
-        ("{cascade: {student: match, teacher: match, audit: 2}}", "less than or equal to 1, got 2."),
+        (
+            "{cascade: {student: match, teacher: {nam: x}}}",
+            "unknown recipe key 'rewards.0.judge.cascade.teacher.nam'",
+        ),
+        (
+            "{cascade: {student: match, teacher: match, sure: -1}}",
+            "greater than or equal to 0, got -1.",
+        ),
+        (
+            "{cascade: {student: match, teacher: match, sure: true}}",
+            "cascade.sure: Input should be a valid number",
+        ),
+        (
+            "{cascade: {student: match, teacher: match, audit: 2}}",
+            "less than or equal to 1, got 2.",
+        ),
         (
             "{cascade: {student: match, teacher: match, aduit: 1}}",
             "unknown recipe key 'rewards.0.judge.cascade.aduit': did you mean 'audit'?",
@@ -340,7 +429,11 @@ def test_a_cascade_is_built_with_its_judges() -> None:
             "unknown recipe key 'rewards.0.judge.cascade.teacher.cashe': did you mean 'cache'?",
         ),
         *(
-            (judge, "rewards.0.judge: a judge has a name, or is {cascade: {student: JUDGE, teacher: JUDGE}} without")
+            (
+                judge,
+                "rewards.0.judge: a judge has a name, or is {cascade: {student: JUDGE, teacher: "
+                "JUDGE}} without",
+            )
             for judge in (
                 "cascade",
                 "{}",
@@ -374,7 +467,10 @@ def test_sft_and_dapo_learn_from_the_same_data() -> None:
     assert load_recipe(DAPO).data == load_recipe(SFT).data
     for policy in ("qwen2.5-vl-7b", "qwen2.5-vl-3b-lora", "qwen3-vl-2b"):
         folder = ROOT / "recipes" / policy
-        assert load_recipe(folder / "docent-sft.yaml").data == load_recipe(folder / "docent-posh-dapo.yaml").data
+        assert (
+            load_recipe(folder / "docent-sft.yaml").data
+            == load_recipe(folder / "docent-posh-dapo.yaml").data
+        )
 
 
 @pytest.mark.parametrize("path", DATA, ids=lambda path: path.stem)
@@ -383,10 +479,14 @@ def test_every_data_file_is_used(path: Path) -> None:
 
 
 def with_data(folder: Path, data: str, more: str = "") -> Path:
-    return written(folder, f"algorithm: sft\noutput: o\npolicy: {{model: tiny}}\ndata: {data}\n{more}")
+    return written(
+        folder, f"algorithm: sft\noutput: o\npolicy: {{model: tiny}}\ndata: {data}\n{more}"
+    )
 
 
-def test_data_from_a_file_beside_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_from_a_file_beside_the_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path.parent)
     (tmp_path / "mine.yaml").write_text("source: rows.py:rows\noptions: {level: 2}\n")
     path = with_data(tmp_path, "mine.yaml")
@@ -394,7 +494,9 @@ def test_data_from_a_file_beside_the_recipe(tmp_path: Path, monkeypatch: pytest.
     assert load_recipe(path).data == data
     assert load_recipe(path, ["data.count=5"]).data == data.model_copy(update={"count": 5})
     assert load_recipe(path, ["data.options.seed=5"]).data.options == {"level": 2, "seed": 5}
-    assert load_recipe(path, ["data={source: rows.py:rows}"]).data == FilePart(source="rows.py:rows")
+    assert load_recipe(path, ["data={source: rows.py:rows}"]).data == FilePart(
+        source="rows.py:rows"
+    )
 
 
 def test_parts_from_files(tmp_path: Path) -> None:
@@ -423,8 +525,14 @@ def test_a_data_file_that_holds_no_keys(tmp_path: Path) -> None:
     ("data", "message"),
     [
         ("{source: mixed, parts: []}", r"recipe key data\.parts: .*at least 1"),
-        ("{source: mixed, parts: [{source: hub, idd: a}]}", r"'data\.parts\.0\.idd': did you mean 'id'"),
-        ("{source: mixed, parts: [{source: hub, id: a, splt: b}]}", r"'?data\.parts\.0\.splt'?: did you mean 'split'"),
+        (
+            "{source: mixed, parts: [{source: hub, idd: a}]}",
+            r"'data\.parts\.0\.idd': did you mean 'id'",
+        ),
+        (
+            "{source: mixed, parts: [{source: hub, id: a, splt: b}]}",
+            r"'?data\.parts\.0\.splt'?: did you mean 'split'",
+        ),
         ("{source: mixed, parts: [{source: zip}]}", r"recipe key data\.parts\.0: .*'zip'"),
         ("{source: hub, id: a, columns: {picture: image}}", r"recipe key data\.columns\.picture"),
         ("{source: hub, id: a, streaming: true}", r"recipe key data: streaming needs a count"),
@@ -439,7 +547,9 @@ def test_a_data_block_that_is_wrong(data: str, message: str, tmp_path: Path) -> 
 
 
 def test_validation_is_the_data_but_for_what_it_says(tmp_path: Path) -> None:
-    path = with_data(tmp_path, "{source: hub, id: a/b, columns: {reference: text}}", "validation: {split: val}\n")
+    path = with_data(
+        tmp_path, "{source: hub, id: a/b, columns: {reference: text}}", "validation: {split: val}\n"
+    )
     recipe = load_recipe(path, ["validation.count=3"])
     expected = HubPart(source="hub", id="a/b", columns={"reference": "text"}, split="val", count=3)
     assert recipe.validation_data == expected
@@ -451,8 +561,13 @@ def test_validation_changes_the_options_that_it_names(tmp_path: Path) -> None:
     recipe = load_recipe(with_data(tmp_path, data, "validation: {options: {split: test}}\n"))
     expected = FilePart(source="rows.py:rows", count=9, options={"level": 2, "split": "test"})
     assert recipe.validation_data == expected
-    assert recipe.data == FilePart(source="rows.py:rows", count=9, options={"level": 2, "split": "train"})
-    assert load_recipe(DAPO).validation_data.options == {**load_recipe(DAPO).data.options, "split": "test"}
+    assert recipe.data == FilePart(
+        source="rows.py:rows", count=9, options={"level": 2, "split": "train"}
+    )
+    assert load_recipe(DAPO).validation_data.options == {
+        **load_recipe(DAPO).data.options,
+        "split": "test",
+    }
 
 
 @pytest.mark.parametrize(
@@ -470,16 +585,36 @@ def test_a_validation_that_is_wrong(validation: str, message: str, tmp_path: Pat
 
 def test_paper_settings_of_docent() -> None:
     """PoSh's paper, appendix A.3.5, word for word."""
-    sft, dapo = (load_recipe(ROOT / f"recipes/qwen2.5-vl-7b/docent-{name}.yaml") for name in ("sft", "posh-dapo"))
+    sft, dapo = (
+        load_recipe(ROOT / f"recipes/qwen2.5-vl-7b/docent-{name}.yaml")
+        for name in ("sft", "posh-dapo")
+    )
     for recipe in (sft, dapo):
         assert recipe.policy.model.startswith("Qwen/Qwen2.5-VL-7B")
         assert recipe.policy.lora is None  # "full parameter updates"
         trainer = recipe.trainer
-        assert trainer["per_device_train_batch_size"] * trainer["gradient_accumulation_steps"] * 8 == 64
-    names = ("learning_rate", "warmup_steps", "num_train_epochs", "load_best_model_at_end", "metric_for_best_model")
+        assert (
+            trainer["per_device_train_batch_size"] * trainer["gradient_accumulation_steps"] * 8
+            == 64
+        )
+    names = (
+        "learning_rate",
+        "warmup_steps",
+        "num_train_epochs",
+        "load_best_model_at_end",
+        "metric_for_best_model",
+    )
     assert [sft.trainer[name] for name in names] == [1e-5, 0.1, 5, True, "eval_loss"]
     assert sft.validation_data == sft.data.model_copy(update={"split": "val"})
-    names = ("learning_rate", "warmup_steps", "num_generations", "temperature", "top_p", "epsilon_high", "beta")  # type: ignore[assignment]
+    names = (
+        "learning_rate",
+        "warmup_steps",
+        "num_generations",
+        "temperature",
+        "top_p",
+        "epsilon_high",
+        "beta",
+    )  # type: ignore[assignment]
     assert [dapo.trainer[name] for name in names] == [1e-6, 20, 8, 1.0, 0.7, 0.28, 0.0]
     assert dapo.trainer["num_train_epochs"] == 1
     assert "dynamic_sampling" not in dapo.trainer
@@ -487,7 +622,8 @@ def test_paper_settings_of_docent() -> None:
 
 
 LAUGHS = "a: &a [x, x]\n" + "".join(
-    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise("abcdefghijklmnopqrstuvwxyz")
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in pairwise("abcdefghijklmnopqrstuvwxyz")
 )
 
 
@@ -501,7 +637,12 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
         ("seed: &a [*a]", "a value holds itself, by an alias"),
         ("data: &a {parts: {more: *a}}", "a value holds itself, by an alias"),
         (LAUGHS, "its aliases make it more than 100,000 values"),
-        (re.sub(r": (&.) \[(.*)\]", r": \1 {<<: [\2]}", LAUGHS).replace("{<<: [x, x]}", "{x: 1}"), "more than 100,000"),
+        (
+            re.sub(r": (&.) \[(.*)\]", r": \1 {<<: [\2]}", LAUGHS).replace(
+                "{<<: [x, x]}", "{x: 1}"
+            ),
+            "more than 100,000",
+        ),
         ("seed: " + "[" * 5000, "recursion"),
         ("seed: " + "[" * 5000 + "]" * 5000, "recursion"),
         ('output: "a\\0b"', "holds the character NUL"),

@@ -1,4 +1,6 @@
-"""Two real ranks, of which one gets SIGTERM: both save the same step and leave with 143; the run goes on from there."""
+"""Two real ranks, of which one gets SIGTERM: both save the same step and leave with 143; the run
+goes on from there.
+"""
 
 import json
 import os
@@ -32,7 +34,12 @@ def train(folder: Path, *arguments: str) -> tuple[list[object], str]:
     done = subprocess.run(
         [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(folder), *arguments],
         cwd=ROOT,
-        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "ACCELERATE_USE_CPU": "true",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT),
+        },
         capture_output=True,
         text=True,
         timeout=HANGS,
@@ -52,7 +59,9 @@ def steps(path: Path) -> list[int]:
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("stopped")
     overrides = (f"output={folder / 'out'}", *OVERRIDES)
-    return folder / "out", *train(folder / "first", "recipes/quickstart/scenes-dapo.yaml", *overrides)
+    return folder / "out", *train(
+        folder / "first", "recipes/quickstart/scenes-dapo.yaml", *overrides
+    )
 
 
 def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
@@ -62,7 +71,13 @@ def test_sigterm_on_one_rank_ends_both_with_a_checkpoint(stopped: Any) -> None:
     assert f"train.py: ended by SIGTERM: {output}/checkpoint-1 is written." in said
     assert said.count("another one, 5 s later, ends the run at once") == 1
     present = {path.name for path in (output / "checkpoint-1").iterdir()}
-    assert present >= {"trainer_state.json", "optimizer.pt", "rng_state_0.pth", "rng_state_1.pth", "model.safetensors"}
+    assert present >= {
+        "trainer_state.json",
+        "optimizer.pt",
+        "rng_state_0.pth",
+        "rng_state_1.pth",
+        "model.safetensors",
+    }
     assert not (output / "model.safetensors").exists()
 
 
@@ -78,5 +93,8 @@ def test_it_goes_on_from_there(stopped: Any, tmp_path: Path) -> None:
     assert ["train_runtime" in line for line in lines] == [False] * 4 + [True]
     for name in ("verdicts.jsonl", "verdicts.rank1.jsonl"):
         assert steps(output / name) == [step for step in (1, 2, 3, 4) for _ in range(4)]
-    assert json.loads((output / "versions.json").read_text())["resumed"][0]["checkpoint"] == "checkpoint-1"
+    assert (
+        json.loads((output / "versions.json").read_text())["resumed"][0]["checkpoint"]
+        == "checkpoint-1"
+    )
     assert (output / "model.safetensors").exists()

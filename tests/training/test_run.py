@@ -35,10 +35,15 @@ class Engine(FakeJudge):
 
 
 def recipe(output: Path, *judges: Any, **trainer: Any) -> Recipe:
-    rewards = [{"metric": "posh", "judge": judge, "options": {"name": f"posh{i}"}} for i, judge in enumerate(judges)]
+    rewards = [
+        {"metric": "posh", "judge": judge, "options": {"name": f"posh{i}"}}
+        for i, judge in enumerate(judges)
+    ]
     data = {"source": SCENES, "options": {"count": 4}}
     fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data}
-    return check_recipe({**fields, "rewards": rewards, "trainer": {"use_cpu": True, "bf16": False, **trainer}})
+    return check_recipe(
+        {**fields, "rewards": rewards, "trainer": {"use_cpu": True, "bf16": False, **trainer}}
+    )
 
 
 def test_equal_judges_are_one(tmp_path: Path) -> None:
@@ -73,7 +78,8 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The judges that a recipe's names give."""
     engines: dict[str, Engine] = {}
     monkeypatch.setattr(
-        "spanreward.training.recipe_rewards.load_judge", lambda name, *settings, **options: engines[name]
+        "spanreward.training.recipe_rewards.load_judge",
+        lambda name, *settings, **options: engines[name],
     )
     return engines
 
@@ -104,7 +110,10 @@ def test_a_judge_that_does_not_start_is_told_before_the_policy_is_loaded(
 ) -> None:
     engines |= {"good": Engine(), "bad": Engine(RuntimeError("no room\nfor the weights"))}
     monkeypatch.setattr(module, "load_policy", refuse)
-    with pytest.raises(RecipeError, match="the judge bad of posh cannot start: RuntimeError: no room for the weights"):
+    with pytest.raises(
+        RecipeError,
+        match="the judge bad of posh cannot start: RuntimeError: no room for the weights",
+    ):
         run(recipe(tmp_path / "out", "good", "bad"))
     assert engines["good"].done == engines["bad"].done == ["start", "close"]
     assert not (tmp_path / "out").exists()
@@ -115,7 +124,11 @@ def test_sft_starts_no_judge(tmp_path: Path, engines: Any, monkeypatch: pytest.M
     engines |= {"good": Engine(RuntimeError("no room"))}
     monkeypatch.setattr(module, "load_policy", refuse)
     with pytest.raises(AssertionError, match="must not be loaded yet"):  # so far it gets
-        run(recipe(tmp_path / "out", "good").model_copy(update={"algorithm": "sft", "trainer": {"use_cpu": True}}))
+        run(
+            recipe(tmp_path / "out", "good").model_copy(
+                update={"algorithm": "sft", "trainer": {"use_cpu": True}}
+            )
+        )
     assert engines["good"].done == []
 
 
@@ -129,7 +142,9 @@ def test_no_rank_loads_its_policy_before_all_judges_have_started(
         engines["good"].done.append("load the policy")
         raise InterruptedError
 
-    monkeypatch.setattr(module.PartialState, "wait_for_everyone", lambda _: engines["good"].done.append("wait"))
+    monkeypatch.setattr(
+        module.PartialState, "wait_for_everyone", lambda _: engines["good"].done.append("wait")
+    )
     monkeypatch.setattr(module, "load_policy", load_policy)
     with pytest.raises(InterruptedError):
         run(recipe(tmp_path / "out", "good"))
@@ -137,7 +152,10 @@ def test_no_rank_loads_its_policy_before_all_judges_have_started(
 
 
 def test_every_rank_says_when_a_model_starts_and_is_ready(
-    tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    engines: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     engines |= {"match": Engine(), "vllm:good": Engine()}
     monkeypatch.setenv("RANK", "3")
@@ -188,7 +206,10 @@ def test_one_judge_that_does_not_end_does_not_keep_the_others(
 
 @pytest.mark.parametrize(
     ("trainer", "message"),
-    [({"span_coef": -1}, "greater than or equal to 0, got -1"), ({"num_generations": 3}, "divisible")],
+    [
+        ({"span_coef": -1}, "greater than or equal to 0, got -1"),
+        ({"num_generations": 3}, "divisible"),
+    ],
 )
 def test_what_the_trainer_refuses_is_one_line(tmp_path: Path, trainer: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=message) as error:
@@ -197,23 +218,31 @@ def test_what_the_trainer_refuses_is_one_line(tmp_path: Path, trainer: Any, mess
 
 
 @pytest.mark.parametrize("library", ["DEEPSPEED", "FSDP"])
-def test_what_accelerate_would_silently_leave_out_is_told(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_accelerate_would_silently_leave_out_is_told(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     accelerator = Accelerator(cpu=True)
     check_launch(accelerator)
     monkeypatch.setenv(f"ACCELERATE_USE_{library}", "true")
-    with pytest.raises(RecipeError, match=f"asks for {library}, and accelerate does not take it on cpu") as error:
+    with pytest.raises(
+        RecipeError, match=f"asks for {library}, and accelerate does not take it on cpu"
+    ) as error:
         check_launch(accelerator)
     assert "accelerate_configs/ddp.yaml" in str(error.value)
 
 
-def test_the_tiny_policy_is_not_made_under_zero3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tiny_policy_is_not_made_under_zero3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "is_deepspeed_zero3_enabled", lambda: True)
     monkeypatch.setattr(module, "load_policy", refuse)
     with pytest.raises(RecipeError, match=r"tiny cannot be made under ZeRO-3: run its recipe with"):
         run(recipe(tmp_path / "out", "match", per_device_train_batch_size=8, num_generations=8))
 
 
-def test_nothing_to_resume_is_told_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_to_resume_is_told_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "build_rewards", refuse)
     with pytest.raises(RecipeError, match="there is no run to resume in"):
         run(recipe(tmp_path / "out", "match"), resume=True)

@@ -1,4 +1,6 @@
-"""The output folder: what a run writes there, what is refused, and how lines go on after a checkpoint."""
+"""The output folder: what a run writes there, what is refused, and how lines go on after a
+checkpoint.
+"""
 
 import json
 import random
@@ -14,11 +16,23 @@ from safetensors.torch import save_file
 
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
-from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints, continue_lines, leaves
+from spanreward.training.run_folder import (
+    begin,
+    check_new,
+    checkpoint_to_resume,
+    checkpoints,
+    continue_lines,
+    leaves,
+)
 
 
 def recipe(output: Path, **changes: Any) -> Recipe:
-    fields = {"algorithm": "sft", "output": str(output), "policy": {"model": TINY}, "data": {"source": SCENES}}
+    fields = {
+        "algorithm": "sft",
+        "output": str(output),
+        "policy": {"model": TINY},
+        "data": {"source": SCENES},
+    }
     return check_recipe({**fields, **changes})
 
 
@@ -31,13 +45,18 @@ def add_checkpoint(output: Path, step: int, whole: bool = True) -> Path:
 
 
 def test_a_new_run_says_what_made_it(tmp_path: Path) -> None:
-    begin(recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}}), processes=2)
+    begin(
+        recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}}),
+        processes=2,
+    )
     made = json.loads((tmp_path / "out" / "versions.json").read_text())
     assert made["torch"] == torch.__version__.split("+")[0] or made["torch"] == torch.__version__
     assert made["python"].startswith("3.")
     assert (made["processes"], made["resumed"]) == (2, [])
     written = check_recipe(yaml.safe_load((tmp_path / "out" / "recipe.yaml").read_text()))
-    assert written == recipe(tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}})
+    assert written == recipe(
+        tmp_path / "out", seed=3, data={"source": SCENES, "options": {"seed": 5}}
+    )
 
 
 def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
@@ -45,11 +64,15 @@ def test_a_folder_with_something_in_it(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     check_new(recipe(tmp_path / "out"), [])
     add_checkpoint(tmp_path / "out", 4)
-    with pytest.raises(RecipeError, match=r"is not empty: choose another .* or --resume to go on from its last"):
+    with pytest.raises(
+        RecipeError, match=r"is not empty: choose another .* or --resume to go on from its last"
+    ):
         check_new(recipe(tmp_path / "out"), [])
     check_new(recipe(tmp_path / "out", overwrite=True), ["org/model", str(tmp_path / "rows.jsonl")])
     for inside in ("checkpoint-4", "verdicts.jsonl"):
-        with pytest.raises(RecipeError, match=rf"{inside}, which this run reads, lies in the output folder"):
+        with pytest.raises(
+            RecipeError, match=rf"{inside}, which this run reads, lies in the output folder"
+        ):
             check_new(recipe(tmp_path / "out", overwrite=True), [str(tmp_path / "out" / inside)])
 
 
@@ -57,7 +80,11 @@ def test_a_run_that_overwrites_leaves_no_checkpoint_of_another(tmp_path: Path) -
     add_checkpoint(tmp_path, 90)
     (tmp_path / "notes.txt").write_text("mine")
     begin(recipe(tmp_path, overwrite=True), processes=1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "recipe.yaml", "versions.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "notes.txt",
+        "recipe.yaml",
+        "versions.json",
+    ]
 
 
 def test_the_last_whole_checkpoint_is_resumed(tmp_path: Path) -> None:
@@ -66,7 +93,9 @@ def test_the_last_whole_checkpoint_is_resumed(tmp_path: Path) -> None:
         add_checkpoint(tmp_path, step)
     add_checkpoint(tmp_path, 200, whole=False)
     (tmp_path / "checkpoint-old").mkdir()
-    assert [path.name for path in checkpoints(tmp_path)] == [f"checkpoint-{n}" for n in (9, 20, 100, 200)]
+    assert [path.name for path in checkpoints(tmp_path)] == [
+        f"checkpoint-{n}" for n in (9, 20, 100, 200)
+    ]
     found = checkpoint_to_resume(recipe(tmp_path, overwrite=True), processes=1)
     assert found == tmp_path / "checkpoint-100"
     begin(recipe(tmp_path), processes=1, checkpoint=found)
@@ -84,7 +113,14 @@ def add_files(folder: Path) -> None:
         torch.save({"a": torch.arange(999)}, folder / name)
 
 
-FILES = ["trainer_state.json", "config.json", "model.safetensors", "optimizer.pt", "rng_state.pth", "training_args.bin"]
+FILES = [
+    "trainer_state.json",
+    "config.json",
+    "model.safetensors",
+    "optimizer.pt",
+    "rng_state.pth",
+    "training_args.bin",
+]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -102,7 +138,9 @@ def test_a_checkpoint_that_was_cut_is_passed_over(
     assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-2"
     assert f"{tmp_path}/checkpoint-4 is damaged ({name}: " in caplog.text
     (tmp_path / "checkpoint-2" / name).write_bytes(b"")
-    with pytest.raises(RecipeError, match=rf"every checkpoint in .* is damaged, such as checkpoint-2 \({name}: "):
+    with pytest.raises(
+        RecipeError, match=rf"every checkpoint in .* is damaged, such as checkpoint-2 \({name}: "
+    ):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
 
 
@@ -118,7 +156,11 @@ def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
     begin(recipe(tmp_path), processes=1)
     for step in (2, 4):
         add_files(add_checkpoint(tmp_path, step))
-    random_states = {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state()}  # noqa: NPY002
+    random_states = {
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),  # noqa: NPY002
+        "cpu": torch.get_rng_state(),
+    }
     torch.save(random_states, tmp_path / "checkpoint-4" / "rng_state.pth")  # as Trainer does
     assert checkpoint_to_resume(recipe(tmp_path), processes=1).name == "checkpoint-4"
     torch.save({"a": Code()}, tmp_path / "checkpoint-4" / name)
@@ -127,7 +169,8 @@ def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
     assert f"{tmp_path}/checkpoint-4 is damaged ({why}): the one before it is taken." in caplog.text
     torch.save(Code(), tmp_path / "checkpoint-2" / name)
     with pytest.raises(
-        RecipeError, match=rf"such as checkpoint-2 \({re.escape(why)}\): begin anew with overwrite=true"
+        RecipeError,
+        match=rf"such as checkpoint-2 \({re.escape(why)}\): begin anew with overwrite=true",
     ):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
     assert "run" not in capfd.readouterr().out
@@ -138,26 +181,35 @@ def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> Non
     begin(recipe(tmp_path), processes=1)
     add_checkpoint(tmp_path, 2)
     (tmp_path / "versions.json").write_text(content)
-    with pytest.raises(RecipeError, match=r"versions.json, of how it began, cannot be read \(.*\): begin anew"):
+    with pytest.raises(
+        RecipeError, match=r"versions.json, of how it began, cannot be read \(.*\): begin anew"
+    ):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
 
 
 def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    small, large = {"posh": "en_core_web_sm 3.8.0, coref rules"}, {"posh": "en_core_web_trf 3.8.0, coref maverick"}
+    small, large = (
+        {"posh": "en_core_web_sm 3.8.0, coref rules"},
+        {"posh": "en_core_web_trf 3.8.0, coref maverick"},
+    )
     begin(recipe(tmp_path), 1, read_by=small)
     begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 2), small)
     assert not caplog.messages
     begin(recipe(tmp_path), 1, add_checkpoint(tmp_path, 4), large)
-    assert caplog.messages == [f"the texts of posh were read by {small['posh']} and now are by {large['posh']}."]
+    assert caplog.messages == [
+        f"the texts of posh were read by {small['posh']} and now are by {large['posh']}."
+    ]
     made = json.loads((tmp_path / "versions.json").read_text())
     assert made["readers"] == small
     assert [entry["readers"] for entry in made["resumed"]] == [small, large]
 
 
 def test_what_cannot_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"there is no run to resume in .*: it has no recipe.yaml"):
+    with pytest.raises(
+        RecipeError, match=r"there is no run to resume in .*: it has no recipe.yaml"
+    ):
         checkpoint_to_resume(recipe(tmp_path), processes=1)
     begin(recipe(tmp_path, trainer={"max_steps": 5}), processes=1)
     same = recipe(tmp_path, trainer={"max_steps": 5})
@@ -168,11 +220,16 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
         checkpoint_to_resume(same, processes=1)
     add_checkpoint(tmp_path, 2)
     assert checkpoint_to_resume(same, processes=1).name == "checkpoint-2"
-    with pytest.raises(RecipeError, match=r"has trainer.max_steps: 5, and this recipe 4: resume it with its own"):
+    with pytest.raises(
+        RecipeError, match=r"has trainer.max_steps: 5, and this recipe 4: resume it with its own"
+    ):
         checkpoint_to_resume(recipe(tmp_path, trainer={"max_steps": 4}), processes=1)
     with pytest.raises(RecipeError, match=r"has data.options.count: None, and this recipe 7"):
         checkpoint_to_resume(
-            recipe(tmp_path, trainer={"max_steps": 5}, data={"source": SCENES, "options": {"count": 7}}), processes=1
+            recipe(
+                tmp_path, trainer={"max_steps": 5}, data={"source": SCENES, "options": {"count": 7}}
+            ),
+            processes=1,
         )
     with pytest.raises(RecipeError, match="ran on 1 processes and this is 4"):
         checkpoint_to_resume(same, processes=4)
@@ -202,10 +259,14 @@ def test_a_resumed_run_may_only_be_longer(
             checkpoint_to_resume(asked, processes=1)
         return
     assert checkpoint_to_resume(asked, processes=1) == checkpoint
-    assert caplog.text.count("the learning rate goes on as in a run of this length from its beginning") == 1
+    assert (
+        caplog.text.count("the learning rate goes on as in a run of this length from its beginning")
+        == 1
+    )
     begin(asked, 1, checkpoint)
     caplog.clear()
-    assert checkpoint_to_resume(asked, processes=1) == checkpoint  # the folder's recipe is the longer one
+    # the folder's recipe is the longer one
+    assert checkpoint_to_resume(asked, processes=1) == checkpoint
     assert not caplog.text
 
 
@@ -219,11 +280,20 @@ def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path: Path) -> None:
 
 def test_lines_go_on_after_the_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    lines = [{"step": 1}, {"step": 2}, {"step": 2, "train_runtime": 1.0}, {"step": 3, "text": "\ud800\u2028 \x85"}]
+    lines = [
+        {"step": 1},
+        {"step": 2},
+        {"step": 2, "train_runtime": 1.0},
+        {"step": 3, "text": "\ud800\u2028 \x85"},
+    ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     path.write_text(text + '{"step": 4, "los')
     continue_lines(path, 3)
-    assert [json.loads(line) for line in path.read_text().splitlines()] == [lines[0], lines[1], lines[3]]
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [
+        lines[0],
+        lines[1],
+        lines[3],
+    ]
     continue_lines(path, 1)
     assert path.read_text() == '{"step": 1}\n'
     continue_lines(path, 0)

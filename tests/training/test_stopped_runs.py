@@ -1,4 +1,6 @@
-"""Runs that are really launched, and ended by Ctrl-C, by a callback that raises, or not by W&B's folder."""
+"""Runs that are really launched, and ended by Ctrl-C, by a callback that raises, or not by W&B's
+folder.
+"""
 
 import os
 import signal
@@ -20,16 +22,32 @@ from tests.support.paths import ROOT
 HANGS = 240  # seconds: far more than it takes
 RECIPE = str(ROOT / "recipes/quickstart/scenes-dapo.yaml")
 SHRUNK = (
-    *(f"policy.model={TINY}", "data.count=8", "trainer.per_device_train_batch_size=4", "trainer.num_generations=4"),
+    *(
+        f"policy.model={TINY}",
+        "data.count=8",
+        "trainer.per_device_train_batch_size=4",
+        "trainer.num_generations=4",
+    ),
     *("trainer.max_completion_length=16", "trainer.soft_overlong_cache=4", "trainer.use_cpu=true"),
     *("trainer.bf16=false", "trainer.save_strategy=steps", "trainer.save_steps=2"),
 )
 
 
 def launched(output: Path, *overrides: str, **environment: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "spanreward", "train", RECIPE, *SHRUNK, f"output={output}", *overrides]
+    command = [
+        sys.executable,
+        "-m",
+        "spanreward",
+        "train",
+        RECIPE,
+        *SHRUNK,
+        f"output={output}",
+        *overrides,
+    ]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
-    return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(
+        command, env=variables, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
 
 
 def test_ctrl_c_leaves_the_checkpoint_of_its_step(tmp_path: Path) -> None:
@@ -37,7 +55,11 @@ def test_ctrl_c_leaves_the_checkpoint_of_its_step(tmp_path: Path) -> None:
     process = launched(output, "trainer.max_steps=100000", "trainer.save_steps=50000")
     try:
         until = time.monotonic() + HANGS
-        while not (output / "verdicts.jsonl").exists() and process.poll() is None and time.monotonic() < until:
+        while (
+            not (output / "verdicts.jsonl").exists()
+            and process.poll() is None
+            and time.monotonic() < until
+        ):
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=HANGS)
@@ -75,7 +97,9 @@ def test_a_folder_where_wandb_cannot_write_stops_no_run(tmp_path: Path) -> None:
     """wandb says so and takes another one."""
     pytest.importorskip("wandb")
     elsewhere = {"WANDB_MODE": "offline", "WANDB_DIR": __file__, "TMPDIR": str(tmp_path)}
-    process = launched(tmp_path / "out", "trainer.max_steps=2", "trainer.report_to=wandb", **elsewhere)
+    process = launched(
+        tmp_path / "out", "trainer.max_steps=2", "trainer.report_to=wandb", **elsewhere
+    )
     _, said = process.communicate(timeout=HANGS)
     assert process.returncode == 0, said
     assert f"WARNING Unable to create root directory {__file__}" in said

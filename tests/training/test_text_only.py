@@ -1,4 +1,6 @@
-"""Rows without pictures, from the file to the comparison: a row needs a prompt of its own, and all rows are alike."""
+"""Rows without pictures, from the file to the comparison: a row needs a prompt of its own, and all
+rows are alike.
+"""
 
 import json
 import logging
@@ -12,7 +14,15 @@ from PIL import Image
 
 from experiments.scenes.parts import TINY
 from spanreward.training.data.load import load_data
-from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart, Recipe, RecipeError, check_recipe
+from spanreward.training.recipe import (
+    FilePart,
+    HubPart,
+    JsonlPart,
+    MixedPart,
+    Recipe,
+    RecipeError,
+    check_recipe,
+)
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer, run
 from tests.support.command import spanreward
@@ -20,7 +30,11 @@ from tests.support.refused_data import refused
 from tests.support.tiny_models import save_llama
 
 CAPTIONS = [
-    {"prompt": "Two say: A red wall. The wall is red.", "reference": ["A wall.", "A red wall."], "context": "A wall."},
+    {
+        "prompt": "Two say: A red wall. The wall is red.",
+        "reference": ["A wall.", "A red wall."],
+        "context": "A wall.",
+    },
     {"prompt": "Two say: A blue sky. The sky.", "reference": ["A sky."], "context": "A blue sky."},
 ]
 PICTURED = {"image": "red.png", "reference": "A red wall."}
@@ -42,13 +56,20 @@ def test_the_prompt_is_asked_as_it_is(tmp_path: Path) -> None:
 
 def test_sft_learns_each_reference(tmp_path: Path) -> None:
     dataset = load_data(jsonl(tmp_path, *CAPTIONS), completions=True)
-    assert [turn["content"] for (turn,) in dataset["completion"]] == ["A wall.", "A red wall.", "A sky."]
+    assert [turn["content"] for (turn,) in dataset["completion"]] == [
+        "A wall.",
+        "A red wall.",
+        "A sky.",
+    ]
     assert "image" not in dataset.column_names
 
 
 def test_a_row_with_a_picture_may_have_a_prompt_of_its_own(tmp_path: Path) -> None:
     dataset = load_data(jsonl(tmp_path, {**PICTURED, "prompt": "Say it."}, PICTURED))
-    assert [turn["content"] for (turn,) in dataset["prompt"]] == ["Say it.", "Describe the picture."]
+    assert [turn["content"] for (turn,) in dataset["prompt"]] == [
+        "Say it.",
+        "Describe the picture.",
+    ]
 
 
 def test_a_question_can_be_the_prompt(tmp_path: Path) -> None:
@@ -58,24 +79,40 @@ def test_a_question_can_be_the_prompt(tmp_path: Path) -> None:
 
 
 def test_without_a_prompt_the_picture_is_missed(tmp_path: Path) -> None:
-    said = refused(jsonl(tmp_path, {"question": "What?", "answers": "a wall"}, prompt="Say: {question}"))
+    said = refused(
+        jsonl(tmp_path, {"question": "What?", "answers": "a wall"}, prompt="Say: {question}")
+    )
     assert "line 1 has no 'image', only ['answers', 'question']: set data.columns" in said
     assert "a row without a picture needs a 'prompt'" in said
     assert "line 1 has no 'file'" in refused(jsonl(tmp_path, *CAPTIONS, columns={"image": "file"}))
-    assert "'prompt' must hold a text, got ['Say it.']" in refused(jsonl(tmp_path, {"prompt": ["Say it."]}))
+    assert "'prompt' must hold a text, got ['Say it.']" in refused(
+        jsonl(tmp_path, {"prompt": ["Say it."]})
+    )
 
 
-@pytest.mark.parametrize(("first", "second", "which"), [(PICTURED, CAPTIONS[0], "no"), (CAPTIONS[0], PICTURED, "a")])
-def test_all_rows_have_pictures_or_none(tmp_path: Path, first: Any, second: Any, which: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "which"), [(PICTURED, CAPTIONS[0], "no"), (CAPTIONS[0], PICTURED, "a")]
+)
+def test_all_rows_have_pictures_or_none(
+    tmp_path: Path, first: Any, second: Any, which: str
+) -> None:
     data = jsonl(tmp_path, first, second)
-    assert f"line 2 has {which} picture, unlike the rows before it: give all rows of a run a picture" in refused(data)
+    assert (
+        f"line 2 has {which} picture, unlike the rows before it: give all rows of a run a picture"
+        in refused(data)
+    )
     parts = MixedPart(source="mixed", parts=[jsonl(tmp_path, first), jsonl(tmp_path, second)])
     assert "some parts of the data have pictures, and others none: give all rows" in refused(parts)
 
 
 def test_a_mix_of_texts(tmp_path: Path) -> None:
     parts = [jsonl(tmp_path, *CAPTIONS), jsonl(tmp_path, *CAPTIONS)]
-    assert load_data(MixedPart(source="mixed", parts=parts))["id"][:] == ["0/1", "0/2", "1/1", "1/2"]
+    assert load_data(MixedPart(source="mixed", parts=parts))["id"][:] == [
+        "0/1",
+        "0/2",
+        "1/1",
+        "1/2",
+    ]
 
 
 def test_a_function_of_ones_own(tmp_path: Path) -> None:
@@ -91,7 +128,9 @@ def test_a_hub_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed
     Dataset.from_list(CAPTIONS).to_parquet(str(tmp_path / "stored" / "train.parquet"))
     dataset = load_data(HubPart(source="hub", id=str(tmp_path / "stored"), **streamed))
     assert dataset["reference"][:] == [row["reference"] for row in CAPTIONS]
-    pictured = HubPart(source="hub", id=str(tmp_path / "stored"), columns={"image": "photo"}, **streamed)
+    pictured = HubPart(
+        source="hub", id=str(tmp_path / "stored"), columns={"image": "photo"}, **streamed
+    )
     assert "has no column 'photo'" in refused(pictured)
 
 
@@ -102,23 +141,50 @@ def text_model(tmp_path: Path) -> str:
 
 
 def recipe(folder: Path, algorithm: str, model: str, data: JsonlPart) -> Recipe:
-    trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1, "per_device_train_batch_size": 4}
+    trainer = {
+        "use_cpu": True,
+        "bf16": False,
+        "max_steps": 2,
+        "logging_steps": 1,
+        "per_device_train_batch_size": 4,
+    }
     trainer |= {"report_to": "none", "gradient_checkpointing": False}
     if algorithm == "dapo":
         trainer |= {"num_generations": 4, "max_completion_length": 8}
     output = str(folder / f"out-{algorithm}")
-    fields = {"algorithm": algorithm, "output": output, "policy": {"model": model}, "trainer": trainer}
+    fields = {
+        "algorithm": algorithm,
+        "output": output,
+        "policy": {"model": model},
+        "trainer": trainer,
+    }
     return check_recipe({**fields, "data": data.model_dump(), "rewards": [{"metric": "posh"}]})
 
 
 @pytest.mark.parametrize("algorithm", ["sft", "dapo"])
-def test_two_steps_of_a_text_model_and_a_comparison(tmp_path: Path, text_model: str, algorithm: str) -> None:
+def test_two_steps_of_a_text_model_and_a_comparison(
+    tmp_path: Path, text_model: str, algorithm: str
+) -> None:
     data = jsonl(tmp_path, *CAPTIONS * 4)
     output = run(recipe(tmp_path, algorithm, text_model, data))
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == [1, 2]
-    chosen = ["--recipe", output / "recipe.yaml", "--set", f"validation.path={data.path}", "--max-tokens", "8"]
-    done = spanreward("compare", f"base={text_model}", f"after={output}", *chosen, "--output", tmp_path / "compared")
+    chosen = [
+        "--recipe",
+        output / "recipe.yaml",
+        "--set",
+        f"validation.path={data.path}",
+        "--max-tokens",
+        "8",
+    ]
+    done = spanreward(
+        "compare",
+        f"base={text_model}",
+        f"after={output}",
+        *chosen,
+        "--output",
+        tmp_path / "compared",
+    )
     assert done.code == 0, done.err
     results = json.loads((tmp_path / "compared" / "results.json").read_text())
     assert set(results["models"]) == {"base", "after"}
@@ -143,10 +209,17 @@ def test_a_text_model_is_given_no_pictures(tmp_path: Path, text_model: str, algo
 
 
 @pytest.mark.parametrize("lora", [{"r": 2}, None])
-def test_training_does_not_begin_from_an_adapter(tmp_path: Path, text_model: str, lora: Any) -> None:
+def test_training_does_not_begin_from_an_adapter(
+    tmp_path: Path, text_model: str, lora: Any
+) -> None:
     """peft would begin a new adapter on the base, and without `lora` nothing would be learned."""
     first = recipe(tmp_path, "sft", text_model, jsonl(tmp_path, *CAPTIONS)).model_dump()
     adapter = run(check_recipe(first | {"policy": {"model": text_model, "lora": {"r": 2}}}))
-    told = check_recipe(first | {"policy": {"model": str(adapter), "lora": lora}, "output": str(tmp_path / "second")})
-    with pytest.raises(RecipeError, match=r"is an adapter over .*base, and training does not go on from one: merge"):
+    told = check_recipe(
+        first
+        | {"policy": {"model": str(adapter), "lora": lora}, "output": str(tmp_path / "second")}
+    )
+    with pytest.raises(
+        RecipeError, match=r"is an adapter over .*base, and training does not go on from one: merge"
+    ):
         build_trainer(told, [])

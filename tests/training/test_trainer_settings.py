@@ -1,4 +1,6 @@
-"""A value under `trainer` that cannot be is told when the recipe is read, and what TRL takes is taken."""
+"""A value under `trainer` that cannot be is told when the recipe is read, and what TRL takes is
+taken.
+"""
 
 from dataclasses import MISSING, fields
 from typing import Any
@@ -76,7 +78,8 @@ def test_what_trl_takes_is_taken(override: str, value: Any) -> None:
 
 def test_sft_has_its_own_types() -> None:
     with pytest.raises(
-        RecipeError, match=r"recipe key trainer\.packing: Input should be a valid boolean, got 'dense'\."
+        RecipeError,
+        match=r"recipe key trainer\.packing: Input should be a valid boolean, got 'dense'\.",
     ):
         load_recipe(SFT, ["trainer.packing=dense"])
     assert load_recipe(SFT, ["trainer.max_length=null"]).trainer["max_length"] is None

@@ -1,4 +1,6 @@
-"""Two real ranks, of which one loses its judge: both end together, none hangs, and people read one sentence."""
+"""Two real ranks, of which one loses its judge: both end together, none hangs, and people read one
+sentence.
+"""
 
 import json
 import os
@@ -20,7 +22,11 @@ OVERRIDES = (
         "trainer.max_completion_length=16",
         "trainer.soft_overlong_cache=4",
     ),
-    *("trainer.num_iterations=1", "trainer.steps_per_generation=1", "trainer.max_failed_fraction=0.25"),
+    *(
+        "trainer.num_iterations=1",
+        "trainer.steps_per_generation=1",
+        "trainer.max_failed_fraction=0.25",
+    ),
 )
 
 
@@ -30,7 +36,12 @@ def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -
     done = subprocess.run(
         [*command, "recipes/quickstart/scenes-dapo.yaml", *overrides],
         cwd=ROOT,
-        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "ACCELERATE_USE_CPU": "true",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT),
+        },
         capture_output=True,
         text=True,
         timeout=HANGS,
@@ -41,14 +52,15 @@ def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -
     assert (first["kind"], second["kind"]) == ("JudgeFailure", "JudgeFailure"), done.stderr
     assert first["error"] == second["error"]
     assert first["error"] == (
-        "50% of this step's completions could not be judged (max_failed_fraction is 25%); the first reason, on rank 1: "
-        "the judge could not be woken: OSError: its engine is gone"
+        "50% of this step's completions could not be judged (max_failed_fraction is 25%); the "
+        "first reason, on rank 1: the judge could not be woken: OSError: its engine is gone"
     )
     assert done.stderr.count("could not be judged") == 1
     assert f"train.py: training stopped: {first['error']}\n" in done.stderr
     assert sorted(path.name for path in tmp_path.glob("*.closed")) == ["0.closed", "1.closed"]
 
-    (step,), (other,) = first["log"], second["log"]  # the first step went well: sums and maxima over the ranks
+    # the first step went well: sums and maxima over the ranks
+    (step,), (other,) = first["log"], second["log"]
     counts = {name: value for name, value in step.items() if name.startswith("judge/")}
     assert counts == {name: value for name, value in other.items() if name.startswith("judge/")}
     assert len(counts) == 11

@@ -1,4 +1,6 @@
-"""DAPO on Scenes with vLLM's real engine as the judge, through the command a user types: where the judge may stand."""
+"""DAPO on Scenes with vLLM's real engine as the judge, through the command a user types: where the
+judge may stand.
+"""
 
 import importlib.util
 import json
@@ -22,9 +24,17 @@ MARK = "SPANREWARD_TEST_RUN"  # in the environment of all that a run starts
 STEPS = 2
 HARD_TIMEOUT = 1200  # seconds: far more than it takes, and a hang is an error
 SHRUNK = (
-    *("policy.model=experiments/scenes/policy.py:tiny", "data.count=8", f"trainer.max_steps={STEPS}"),
+    *(
+        "policy.model=experiments/scenes/policy.py:tiny",
+        "data.count=8",
+        f"trainer.max_steps={STEPS}",
+    ),
     "trainer.per_device_train_batch_size=4",
-    *("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"),
+    *(
+        "trainer.num_generations=4",
+        "trainer.max_completion_length=16",
+        "trainer.soft_overlong_cache=4",
+    ),
 )
 
 ENGINE = "options: {dtype: float32, max_model_len: 2048}"
@@ -44,7 +54,14 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def run_dapo(judge: str, ranks: int, output: Path) -> list[dict[str, Any]]:
     """The run's logged steps."""
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node",
+        str(ranks),
+    ]
     overrides = [f"output={output}", *SHRUNK, f"rewards.0.judge={judge}"]
     done = subprocess.run(
         [*launch, "scripts/train.py", RECIPE, *overrides],
@@ -67,13 +84,14 @@ def check_judged(steps: list[dict[str, Any]]) -> None:
         assert step["judge/questions"] > 0
         assert step["judge/prompt_tokens"] > 0 or step["judge/cached"] > 0
         assert math.isfinite(step["loss"])
-        assert 0 <= step["rewards/posh/mean"] <= 1  # step["reward"] also holds the punishment of overlong texts
+        # step["reward"] also holds the punishment of overlong texts
+        assert 0 <= step["rewards/posh/mean"] <= 1
     print({key: value for key, value in steps[0].items() if key.startswith("judge/")})
 
 
 def left_of(mark: str) -> list[str]:
-    """The processes of a run that are still there some seconds after its end, this one aside: Python's own trackers of
-    shared memory end a moment after the processes that they serve.
+    """The processes of a run that are still there some seconds after its end, this one aside:
+    Python's own trackers of shared memory end a moment after the processes that they serve.
     """
     end = time.monotonic() + 10
     while (left := still_there(mark)) and time.monotonic() < end:

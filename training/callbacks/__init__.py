@@ -1,6 +1,9 @@
-"""Trainer callbacks, for stock TRL trainers and SpanGRPOTrainer (docs/trainer.md), and the problems that stop a run."""
+"""Trainer callbacks, for stock TRL trainers and SpanGRPOTrainer (docs/trainer.md), and the problems
+that stop a run.
+"""
 
-# By the names that `stop_on` and --stop-on take. reward_health.py measures them; this file is quick to import.
+# By the names that `stop_on` and --stop-on take. reward_health.py measures them; this file is quick
+# to import.
 PROBLEMS = {
     "failed": "a judge fails on most completions",
     "unscored": "no completion of a batch has a score",

@@ -6,8 +6,8 @@
 
     Counter([reward])                                      # the Recorder that the trainer has
 
-Completions judged between two steps belong to an evaluation and are not observed. Every rank observes its own part, at
-the same time as the others, so that `observe` may gather.
+Completions judged between two steps belong to an evaluation and are not observed. Every rank
+observes its own part, at the same time as the others, so that `observe` may gather.
 """
 
 import logging
@@ -26,18 +26,20 @@ log = logging.getLogger(__name__)
 class Watching(TrainerCallback):
     """Calls `observe` after every batch of training that all recorders have judged.
 
-    recorders: the trainer's reward functions, or the only one. fresh: whether the current step had a batch.
-    Raises ValueError for rewards that are not Recorders.
+    recorders: the trainer's reward functions, or the only one. fresh: whether the current step had
+    a batch. Raises ValueError for rewards that are not Recorders.
     """
 
     def __init__(self, recorders: Sequence[Recorder] | Recorder) -> None:
         listed = recorders if isinstance(recorders, (list, tuple)) else [recorders]
-        others = [type(recorder).__name__ for recorder in listed if not isinstance(recorder, Recorder)]
+        others = [
+            type(recorder).__name__ for recorder in listed if not isinstance(recorder, Recorder)
+        ]
         if others or not listed:
             raise ValueError(
                 f"{type(self).__name__} watches Recorders, got {others or 'none'}: make reward = "
-                "Recorder(PoshReward(judge)), and give this one object to the trainer, in reward_funcs, and to the "
-                "callback."
+                "Recorder(PoshReward(judge)), and give this one object to the trainer, in "
+                "reward_funcs, and to the callback."
             )
         self.recorders = list(listed)
         self.fresh = False
@@ -49,15 +51,20 @@ class Watching(TrainerCallback):
     def observe(self, log_metric: LogMetric | None) -> None:
         """Called when all recorders have judged a batch of training."""
 
-    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         self._training = True
         self.fresh = False
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         if not self._warned and not self.fresh and state.is_world_process_zero:
             log.warning(
-                "%s has seen no completion judged by %s in step %d: give the trainer the same Recorder objects as "
-                "reward functions. A trainer without rewards, such as SFTTrainer, has nothing to watch.",
+                "%s has seen no completion judged by %s in step %d: give the trainer the same "
+                "Recorder objects as reward functions. A trainer without rewards, such as "
+                "SFTTrainer, has nothing to watch.",
                 type(self).__name__,
                 " and ".join(recorder.__name__ for recorder in self.recorders),
                 state.global_step,
@@ -76,5 +83,7 @@ class Watching(TrainerCallback):
 
 
 def group_size(args: TrainingArguments) -> int:
-    """Returns the number of completions per prompt, which are neighbours in a batch; 1 for a trainer without groups."""
+    """Returns the number of completions per prompt, which are neighbours in a batch; 1 for a
+    trainer without groups.
+    """
     return args.num_generations or 1 if isinstance(args, GRPOConfig) else 1

@@ -1,11 +1,13 @@
 """What a run writes as lines of JSON: every completion with its verdicts, and the trainer's log.
 
     trainer.add_callback(MetricsFile(Path("outputs/try/metrics.jsonl")))
-    trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))    # {"step": 3, "completion": ..., ...}
+    trainer.add_callback(VerdictFile(trainer.recorders, Path("outputs/try")))
+    # {"step": 3, "completion": ..., ...}
 
-Each rank writes its verdicts on its own machine: to verdicts.jsonl on rank 0, verdicts.rank1.jsonl and so on. The lines
-are ASCII. Spans index the completion's characters, `missed` those of the reference. Evaluations are left out. A file
-ends at LARGEST bytes or on a full disk, and the training goes on; `verdicts: false` in the recipe leaves it out.
+Each rank writes its verdicts on its own machine: to verdicts.jsonl on rank 0, verdicts.rank1.jsonl
+and so on. The lines are ASCII. Spans index the completion's characters, `missed` those of the
+reference. Evaluations are left out. A file ends at LARGEST bytes or on a full disk, and the
+training goes on; `verdicts: false` in the recipe leaves it out.
 """
 
 import json
@@ -14,7 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import (
+    ProgressCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
 from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.callbacks.base import Watching
@@ -24,37 +32,62 @@ from spanreward.training.run_folder import continue_lines
 log = logging.getLogger(__name__)
 
 LARGEST = 2_000_000_000
-SHOWN = ("loss", "reward", "posh/precision", "posh/recall", "completions/mean_length", "judge/failed_fraction")
+SHOWN = (
+    "loss",
+    "reward",
+    "posh/precision",
+    "posh/recall",
+    "completions/mean_length",
+    "judge/failed_fraction",
+)
 
 
 class MetricsFile(TrainerCallback):
-    """Writes every logged line of numbers, with its step, to a JSONL file. A resumed run continues the file."""
+    """Writes every logged line of numbers, with its step, to a JSONL file.
+
+    A resumed run continues the file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         if state.is_world_process_zero:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             continue_lines(self.path, state.global_step)
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any) -> None:
+    def on_log(
+        self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
+    ) -> None:
         if state.is_world_process_zero and logs:
             with self.path.open("a") as file:
                 file.write(json.dumps({"step": state.global_step, **logs}) + "\n")
 
 
 class ProgressBar(ProgressCallback):
-    """transformers' progress bar that shows the numbers in SHOWN, and not all numbers at every step."""
+    """transformers' progress bar that shows the numbers in SHOWN, and not all numbers at every
+    step.
+    """
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any) -> None:
+    def on_log(
+        self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
+    ) -> None:
         if self.training_bar is not None and logs:
-            shown = {name.rpartition("/")[2]: f"{logs[name]:.3f}" for name in SHOWN if logs.get(name) is not None}
+            shown = {
+                name.rpartition("/")[2]: f"{logs[name]:.3f}"
+                for name in SHOWN
+                if logs.get(name) is not None
+            }
             self.training_bar.set_postfix(shown)
 
 
 class VerdictFile(Watching):
-    """Writes what is judged in training, one line per completion. Raises ValueError where a reward is no Recorder."""
+    """Writes what is judged in training, one line per completion.
+
+    Raises ValueError where a reward is no Recorder.
+    """
 
     def __init__(self, recorders: Sequence[Recorder], folder: Path) -> None:
         super().__init__(recorders)
@@ -62,13 +95,17 @@ class VerdictFile(Watching):
         self.path: Path | None = None  # None once nothing more is written
         self._step = 0
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         rank = f".rank{args.process_index}" if args.process_index else ""
         self.path = self.folder / f"verdicts{rank}.jsonl"
         continue_lines(self.path, state.global_step)
 
-    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         super().on_step_begin(args, state, control)
         self._step = state.global_step + 1
 
@@ -82,7 +119,10 @@ class VerdictFile(Watching):
                 "prompt": sample.prompt,
                 "completion": sample.completion,
                 "reference": sample.references,
-                "rewards": {recorder.__name__: recorder.verdicts[row].to_dict() for recorder in self.recorders},
+                "rewards": {
+                    recorder.__name__: recorder.verdicts[row].to_dict()
+                    for recorder in self.recorders
+                },
             }
             for row, sample in enumerate(self.recorders[0].samples)
         ]
@@ -91,7 +131,12 @@ class VerdictFile(Watching):
                 file.writelines(json.dumps(line) + "\n" for line in lines)
                 full = file.tell() > LARGEST
         except OSError as error:  # perhaps on this rank only: the others go on
-            log.error("%s: from step %d on no verdicts are written, %s.", self.path, self._step, error.strerror)
+            log.error(
+                "%s: from step %d on no verdicts are written, %s.",
+                self.path,
+                self._step,
+                error.strerror,
+            )
             full = True
         if full:
             self.path = None

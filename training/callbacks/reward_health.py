@@ -1,13 +1,15 @@
-"""RewardHealthCallback: whether the reward is still worth following. Numbers in the log, and a warning per problem.
+"""RewardHealthCallback: whether the reward is still worth following. Numbers in the log, and a
+warning per problem.
 
     reward = Recorder(PoshReward(judge))
     health = RewardHealthCallback([reward], stop_on=["failed", "runaway"])
     GRPOTrainer(reward_funcs=[reward], callbacks=[health], ...)
 
-Logged as `health/...` per batch of training, over all ranks (docs/logged_keys.md says what each key is).
+Logged as `health/...` per batch of training, over all ranks (docs/logged_keys.md says what each key
+is).
 
-With several rewards, "the reward" is the mean of their scores. A completion on which a judge failed has none. A number
-that is not defined (no group, no variance) is NaN, which TRL leaves out.
+With several rewards, "the reward" is the mean of their scores. A completion on which a judge failed
+has none. A number that is not defined (no group, no variance) is NaN, which TRL leaves out.
 """
 
 import logging
@@ -40,16 +42,19 @@ MARGIN = 0.05  # fuller texts alone cost some of a cascade's agreement
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits beyond which a number is a problem. Each number but failed_fraction is a mean over `window` batches.
+    """The limits beyond which a number is a problem. Each number but failed_fraction is a mean over
+    `window` batches.
 
     Attributes:
         failed_fraction: the most completions of one batch that could not be judged.
-        zero_variance, saturation, degenerate: the most of health/zero_variance_groups, saturated_fraction and
-            degenerate_fraction.
-        length_ratio: the most by which completions may grow or shrink against the first `window` batches of this run.
-        runaway: the most of health/length_ratio (without references, of the growth since the start) of growing texts.
-        truncated: the most completions cut at the maximal length, where that number grows. This and the one before
-            count while the reward does not fall.
+        zero_variance, saturation, degenerate: the most of health/zero_variance_groups,
+            saturated_fraction and degenerate_fraction.
+        length_ratio: the most by which completions may grow or shrink against the first `window`
+            batches of this run.
+        runaway: the most of health/length_ratio (without references, of the growth since the start)
+            of growing texts.
+        truncated: the most completions cut at the maximal length, where that number grows. This and
+            the one before count while the reward does not fall.
         agreement: the least agreement of a cascade's student and teacher (`fall`).
     """
 
@@ -66,8 +71,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRow:
-    """One completion. scores: of each reward. failed: why it could not be judged, or None. unscored: why no reward
-    scores it though no judge failed, or None. Lengths in characters.
+    """One completion. scores: of each reward. failed: why it could not be judged, or None.
+    unscored: why no reward scores it though no judge failed, or None. Lengths in characters.
     """
 
     scores: tuple[float | None, ...]
@@ -90,8 +95,8 @@ class RewardHealthCallback(Watching):
     Args:
         recorders: the rewards to watch.
         limits: the values above which a number is a problem.
-        stop_on: names in PROBLEMS, or one. Each of these ends the training at the end of the step, on all ranks, with a
-            checkpoint.
+        stop_on: names in PROBLEMS, or one. Each of these ends the training at the end of the step,
+            on all ranks, with a checkpoint.
 
     Attributes:
         stopped: the warning that ended the training, or "".
@@ -112,7 +117,9 @@ class RewardHealthCallback(Watching):
         self.stop_on = frozenset(stop_on)
         self._judges = judges_of(recorder.reward for recorder in self.recorders)
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         self.stopped = ""
         self._group = group_size(args)
         self._history: dict[str, list[float]] = {}
@@ -124,7 +131,9 @@ class RewardHealthCallback(Watching):
     def observe(self, log_metric: LogMetric | None) -> None:
         before, self._usage = self._usage, total_usage(self._judges)
         used = self._usage.since(before)
-        shares, audited, agreed = zip(*gather_object([(self._rows(), used.audited, used.agreed)]), strict=True)
+        shares, audited, agreed = zip(
+            *gather_object([(self._rows(), used.audited, used.agreed)]), strict=True
+        )
         rows: list[CompletionRow] = [row for of_rank in shares for row in of_rank]
         self._audits.append((sum(audited), sum(agreed)))
         for name, value in health(rows, self._group).items():
@@ -136,11 +145,15 @@ class RewardHealthCallback(Watching):
             log_metric("health/audit_high", bounds[1])
         failed = next((row.failed for row in rows if row.failed), "")
         unscored = next((row.unscored for row in rows if row.unscored), "")
-        self._found |= problems(self._history, self.limits, {"failed": failed, "unscored": unscored})
+        self._found |= problems(
+            self._history, self.limits, {"failed": failed, "unscored": unscored}
+        )
         if sentence := fall(self._audits, self.limits.window, self.limits.agreement):
             self._found["audit"] = sentence
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         super().on_step_end(args, state, control)
         found, self._found = self._found, {}
         for problem, sentence in found.items():
@@ -153,7 +166,9 @@ class RewardHealthCallback(Watching):
                 if state.is_world_process_zero:
                     log.error("training stops at step %d: %s", state.global_step, sentence)
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any) -> None:
+    def on_log(
+        self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
+    ) -> None:
         if logs and TRUNCATED in logs:  # only the trainer knows which completions were cut
             self._history.setdefault("truncated_fraction", []).append(logs[TRUNCATED])
 
@@ -161,14 +176,24 @@ class RewardHealthCallback(Watching):
         judged = zip(*(recorder.verdicts for recorder in self.recorders), strict=True)
         rows = []
         for sample, verdicts in zip(self.recorders[0].samples, judged, strict=True):
-            notes = [verdict.note or verdict.status.value for verdict in verdicts if verdict.status.failed]
+            notes = [
+                verdict.note or verdict.status.value
+                for verdict in verdicts
+                if verdict.status.failed
+            ]
             pairs = zip(self.recorders, verdicts, strict=True)
-            without = [recorder.reward.unscored([verdict]) for recorder, verdict in pairs if verdict.score is None]
+            without = [
+                recorder.reward.unscored([verdict])
+                for recorder, verdict in pairs
+                if verdict.score is None
+            ]
             rows.append(
                 CompletionRow(
                     scores=tuple(verdict.score for verdict in verdicts),
                     failed=notes[0] if notes else None,
-                    unscored="; ".join(without) if len(without) == len(verdicts) and not notes else None,
+                    unscored="; ".join(without)
+                    if len(without) == len(verdicts) and not notes
+                    else None,
                     length=len(sample.completion),
                     reference_length=max(map(len, sample.references), default=0),
                     degenerate=is_degenerate(sample),
@@ -178,24 +203,34 @@ class RewardHealthCallback(Watching):
 
 
 def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
-    """Returns a batch's numbers by their keys without "health/". group: completions per prompt, neighbours."""
+    """Returns a batch's numbers by their keys without "health/". group: completions per prompt,
+    neighbours.
+    """
     judged = [row for row in rows if row.reward is not None]
     numbers = {
         "failed_fraction": mean([row.failed is not None for row in rows]),
         "unscored_fraction": mean([row.unscored is not None for row in rows]),
-        "saturated_fraction": mean([all(s is None or s >= SATURATED for s in row.scores) for row in judged]),
+        "saturated_fraction": mean(
+            [all(s is None or s >= SATURATED for s in row.scores) for row in judged]
+        ),
         "reward": mean([row.reward for row in judged if row.reward is not None]),
         "length": mean([row.length for row in rows]),
-        "length_ratio": mean([row.length / row.reference_length for row in rows if row.reference_length]),
+        "length_ratio": mean(
+            [row.length / row.reference_length for row in rows if row.reference_length]
+        ),
         "degenerate_fraction": mean([row.degenerate for row in rows]),
     }
     if group > 1:
-        numbers["zero_variance_groups"] = mean([flat(rows[at : at + group]) for at in range(0, len(rows), group)])
+        numbers["zero_variance_groups"] = mean(
+            [flat(rows[at : at + group]) for at in range(0, len(rows), group)]
+        )
     return numbers
 
 
 def flat(group: Sequence[CompletionRow]) -> bool:
-    """Whether every reward gives the same score to all of the group's completions that could be judged."""
+    """Whether every reward gives the same score to all of the group's completions that could be
+    judged.
+    """
     columns = zip(*(row.scores for row in group if row.failed is None), strict=True)
     return all(len({score for score in column if score is not None}) <= 1 for column in columns)
 
@@ -206,24 +241,32 @@ def mean(values: Sequence[float]) -> float:
     return fmean(defined) if defined else math.nan
 
 
-def problems(history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]) -> dict[str, str]:
-    """Returns {problem: a sentence}. why: the reason of the last batch's first "failed" and "unscored"."""
+def problems(
+    history: Mapping[str, Sequence[float]], limits: Limits, why: Mapping[str, str]
+) -> dict[str, str]:
+    """Returns {problem: a sentence}. why: the reason of the last batch's first "failed" and
+    "unscored".
+    """
     window, found = limits.window, dict[str, str]()
     failed, batches = history["failed_fraction"][-1], len(history["failed_fraction"])
     if failed > limits.failed_fraction:
         found["failed"] = (
-            f"{failed:.0%} of the batch's completions could not be judged (limit {limits.failed_fraction:.0%}): look "
-            f"to the judge, whose first reason is: {why['failed']}"
+            f"{failed:.0%} of the batch's completions could not be judged (limit "
+            f"{limits.failed_fraction:.0%}): look to the judge, whose first reason is: "
+            f"{why['failed']}"
         )
     if history["unscored_fraction"][-1] == 1.0:
         found["unscored"] = (
-            f"no completion of the batch has a score, so there is nothing to learn: {why['unscored']}; fill the "
-            "column, or leave out the rows without it."
+            "no completion of the batch has a score, so there is nothing to learn: "
+            f"{why['unscored']}; fill the column, or leave out the rows without it."
         )
     if batches >= window:
         found |= levels(means(history, slice(-window, None)), limits)
     if batches >= 2 * window:
-        late, early = means(history, slice(-window, None)), means(history, slice(-2 * window, -window))
+        late, early = (
+            means(history, slice(-window, None)),
+            means(history, slice(-2 * window, -window)),
+        )
         found |= growth(late, early, mean(history["length"][:window]), limits)
     return found
 
@@ -237,49 +280,69 @@ def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
     found: dict[str, str] = {}
     if (flat_groups := late.get("zero_variance_groups", 0)) > limits.zero_variance:
         found["zero_variance"] = (
-            f"in {flat_groups:.0%} of the groups all completions have the same reward, and teach nothing: raise the "
-            "temperature or num_generations, or use harder prompts or dynamic sampling."
+            f"in {flat_groups:.0%} of the groups all completions have the same reward, and teach "
+            "nothing: raise the temperature or num_generations, or use harder prompts or dynamic "
+            "sampling."
         )
     if (full := late["saturated_fraction"]) > limits.saturation:
         found["saturation"] = (
-            f"{full:.0%} of the completions have all of the reward, which has no more to teach: use harder prompts or "
-            "a stricter reward, or end the training here."
+            f"{full:.0%} of the completions have all of the reward, which has no more to teach: "
+            "use harder prompts or a stricter reward, or end the training here."
         )
     if (padded := late["degenerate_fraction"]) > limits.degenerate:
         found["degenerate"] = (
-            f"{padded:.0%} of the completions are padded with words or signs that say nothing: look at them "
-            "(spans/*.html shows them first), and set soft_overlong_cache or a lower learning rate."
+            f"{padded:.0%} of the completions are padded with words or signs that say nothing: "
+            "look at them (spans/*.html shows them first), and set soft_overlong_cache or a lower "
+            "learning rate."
         )
     return found
 
 
-def growth(late: Mapping[str, float], early: Mapping[str, float], first: float, limits: Limits) -> dict[str, str]:
-    """Returns the problems of lengths. late, early: the last window and that before. first: the first one's length."""
+def growth(
+    late: Mapping[str, float], early: Mapping[str, float], first: float, limits: Limits
+) -> dict[str, str]:
+    """Returns the problems of lengths. late, early: the last window and that before. first: the
+    first one's length.
+    """
     found: dict[str, str] = {}
-    length, beside, cut, grown = late["length"], late["length_ratio"], late.get("truncated_fraction", 0), ""
+    length, beside, cut, grown = (
+        late["length"],
+        late["length_ratio"],
+        late.get("truncated_fraction", 0),
+        "",
+    )
     ratio = length / first if first else math.inf
-    beside, than = (ratio, "at the start") if math.isnan(beside) else (beside, "the longest reference")
+    beside, than = (
+        (ratio, "at the start") if math.isnan(beside) else (beside, "the longest reference")
+    )
     if limits.runaway < beside < math.inf and length > early["length"]:
-        grown = f"completions are {beside:.1f} times as long as {than} and growing ({length:.0f} characters)"
+        grown = (
+            f"completions are {beside:.1f} times as long as {than} and growing ({length:.0f} "
+            "characters)"
+        )
     elif cut > max(limits.truncated, early.get("truncated_fraction", 0)):
         grown = f"{cut:.0%} of the completions are cut at the maximal length, and more and more"
     if grown and not late["reward"] < early["reward"]:
         found["runaway"] = (
-            f"{grown}, and the reward does not fall: it may pay for what it does not read. Read some completions, set "
-            "soft_overlong_cache, lower the learning rate or go back to an earlier checkpoint."
+            f"{grown}, and the reward does not fall: it may pay for what it does not read. Read "
+            "some completions, set soft_overlong_cache, lower the learning rate or go back to an "
+            "earlier checkpoint."
         )
     if length and not 1 / limits.length_ratio <= ratio <= limits.length_ratio:
         found["length"] = (
-            f"completions have {length:.0f} characters, and had {first:.0f} at the start: read some, and if they do "
-            "not say what they should, lower the learning rate or punish length as such."
+            f"completions have {length:.0f} characters, and had {first:.0f} at the start: read "
+            "some, and if they do not say what they should, lower the learning rate or punish "
+            "length as such."
         )
     return found
 
 
 def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-    """Returns Wilson's interval (95 %) of the share of a cascade's audited questions on which both judges agree.
+    """Returns Wilson's interval (95 %) of the share of a cascade's audited questions on which both
+    judges agree.
 
-    audits: per batch, how many were audited, and on how many of them the two agree. None for fewer than LEAST.
+    audits: per batch, how many were audited, and on how many of them the two agree. None for fewer
+    than LEAST.
     """
     from scipy.stats import binomtest  # half a second, which every start of a training would take
 
@@ -289,12 +352,20 @@ def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
 
 
 def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
-    """Returns a sentence if the last window's interval is MARGIN below the first's, or below the floor, else ""."""
+    """Returns a sentence if the last window's interval is MARGIN below the first's, or below the
+    floor, else "".
+    """
     first, now = interval(audits[:window]), interval(audits[-window:])
-    if len(audits) < window or first is None or now is None or now[1] >= max(first[0] - MARGIN, floor):
+    if (
+        len(audits) < window
+        or first is None
+        or now is None
+        or now[1] >= max(first[0] - MARGIN, floor)
+    ):
         return ""
     return (
-        f"the teacher agrees with the cascade's student on {now[0]:.0%} to {now[1]:.0%} of the audited questions (at "
-        f"the start {first[0]:.0%} to {first[1]:.0%}, limit {floor:.0%}): the policy may have found the student's "
-        "weakness; go back to an earlier checkpoint, and raise sure, train the student again, or ask the teacher alone."
+        f"the teacher agrees with the cascade's student on {now[0]:.0%} to {now[1]:.0%} of the "
+        f"audited questions (at the start {first[0]:.0%} to {first[1]:.0%}, limit {floor:.0%}): "
+        "the policy may have found the student's weakness; go back to an earlier checkpoint, and "
+        "raise sure, train the student again, or ask the teacher alone."
     )

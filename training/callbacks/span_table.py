@@ -1,13 +1,15 @@
-"""SpanTableCallback: a page, every so many steps, of completions with the words that the judge blames.
+"""SpanTableCallback: a page, every so many steps, of completions with the words that the judge
+blames.
 
     reward = Recorder(PoshReward(judge))
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward], every=50)], ...)
 
-writes <output_dir>/spans/step-000050.html: the best and the worst completions of that step with their pictures. Their
-words are coloured by the verdict's spans. Beside them are what every reward function gave, with its weight, what the
-judge misses of the reference, the verdict's parts and the advantage, and with span credit the text once more, coloured
-by what each token received. The page needs no other file, and completions are escaped in it. W&B and trackio get it
-too, where report_to has them.
+writes <output_dir>/spans/step-000050.html: the best and the worst completions of that step with
+their pictures. Their words are coloured by the verdict's spans. Beside them are what every reward
+function gave, with its weight, what the judge misses of the reference, the verdict's parts and the
+advantage, and with span credit the text once more, coloured by what each token received. The page
+needs no other file, and completions are escaped in it. W&B and trackio get it too, where report_to
+has them.
 """
 
 import logging
@@ -43,9 +45,9 @@ Rewards = Sequence[float | None]  # of a batch's completions, None where a judge
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One completion. kind: of KINDS, "" while none is chosen. reward: the weighted sum that TRL logs, None without a
-    score and where a judge failed. lead: the reward less its group's mean. tokens: what each received, () without span
-    credit. paid: what the reward is the sum of.
+    """One completion. kind: of KINDS, "" while none is chosen. reward: the weighted sum that TRL
+    logs, None without a score and where a judge failed. lead: the reward less its group's mean.
+    tokens: what each received, () without span credit. paid: what the reward is the sum of.
     """
 
     kind: str
@@ -72,9 +74,9 @@ class ShownRow:
 class SpanTableCallback(Watching):
     """Writes pages of the best and worst completions with their words coloured.
 
-    They are chosen from all ranks' last batch of training up to that step, of as many prompts as there are. First come
-    those padded with words that say nothing. Rank 0 writes. A page that cannot be written, for example on a full disk,
-    is one warning and does not end the training.
+    They are chosen from all ranks' last batch of training up to that step, of as many prompts as
+    there are. First come those padded with words that say nothing. Rank 0 writes. A page that
+    cannot be written, for example on a full disk, is one warning and does not end the training.
 
     Args:
         recorders: the rewards to show.
@@ -91,7 +93,9 @@ class SpanTableCallback(Watching):
         self._rows: list[ShownRow] = []
         self._failed = False
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         super().on_step_end(args, state, control)
         if self.fresh:
             self._rows = rows_of(self.recorders, args)
@@ -113,7 +117,8 @@ class SpanTableCallback(Watching):
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
         try:
             send(args, state.global_step, write_page(path, state.global_step, rows, rewards, paid))
-        except Exception as error:  # only people read the page, and the other ranks would wait for this one
+        except Exception as error:
+            # only people read the page, and the other ranks would wait for this one
             if not self._failed:
                 what = f"{type(error).__name__}: {error}"
                 message = "the table of step %d could not be written, and the training goes on: %s"
@@ -122,8 +127,9 @@ class SpanTableCallback(Watching):
 
 
 def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
-    """Returns every completion of the recorders' last batch. All have judged the same completions. A trainer
-    that does not say what it paid has paid by GRPOConfig's weights, if there are as many, else 1 each.
+    """Returns every completion of the recorders' last batch. All have judged the same completions.
+    A trainer that does not say what it paid has paid by GRPOConfig's weights, if there are as many,
+    else 1 each.
     """
     first, rows = recorders[0], []
     given = args.reward_weights if isinstance(args, GRPOConfig) else None
@@ -131,9 +137,16 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     advantages: Sequence[float | None] = first.advantages or [None] * len(first.samples)
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        own = {name: (one.score, weight) for (name, one), weight in zip(verdicts.items(), weights, strict=True)}
+        own = {
+            name: (one.score, weight)
+            for (name, one), weight in zip(verdicts.items(), weights, strict=True)
+        }
         paid = first.paid[number] if first.paid else own
-        parts = [value * weight for value, weight in paid.values() if value is not None and not isnan(value)]
+        parts = [
+            value * weight
+            for value, weight in paid.values()
+            if value is not None and not isnan(value)
+        ]
         failed = any(verdict.status.failed for verdict in verdicts.values())
         reward = sum(parts) if parts and not failed else None
         tokens = first.token_advantages.get(number, ())
@@ -141,14 +154,22 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     return rows
 
 
-def choose(rewards: Rewards, padded: Sequence[bool], group: int, most: int) -> list[tuple[str, int]]:
+def choose(
+    rewards: Rewards, padded: Sequence[bool], group: int, most: int
+) -> list[tuple[str, int]]:
     """Returns (kind, number) of each completion on the page, in its order.
 
-    The best are of different prompts, and so are the worst; where there are fewer prompts, a prompt's second follows.
-    rewards, padded: of all ranks. group: completions per prompt, which are neighbours, across ranks too.
+    The best are of different prompts, and so are the worst; where there are fewer prompts, a
+    prompt's second follows. rewards, padded: of all ranks. group: completions per prompt, which are
+    neighbours, across ranks too.
     """
     filled = [i for i, is_bad in enumerate(padded) if is_bad and rewards[i] is not None][:most]
-    ordered = [i for _, i in sorted((-r, i) for i, r in enumerate(rewards) if r is not None and i not in filled)]
+    ordered = [
+        i
+        for _, i in sorted(
+            (-r, i) for i, r in enumerate(rewards) if r is not None and i not in filled
+        )
+    ]
     high = of_different_groups(ordered, group)[:most]
     low = of_different_groups([i for i in reversed(ordered) if i not in high], group)[:most]
     missing = [i for i, reward in enumerate(rewards) if reward is None][:FAILED]
@@ -164,7 +185,9 @@ def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
 
 
 def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
-    """Returns the numbers with the first of each group before the second ones, and so on; else in their order."""
+    """Returns the numbers with the first of each group before the second ones, and so on; else in
+    their order.
+    """
     seen: Counter[int] = Counter()
     turns = []
     for i in ordered:
@@ -173,8 +196,13 @@ def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
     return [i for _, i in sorted(zip(turns, ordered, strict=True), key=itemgetter(0))]
 
 
-def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, paid: Sequence[Paid] = ()) -> str:
-    """Write the page whole or not at all, and return it. rewards, paid: of the whole batch. Raises OSError."""
+def write_page(
+    path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards, paid: Sequence[Paid] = ()
+) -> str:
+    """Write the page whole or not at all, and return it. rewards, paid: of the whole batch.
+
+    Raises OSError.
+    """
     given = [reward for reward in rewards if reward is not None]
     means = {}
     for name, (_, weight) in paid[0].items() if paid else ():
@@ -195,7 +223,9 @@ def write_page(path: Path, step: int, rows: Sequence[ShownRow], rewards: Rewards
 
 
 def send(args: TrainingArguments, step: int, page: str) -> None:
-    """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run, and trackio."""
+    """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run,
+    and trackio.
+    """
     for name in {"wandb", "trackio"}.intersection(args.report_to or ()):
         tracker = import_module(name)
         if name == "trackio" or tracker.run is not None:

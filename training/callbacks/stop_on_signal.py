@@ -1,16 +1,21 @@
-"""StopOnSignal: on SIGTERM, as schedulers send it, or SIGINT (Ctrl-C), a checkpoint, and ended judges on every rank.
+"""StopOnSignal: on SIGTERM, as schedulers send it, or SIGINT (Ctrl-C), a checkpoint, and ended
+judges on every rank.
 
     stop = StopOnSignal()
-    signal.signal(signal.SIGTERM, stop.receive)            # from now on; before the training it leaves at once
+    signal.signal(signal.SIGTERM, stop.receive)
+    # from now on; before the training it leaves at once
     trainer = SpanGRPOTrainer(..., callbacks=[stop])
     trainer.train()
-    if stop.stopped_at is not None: sys.exit(128 + stop.signal)    # the step's checkpoint is in the output folder
+    if stop.stopped_at is not None: sys.exit(128 + stop.signal)
+    # the step's checkpoint is in the output folder
 
-The ranks agree at the end of a step, so that all save the same checkpoint, even if only one has received the signal. It
-is the next step from which a resumed run equals the uninterrupted one: the last of several passes over a batch of
-completions. A second signal, some seconds after the first, ends the process at once, without a checkpoint.
+The ranks agree at the end of a step, so that all save the same checkpoint, even if only one has
+received the signal. It is the next step from which a resumed run equals the uninterrupted one: the
+last of several passes over a batch of completions. A second signal, some seconds after the first,
+ends the process at once, without a checkpoint.
 
-`accelerate launch` gives several processes 30 s after SIGTERM, and does not pass it on to one (docs/recipes.md).
+`accelerate launch` gives several processes 30 s after SIGTERM, and does not pass it on to one
+(docs/recipes.md).
 """
 
 import math
@@ -27,15 +32,18 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 EXIT_CODE = 128 + signal.SIGTERM
-SAME_SIGNAL = 5.0  # seconds. A scheduler may signal all processes, and the launcher then signals each rank again
+# seconds. A scheduler may signal all processes, and the launcher then signals each rank again
+SAME_SIGNAL = 5.0
 
 
 class StopOnSignal(TrainerCallback):
-    """Ends the training after a signal, with a checkpoint at the end of the step. `receive` is the signal's handler.
+    """Ends the training after a signal, with a checkpoint at the end of the step. `receive` is the
+    signal's handler.
 
     Attributes:
         stopped_at: the step at which a signal ended the training, or None.
-        signal: the one that this process received, SIGTERM where only another rank has received one.
+        signal: the one that this process received, SIGTERM where only another rank has received
+            one.
     """
 
     def __init__(self) -> None:
@@ -48,19 +56,28 @@ class StopOnSignal(TrainerCallback):
         if self.stopped_at is not None:
             return  # the process is ending
         now = time.monotonic()
-        if not self._training or (self._received is not None and now - self._received > SAME_SIGNAL):
+        if not self._training or (
+            self._received is not None and now - self._received > SAME_SIGNAL
+        ):
             if number == signal.SIGINT:
                 raise KeyboardInterrupt
             sys.exit(EXIT_CODE)
         if self._received is None:
             self._received, self.signal = now, signal.Signals(number)
-            message = "a checkpoint is written at the end of this step; another one, 5 s later, ends the run at once."
+            message = (
+                "a checkpoint is written at the end of this step; another one, 5 s later, "
+                "ends the run at once."
+            )
             print(f"spanreward: {self.signal.name}: {message}", file=sys.stderr, flush=True)
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         self._training = True
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         if state.global_step % steps_per_batch(args) or state.global_step >= state.max_steps:
             return
         received = torch.tensor(float(self._received is not None), device=args.device)
@@ -68,12 +85,18 @@ class StopOnSignal(TrainerCallback):
             self.stopped_at = state.global_step
             control.should_save = control.should_training_stop = True
 
-    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         self._training = False
 
 
 def steps_per_batch(args: TrainingArguments) -> int:
-    """Returns the optimizer steps between two states from which a resumed run equals the uninterrupted one."""
+    """Returns the optimizer steps between two states from which a resumed run equals the
+    uninterrupted one.
+    """
     if not isinstance(args, SpanGRPOConfig):
         return 1
-    return args.passes_per_batch // math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)
+    return args.passes_per_batch // math.gcd(
+        args.passes_per_batch, args.gradient_accumulation_steps
+    )

@@ -1,12 +1,16 @@
-"""WinRateCallback: how often the policy's answers beat an anchor's, every so many steps, while it trains.
+"""WinRateCallback: how often the policy's answers beat an anchor's, every so many steps, while it
+trains.
 
-    reward = PairwiseReward(judge, anchor="anchor")        # or any metric: the answer with the higher score wins
-    trainer.add_callback(WinRateCallback(trainer, reward, rows, every=50, anchor="sft/win_rate/step-000100.jsonl"))
+    reward = PairwiseReward(judge, anchor="anchor")
+    # or any metric: the answer with the higher score wins
+    anchor = "sft/win_rate/step-000100.jsonl"
+    trainer.add_callback(WinRateCallback(trainer, reward, rows, every=50, anchor=anchor))
 
-The trainer is an SFTTrainer, a GRPOTrainer or a SpanGRPOTrainer, so that all runs are on one scale. The policy answers
-the rows greedily, each rank its share, before the first step, every `every` steps and at the end. docs/logged_keys.md
-says what is logged as `eval_win_rate...`, to every tracker; `spanreward compare` draws it of all its sides together.
-The answers stay in <output_dir>/win_rate/step-000050.jsonl, which can be another run's anchor.
+The trainer is an SFTTrainer, a GRPOTrainer or a SpanGRPOTrainer, so that all runs are on one scale.
+The policy answers the rows greedily, each rank its share, before the first step, every `every`
+steps and at the end. docs/logged_keys.md says what is logged as `eval_win_rate...`, to every
+tracker; `spanreward compare` draws it of all its sides together. The answers stay in
+<output_dir>/win_rate/step-000050.jsonl, which can be another run's anchor.
 """
 
 import json
@@ -50,13 +54,17 @@ class WinRateCallback(TrainerCallback):
 
     Args:
         trainer: the one that gets this callback.
-        reward: who decides. PairwiseReward needs anchor="anchor"; of another metric the higher score wins.
-        rows: held-out rows, each with a `prompt` of messages, maybe an `image`, and the columns of the reward.
+        reward: who decides. PairwiseReward needs anchor="anchor"; of another metric the higher
+            score wins.
+        rows: held-out rows, each with a `prompt` of messages, maybe an `image`, and the columns of
+            the reward.
         every: steps between two evaluations.
-        anchor: a file of answers ({"id", "completion"}; a row without an id has its number), None for the policy's own
-            answers before the first step.
-        prompts: the most rows that are answered. max_tokens: of an answer; None is the trainer's longest completion.
-        stop: end the training, with a checkpoint, where the anchor wins by more than the interval; `stopped` says so.
+        anchor: a file of answers ({"id", "completion"}; a row without an id has its number), None
+            for the policy's own answers before the first step.
+        prompts: the most rows that are answered. max_tokens: of an answer; None is the trainer's
+            longest completion.
+        stop: end the training, with a checkpoint, where the anchor wins by more than the interval;
+            `stopped` says so.
 
     Raises ValueError for rows, a reward or numbers that it cannot use.
     """
@@ -73,48 +81,76 @@ class WinRateCallback(TrainerCallback):
         stop: bool = False,
     ) -> None:
         self.trainer, self.reward, self.every, self.stop = trainer, reward, every, stop
-        self.rows = [row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)]
-        longest = trainer.args.max_completion_length if isinstance(trainer.args, GRPOConfig) else None
+        self.rows = [
+            row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
+        ]
+        longest = (
+            trainer.args.max_completion_length if isinstance(trainer.args, GRPOConfig) else None
+        )
         self.max_tokens = max_tokens or longest or MAX_TOKENS
         self.against = "anchor" in reward.columns  # the reward itself compares
         self.stopped, self._warned = "", False
         if every < 1 or len(self.rows) < 2:
-            raise ValueError(f"a win rate needs every >= 1 and 2 rows or more, got {every} and {len(self.rows)}.")
+            raise ValueError(
+                f"a win rate needs every >= 1 and 2 rows or more, got {every} and {len(self.rows)}."
+            )
         if reward.by_batch:
-            raise ValueError(f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".')
+            raise ValueError(
+                f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
+            )
         present = {"anchor", *(name for row in self.rows for name in row if row[name] is not None)}
         if missing := reward.missing_column(present):
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
         self._marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in self.rows]
         self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         count, times = len(self.rows), 1 + ceil(state.max_steps / self.every)
         if state.is_world_process_zero:
             asked = questions_of(self.reward, count, self.max_tokens)[1]
-            text = f"win rate by {self.reward.__name__}: {times} times, first before the first step, {count} prompts "
-            text += f"are answered with at most {self.max_tokens} tokens each, and judged with {asked}."
+            text = (
+                f"win rate by {self.reward.__name__}: {times} times, first before the first "
+                f"step, {count} prompts "
+            )
+            text += (
+                f"are answered with at most {self.max_tokens} tokens each, and judged with {asked}."
+            )
             print(text, file=sys.stderr, flush=True)
         own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []
         anchors = self.anchors or texts or read_answers(str(own), self.rows)
-        self.rows = [{**row, "anchor": anchor} for row, anchor in zip(self.rows, anchors, strict=True)]
-        self._anchors = 0.5 if self.against else self._scores(anchors)  # of a pairwise reward: neither wins
+        self.rows = [
+            {**row, "anchor": anchor} for row, anchor in zip(self.rows, anchors, strict=True)
+        ]
+        # of a pairwise reward: neither wins
+        self._anchors = 0.5 if self.against else self._scores(anchors)
         if texts:
             self._compare(texts, state, control)
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         last = control.should_training_stop or state.global_step >= state.max_steps
         if last or state.global_step % self.every == 0:
             self._compare(self._answers(args, state), state, control)
 
     def _answers(self, args: TrainingArguments, state: TrainerState) -> list[str]:
         """Returns the policy's answers to all rows, and keeps them in a file."""
-        wrapped, end = self.trainer.model_wrapped, args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
-        rows, processor = [self.rows[number] for number in self._share()], self.trainer.processing_class
+        wrapped, end = (
+            self.trainer.model_wrapped,
+            args.reasoning_end if isinstance(args, SpanGRPOConfig) else None,
+        )
+        rows, processor = (
+            [self.rows[number] for number in self._share()],
+            self.trainer.processing_class,
+        )
         with unwrap_model_for_generation(wrapped, self.trainer.accelerator) as model:
             training = model.training
-            written, _ = continue_prompts(model.eval(), processor, rows, self.max_tokens, reasoning_end=end)
+            written, _ = continue_prompts(
+                model.eval(), processor, rows, self.max_tokens, reasoning_end=end
+            )
             model.train(training)
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
@@ -134,26 +170,38 @@ class WinRateCallback(TrainerCallback):
         samples = [read_sample(row, text, row["prompt"]) for row, text in rows]
         batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
         verdicts = [verdict for batch in batches for verdict in self.reward.judge_samples(batch)]
-        without = next((verdict.note or verdict.status.value for verdict in verdicts if verdict.score is None), "")
+        without = next(
+            (verdict.note or verdict.status.value for verdict in verdicts if verdict.score is None),
+            "",
+        )
         if without and not self._warned:
-            log.warning("the win rate leaves out prompts without a score, of which the first says: %s", without)
+            log.warning(
+                "the win rate leaves out prompts without a score, of which the first says: %s",
+                without,
+            )
             self._warned = True
         return np.array(self._of_all([verdict.score for verdict in verdicts]), dtype=float)
 
     def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
         """Logs how these answers do against the anchor's, and ends the training where they lose."""
-        found = head_to_head(self._scores(texts) - self._anchors, numbered([picture_of(row) for row in self.rows]))
+        found = head_to_head(
+            self._scores(texts) - self._anchors, numbered([picture_of(row) for row in self.rows])
+        )
         due = control.should_log
-        Trainer.log(self.trainer, dict(found))  # TRL's own would end the means of this step's other keys
+        # TRL's own would end the means of this step's other keys
+        Trainer.log(self.trainer, dict(found))
         control.should_log = due
         if self.stop and state.global_step and found.get(f"{KEY}_high", 1.0) < 0.5:
             self.stopped = (
-                f"the anchor wins: the policy's share is {found[KEY]:.2f}, {found[f'{KEY}_high']:.2f} at most."
+                f"the anchor wins: the policy's share is {found[KEY]:.2f}, "
+                f"{found[f'{KEY}_high']:.2f} at most."
             )
             control.should_training_stop = control.should_save = True
 
     def _share(self) -> list[int]:
-        """Returns the numbers of this rank's rows, equally many on every rank, as sharded weights are read together."""
+        """Returns the numbers of this rank's rows, equally many on every rank, as sharded weights
+        are read together.
+        """
         ranks, count = self.trainer.accelerator.num_processes, len(self.rows)
         first = self.trainer.accelerator.process_index
         return [number % count for number in range(first, ceil(count / ranks) * ranks, ranks)]
@@ -165,29 +213,47 @@ class WinRateCallback(TrainerCallback):
 
 
 def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:
-    """Returns how many questions one evaluation asks, None where the reward does not say, and that in words."""
+    """Returns how many questions one evaluation asks, None where the reward does not say, and that
+    in words.
+    """
     cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
     count = None if cost is None else round(cost.questions * prompts)
-    return count, "an unknown number of questions" if count is None else f"about {count:,} questions"
+    return (
+        count,
+        "an unknown number of questions" if count is None else f"about {count:,} questions",
+    )
 
 
 def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Returns the row with an id, its picture as `image`, and a prompt of texts. Raises ValueError for another."""
+    """Returns the row with an id, its picture as `image`, and a prompt of texts.
+
+    Raises ValueError for another.
+    """
     pictures, prompt = list(row.get("images") or ()), row.get("prompt")
     if not isinstance(prompt, list) or len(pictures) > 1:
-        raise ValueError(f"row {number} needs a prompt of messages and at most one picture, got {prompt!r:.80}.")
+        raise ValueError(
+            f"row {number} needs a prompt of messages and at most one picture, got {prompt!r:.80}."
+        )
     messages = [{"role": message["role"], "content": message_text(message)} for message in prompt]
     return {"id": str(number), "image": next(iter(pictures), None), **row, "prompt": messages}
 
 
 def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
-    """Returns the numbers that are logged. gaps: by prompt, the policy's score less the anchor's, NaN where one is
-    missing. clusters: a number for each prompt; those of one number are drawn together.
+    """Returns the numbers that are logged. gaps: by prompt, the policy's score less the anchor's,
+    NaN where one is missing. clusters: a number for each prompt; those of one number are drawn
+    together.
     """
     wins = 0.5 * (1 + signs(gaps))
     logged = {f"{KEY}_prompts": float((~np.isnan(gaps)).sum())}
-    for name, values, interval in ((KEY, wins, share_interval), (f"{KEY}_difference", gaps, ratio_interval)):
+    for name, values, interval in (
+        (KEY, wins, share_interval),
+        (f"{KEY}_difference", gaps, ratio_interval),
+    ):
         sums, counts = in_clusters(values[None], clusters)
         if bounds := interval(sums, counts):
-            logged |= {name: float(sums.sum() / counts.sum()), f"{name}_low": bounds.low, f"{name}_high": bounds.high}
+            logged |= {
+                name: float(sums.sum() / counts.sum()),
+                f"{name}_low": bounds.low,
+                f"{name}_high": bounds.high,
+            }
     return logged

@@ -1,20 +1,24 @@
-"""Compare checkpoints, or files of answers, on the same held-out prompts, and say with error bars which is better.
+"""Compare checkpoints, or files of answers, on the same held-out prompts, and say with error bars
+which is better.
 
     spanreward compare base=outputs/base sft=outputs/sft dapo=outputs/dapo \\
         --recipe recipes/quickstart/scenes-dapo.yaml --output outputs/comparison
     spanreward compare one=a.jsonl two=b.jsonl three=c.jsonl --data rows.jsonl \\
-        --metric posh --metric lave --judge vllm:MODEL --set posh.mode=published --output outputs/leaderboard
+        --metric posh --metric lave --judge vllm:MODEL --set posh.mode=published --output board
 
-A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with a folder per training seed, in the same order for every model; a
-single folder stands beside all seeds of the others. A folder holds a policy, or an adapter over one. A hub id, or a
-file of answers, JSONL ({"id": ..., "completion": ...}) or another table, may take its place.
+A model is NAME=FOLDER, or NAME=FOLDER,FOLDER,... with a folder per training seed, in the same order
+for every model; a single folder stands beside all seeds of the others. A folder holds a policy, or
+an adapter over one. A hub id, or a file of answers, JSONL ({"id": ..., "completion": ...}) or
+another table, may take its place.
 
-The recipe gives rewards, held-out metrics (its referees) and data. Without one, --data names rows as `spanreward score`
-reads them (id, and what the metrics need, such as reference), and --metric and --judge (match, without one) the scores.
+The recipe gives rewards, held-out metrics (its referees) and data. Without one, --data names rows
+as `spanreward score` reads them (id, and what the metrics need, such as reference), and --metric
+and --judge (match, without one) the scores.
 
-The output folder holds report.html, results.json, completions.jsonl, and answers/, which the next comparison reads in
-place of sampling again. Another comparison there needs --overwrite. Warnings are printed last, in red, and first on the
-page; with --strict they make the exit code 2. docs/compare.md explains which rows are taken, and when "better" is said.
+The output folder holds report.html, results.json, completions.jsonl, and answers/, which the next
+comparison reads in place of sampling again. Another comparison there needs --overwrite. Warnings
+are printed last, in red, and first on the page; with --strict they make the exit code 2.
+docs/compare.md explains which rows are taken, and when "better" is said.
 """
 
 import argparse
@@ -41,21 +45,32 @@ WRITTEN = ("results.json", "completions.jsonl", "report.html")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add_arguments(parser)
     arguments = parser.parse_args()
     told = {f"--{name}": vars(arguments)[name.replace("-", "_")] for name in OF_DATA}
     if arguments.data and not arguments.metric:
-        parser.error("--data needs --metric, and --metric goes with --data: a recipe names its own.")
+        parser.error(
+            "--data needs --metric, and --metric goes with --data: a recipe names its own."
+        )
     if arguments.recipe and any(told.values()):
         given = " and ".join(name for name, value in told.items() if value)
-        parser.error(f"{given} goes with --data: a recipe names its own; --set rewards.0.judge=NAME changes one.")
+        parser.error(
+            f"{given} goes with --data: a recipe names its own; --set rewards.0.judge=NAME changes "
+            "one."
+        )
     try:
         comparison = run(arguments)
-    except (ValueError, OSError, RuntimeError) as error:  # the last one: a policy that wrote no answer
+    except (ValueError, OSError, RuntimeError) as error:
+        # the last one: a policy that wrote no answer
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
-        sys.exit(f"{parser.prog}: interrupted; the same command goes on from what is in {arguments.output}/answers.")
+        sys.exit(
+            f"{parser.prog}: interrupted; the same command goes on from what is in "
+            f"{arguments.output}/answers."
+        )
     tell(comparison, arguments)
     if comparison.warnings and arguments.strict:
         sys.exit(2)
@@ -63,32 +78,77 @@ def main() -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("models", nargs="*", metavar="NAME=FOLDER[,FOLDER...]", help="two or more, the oldest first (see above)")
+    add(
+        "models",
+        nargs="*",
+        metavar="NAME=FOLDER[,FOLDER...]",
+        help="two or more, the oldest first (see above)",
+    )
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--recipe", help="whose data, rewards and held-out metrics (referees) are used")
+    asked.add_argument(
+        "--recipe", help="whose data, rewards and held-out metrics (referees) are used"
+    )
     asked.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
-    add("--metric", action="append", default=[], help="who scores the rows of --data: posh, lave, ...; may be repeated")
+    add(
+        "--metric",
+        action="append",
+        default=[],
+        help="who scores the rows of --data: posh, lave, ...; may be repeated",
+    )
     metric_options.add_flags(
         parser,
         *metric_options.ALL,
-        limit={"default": PROMPTS, "help": f"the first N held-out prompts only (default {PROMPTS})"},
+        limit={
+            "default": PROMPTS,
+            "help": f"the first N held-out prompts only (default {PROMPTS})",
+        },
         output={"required": True, "help": "folder for results.json and report.html"},
         overwrite={"help": "replace another comparison in the output folder, but for answers/"},
         json={"help": "write results.json there too"},
     )
-    add("--prompts", action=metric_options.Once, type=int, dest="limit", default=PROMPTS, help=argparse.SUPPRESS)
-    keys = "keys of the recipe; with --data of the metrics, mode=published for all, posh.mode=published for one"
-    add("--set", nargs="*", action="extend", default=[], dest="options", metavar="key=value", help=keys)
-    longest = f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} where it has none)"
+    add(
+        "--prompts",
+        action=metric_options.Once,
+        type=int,
+        dest="limit",
+        default=PROMPTS,
+        help=argparse.SUPPRESS,
+    )
+    keys = (
+        "keys of the recipe; with --data of the metrics, mode=published for all, "
+        "posh.mode=published for one"
+    )
+    add(
+        "--set",
+        nargs="*",
+        action="extend",
+        default=[],
+        dest="options",
+        metavar="key=value",
+        help=keys,
+    )
+    longest = (
+        f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} "
+        "where it has none)"
+    )
     add("--max-tokens", type=int, help=longest)
-    seeds = "the training seeds of the folders (default 0 1 2 ...); runs of one seed in several numerical environments "
+    seeds = (
+        "the training seeds of the folders (default 0 1 2 ...); runs of one seed in several "
+        "numerical environments "
+    )
     seeds += "(`python -m experiments repeat`) carry the same number"
     add("--seeds", type=int, nargs="+", action="extend", help=seeds)
     columns = "also compare by the values of this column of the data; may be repeated"
     add("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
-    cluster = "rows with the same value in this column of the data are drawn together (default: those with one picture)"
+    cluster = (
+        "rows with the same value in this column of the data are drawn together (default: "
+        "those with one picture)"
+    )
     add("--cluster", default="", metavar="COLUMN", help=cluster)
-    fixed = "the models are fixed systems, not samples of what training gives: verdicts are over prompts alone "
+    fixed = (
+        "the models are fixed systems, not samples of what training gives: verdicts are over "
+        "prompts alone "
+    )
     fixed += "(default where all are files of answers)"
     add("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
     add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
@@ -109,7 +169,8 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     written = [output / name for name in WRITTEN]
     sides = [Path(run) for runs in setup.sides.values() for run in runs]
     inputs = [arguments.recipe, arguments.data, *arguments.metric, *sides]
-    apart = [path for path in (output, *written) if path != arguments.json]  # which may be results.json itself
+    # which may be results.json itself
+    apart = [path for path in (output, *written) if path != arguments.json]
     metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
     made = not arguments.overwrite and any(path.exists() for path in written)
     settle(output / "comparison.settings.json", decided_by(setup), output if made else None)
@@ -126,7 +187,10 @@ def run(arguments: argparse.Namespace) -> "Comparison":
 
 
 def setup_of(arguments: argparse.Namespace) -> "Setup":
-    """Returns what the options ask for. Raises ValueError, and OSError for files that cannot be read."""
+    """Returns what the options ask for.
+
+    Raises ValueError, and OSError for files that cannot be read.
+    """
     from spanreward.rewards.files.tables import is_table
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
@@ -142,17 +206,25 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     seeds = read_seeds(arguments.seeds, sides)
     files = all(is_table(run) for runs in sides.values() for run in runs)
     if files and arguments.max_tokens:
-        raise ValueError("--max-tokens is for models that answer here, and all of these are files of answers.")
+        raise ValueError(
+            "--max-tokens is for models that answer here, and all of these are files of answers."
+        )
     chosen = arguments.limit, arguments.slices, arguments.cluster
     learned: list[RewardPart] = []
     trainer: dict[str, Any] = {}
     if arguments.data:
-        prompts = prompts_of_file(arguments.data, *chosen, metric_options.renamed(arguments.columns))
+        prompts = prompts_of_file(
+            arguments.data, *chosen, metric_options.renamed(arguments.columns)
+        )
         parts = parts_of(arguments)
     else:
         recipe = load_recipe(arguments.recipe, arguments.options)
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
-        learned, parts, trainer = recipe.rewards, [*recipe.rewards, *recipe.referees], recipe.trainer
+        learned, parts, trainer = (
+            recipe.rewards,
+            [*recipe.rewards, *recipe.referees],
+            recipe.trainer,
+        )
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
     read_by = readers(rewards)
@@ -167,7 +239,11 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         readers=read_by,
         title=arguments.title,
         facts={
-            **{"command": shlex.join(["python", *sys.argv]), "seeds": ", ".join(map(str, seeds)), "machine": machine()},
+            **{
+                "command": shlex.join(["python", *sys.argv]),
+                "seeds": ", ".join(map(str, seeds)),
+                "machine": machine(),
+            },
             **{f"texts of {name} read by": reader for name, reader in read_by.items()},
             **versions(),
         },
@@ -178,7 +254,10 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
 
 
 def parts_of(arguments: argparse.Namespace) -> list["RewardPart"]:
-    """Returns the metrics of --data as a recipe writes them. Raises ValueError for a key of --set of another metric."""
+    """Returns the metrics of --data as a recipe writes them.
+
+    Raises ValueError for a key of --set of another metric.
+    """
     from spanreward.training.recipe import RewardPart, checked
 
     name, options = arguments.judge or "match", metric_options.read_options(arguments.judge_option)
@@ -190,11 +269,16 @@ def parts_of(arguments: argparse.Namespace) -> list["RewardPart"]:
             raise ValueError(unknown("metric of --set", metric, own, key))
         for of_metric in [own[metric]] if metric else own.values():
             of_metric[option] = value
-    return [checked(RewardPart, {"metric": metric, "judge": judge, "options": of}) for metric, of in own.items()]
+    return [
+        checked(RewardPart, {"metric": metric, "judge": judge, "options": of})
+        for metric, of in own.items()
+    ]
 
 
 def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
-    """Returns the recipe's reward with the judge's cache as --cache says, else as the recipe does, else by default."""
+    """Returns the recipe's reward with the judge's cache as --cache says, else as the recipe does,
+    else by default.
+    """
     chosen = (part.judge.cache or None) if cache is None else cache and (part.judge.cache or True)
     return part.model_copy(update={"judge": part.judge.model_copy(update={"cache": chosen})})
 

@@ -2,11 +2,13 @@
 
     spanreward doctor
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
-    spanreward doctor --judge vllm:smollm2 --start      # does vLLM start at all? This is the smallest engine
-    spanreward doctor --recipe RECIPE key=value --start     # a recipe's judges, with its options, and their seconds
+    spanreward doctor --judge vllm:smollm2 --start
+    # does vLLM start at all? This is the smallest engine
+    spanreward doctor --recipe RECIPE key=value --start
+    # a recipe's judges, with its options, and their seconds
 
-Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The exit code is 1 where
-something is to be done.
+Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The
+exit code is 1 where something is to be done.
 """
 
 import argparse
@@ -29,16 +31,31 @@ from spanreward.training.plan.here import Finding, gpus_here, judge_here, packag
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--recipe", metavar="PATH", help="a recipe whose judges are checked")
-    parser.add_argument("--start", action="store_true", help="start each judge too, and ask it one question")
-    judge = {"action": "append", "default": [], "help": f"a judge to check: {JUDGES}; may be repeated"}
-    add_flags(parser, "judge", "judge_option", "json", "options", judge=judge, options={"help": OF_RECIPE})
+    parser.add_argument(
+        "--start", action="store_true", help="start each judge too, and ask it one question"
+    )
+    judge = {
+        "action": "append",
+        "default": [],
+        "help": f"a judge to check: {JUDGES}; may be repeated",
+    }
+    add_flags(
+        parser, "judge", "judge_option", "json", "options", judge=judge, options={"help": OF_RECIPE}
+    )
     arguments = parser.parse_intermixed_args()
     try:
         judges = judges_of(arguments)
         check_json(arguments.json, {"findings": None}, overwrite=False)
-        findings = [*packages(), gpus_here(), pipeline_here(), *(judge_here(*one) for one in judges)]
+        findings = [
+            *packages(),
+            gpus_here(),
+            pipeline_here(),
+            *(judge_here(*one) for one in judges),
+        ]
         if arguments.start:
             findings += [started(*one) for one in judges]
         write_json(arguments.json, {"findings": [asdict(one) for one in findings]})
@@ -47,13 +64,20 @@ def main() -> None:
     grid = Table.grid(padding=(0, 2))
     for one in findings:
         said = "\n".join(filter(None, (f"{one.what}: {one.found}", one.advice)))
-        grid.add_row({True: "ok", False: "NO", None: "-"}[one.ok], said, style="red" if one.ok is False else None)
+        grid.add_row(
+            {True: "ok", False: "NO", None: "-"}[one.ok],
+            said,
+            style="red" if one.ok is False else None,
+        )
     Console(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
     sys.exit(int(any(one.ok is False for one in findings)))
 
 
 def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
-    """Returns the judges of the command line and the recipe, with options. Raises ValueError for options of none."""
+    """Returns the judges of the command line and the recipe, with options.
+
+    Raises ValueError for options of none.
+    """
     names = [name for given in dict.fromkeys(arguments.judge) for name in members(given)]
     if (arguments.judge_option and not names) or (arguments.options and not arguments.recipe):
         raise ValueError("--judge-option goes with --judge, and key=value with --recipe.")
@@ -77,7 +101,9 @@ def pipeline_here() -> Finding:
 def started(name: str, options: Mapping[str, Any]) -> Finding:
     what, said = f"judge {name}", "A red tomato."
     ask = f"{said} Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
-    probe = PresenceProbe(said, "attribute", Mention("tomato"), "red", source=said, places=((2, 5),))
+    probe = PresenceProbe(
+        said, "attribute", Mention("tomato"), "red", source=said, places=((2, 5),)
+    )
     try:
         judge = load_judge(name, **options)
         with closing([judge]):
@@ -86,9 +112,13 @@ def started(name: str, options: Mapping[str, Any]) -> Finding:
             start, first_sleep = time.monotonic() - began, judge.usage.sleep_seconds
             (rating,) = judge.rate([Question([{"role": "user", "content": ask}], probe=probe)])
     except Exception as error:
-        return Finding(what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split()))
+        return Finding(
+            what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split())
+        )
     usage, wrong = judge.usage, rating.message if isinstance(rating, Failure) else ""
-    spent = f"started in {start:.1f} s" + (f", {first_sleep:.1f} s of them to fall asleep" if first_sleep else "")
+    spent = f"started in {start:.1f} s" + (
+        f", {first_sleep:.1f} s of them to fall asleep" if first_sleep else ""
+    )
     spent += f"; then woke in {usage.wake_seconds:.1f} s and "
     spent += f"{'did not rate' if wrong else 'rated'} in {usage.seconds:.1f} s"
     return Finding(what, not wrong, spent, wrong)

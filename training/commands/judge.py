@@ -1,7 +1,8 @@
-"""Train an encoder judge, which reads each text once: from captions that are changed on purpose, or from a large judge.
+"""Train an encoder judge, which reads each text once: from captions that are changed on purpose, or
+from a large judge.
 
-spanreward judge train recipes/judges/people.yaml          # then: --judge encoder:outputs/judges/people
-spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
+    spanreward judge train recipes/judges/people.yaml  # then: --judge encoder:outputs/judges/people
+    spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 """
 
 import argparse
@@ -15,7 +16,14 @@ from rich.table import Table
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    OuterJudge,
+    Question,
+    Rating,
+)
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
@@ -24,14 +32,17 @@ CHUNK = 16  # rows that are judged together
 
 TRAIN = """\
     spanreward judge train RECIPE seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
-    spanreward judge train RECIPE --resume                     # after an interruption, with the same recipe
+    spanreward judge train RECIPE --resume       # after an interruption, with the same recipe
 
-`encoder:FOLDER` reads the output folder. Nothing is downloaded, unless `base` is a hub id (HF_HUB_OFFLINE=1: never)."""
+`encoder:FOLDER` reads the output folder. Nothing is downloaded, unless `base` is a hub id
+(HF_HUB_OFFLINE=1: never)."""
 LABELS = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
-The rows are as for `spanreward score posh`. The same command goes on after an interruption; --overwrite starts anew."""
-LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}  # the keys of a line
+The rows are as for `spanreward score posh`. The same command goes on after an interruption;
+--overwrite starts anew."""
+# the keys of a line
+LABEL = {"picture": str, "text": str, "target": str, "places": list, "probabilities": dict}
 DONE = "rows"  # the key of a chunk's last line: the fingerprints of its rows with a verdict
 
 
@@ -43,13 +54,23 @@ class Noting(OuterJudge):
         self.pictures, self.noted = pictures, list[dict[str, Any]]()
         self.reads_source = True
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         answers = self.judge.rate(questions, scale)
         for probe, answer in zip((question.probe for question in questions), answers, strict=True):
-            # a rating of a denied thing says that the thing is there, and so that the words are wrong: not kept
+            # a rating of a denied thing says that the thing is there, and so that the words are
+            # wrong: not kept
             if isinstance(answer, Rating) and probe.places and probe.kind != "denied":
-                picture = self.pictures.get(probe.text) or self.pictures.get(probe.source, probe.source)
-                line = {"picture": picture, "text": probe.source, "target": probe.text, "places": probe.places}
+                picture = self.pictures.get(probe.text) or self.pictures.get(
+                    probe.source, probe.source
+                )
+                line = {
+                    "picture": picture,
+                    "text": probe.source,
+                    "target": probe.text,
+                    "places": probe.places,
+                }
                 self.noted.append(line | {"probabilities": dict(answer.probabilities)})
         return answers
 
@@ -59,7 +80,9 @@ class Noting(OuterJudge):
 
 def add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", help="a YAML file, such as recipes/judges/people.yaml")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the output folder")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the last checkpoint in the output folder"
+    )
     metric_options.add_flags(parser, "output", "overwrite", "options", **metric_options.OF_RUN)
 
 
@@ -67,7 +90,8 @@ def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.training.judge.data import load_judge_recipe
 
     overrides = metric_options.overrides_of(arguments)
-    recipe = load_judge_recipe(arguments.recipe, overrides)  # before the slow imports: typos show at once
+    # before the slow imports: typos show at once
+    recipe = load_judge_recipe(arguments.recipe, overrides)
     check_json(arguments.json, {"temperature": None, "recipe": None}, recipe.overwrite)
     from spanreward.training.judge.fit import train_judge
 
@@ -79,7 +103,11 @@ def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
 
 
 def add_label(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rows", metavar="ROWS", help="completions with their references: a file, or hub:NAME[:SPLIT]")
+    parser.add_argument(
+        "rows",
+        metavar="ROWS",
+        help="completions with their references: a file, or hub:NAME[:SPLIT]",
+    )
     output = {"required": True, "metavar": "LABELS.jsonl", "help": "a question a line"}
     flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite", "options")
     metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
@@ -89,11 +117,17 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
     from spanreward.rewards.scoring import read_rows
 
-    metric_options.check_files(arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None})
+    metric_options.check_files(
+        arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}
+    )
     samples, pictures = dict[str, Sample](), dict[str, str]()
-    for row in read_rows(arguments.rows, metric_options.renamed(arguments.columns), arguments.limit):
+    for row in read_rows(
+        arguments.rows, metric_options.renamed(arguments.columns), arguments.limit
+    ):
         if isinstance(row.sample, str) or not row.sample.references:
-            raise ValueError(f"line {row.number} of {arguments.rows} has no completion with a reference.")
+            raise ValueError(
+                f"line {row.number} of {arguments.rows} has no completion with a reference."
+            )
         samples[fingerprint(row.sample)] = row.sample
         pictures |= dict.fromkeys(row.sample.references, row.sample.references[0])
     with (
@@ -110,21 +144,40 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
             for start in track(range(0, len(waiting), CHUNK), "labelling"):
                 marks = waiting[start : start + CHUNK]
                 verdicts = reward.assess([samples[mark] for mark in marks])
-                judged = [mark for mark, one in zip(marks, verdicts, strict=True) if one.score is not None]
+                judged = [
+                    mark for mark, one in zip(marks, verdicts, strict=True) if one.score is not None
+                ]
                 failed += len(marks) - len(judged)
-                noted = [line for line in noting.noted if json.dumps(line) not in there] or noting.noted[-1:]
+                noted = [
+                    line for line in noting.noted if json.dumps(line) not in there
+                ] or noting.noted[-1:]
                 noted[-1:] = [line | {DONE: judged} for line in noted[-1:]]
                 file.write("".join(json.dumps(line) + "\n" for line in noted))
                 file.flush()
                 noting.noted.clear()
-    numbers = {"rows": len(samples), "kept": len(samples) - len(waiting), "rows without a verdict": failed}
+    numbers = {
+        "rows": len(samples),
+        "kept": len(samples) - len(waiting),
+        "rows without a verdict": failed,
+    }
     table = Table(*numbers, title=str(arguments.output))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
 
 
 def main() -> None:
-    training = {"HELP": "train a judge as a recipe says", "DESCRIPTION": TRAIN, "add_arguments": add_train}
-    keeping = {"HELP": "keep a judge's answers, to train from", "DESCRIPTION": LABELS, "add_arguments": add_label}
-    ways = {"train": SimpleNamespace(**training, measure=train), "label": SimpleNamespace(**keeping, measure=label)}
+    training = {
+        "HELP": "train a judge as a recipe says",
+        "DESCRIPTION": TRAIN,
+        "add_arguments": add_train,
+    }
+    keeping = {
+        "HELP": "keep a judge's answers, to train from",
+        "DESCRIPTION": LABELS,
+        "add_arguments": add_label,
+    }
+    ways = {
+        "train": SimpleNamespace(**training, measure=train),
+        "label": SimpleNamespace(**keeping, measure=label),
+    }
     run("spanreward judge", __doc__, ways)

@@ -15,7 +15,14 @@ from rich.table import Column, Table
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import ASKING, ROWS, add_flags, check_files, open_metric, renamed
+from spanreward.training.commands.metric_options import (
+    ASKING,
+    ROWS,
+    add_flags,
+    check_files,
+    open_metric,
+    renamed,
+)
 
 if TYPE_CHECKING:
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
@@ -24,21 +31,30 @@ CHUNK = 128  # completions judged together
 
 HELP = "are a metric's spans good enough for span credit?"
 DESCRIPTION = """\
-    spanreward labels spans labels.jsonl --judge vllm:MODEL           # PoSh; --metric for another
-    spanreward labels spans labels.jsonl                              # by match, which compares words
+    spanreward labels spans labels.jsonl --judge vllm:MODEL    # PoSh; --metric for another
+    spanreward labels spans labels.jsonl                    # by match, which compares words
 
-A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ..., "reference": ..., "mistakes":
-[[start, end], ...]}; or another table, as `spanreward score` reads. `mistakes` are the ranges of characters that are
-wrong, or the wrong words themselves, ["red", 2] for the second "red", [] where nothing is wrong.
-Twenty completions with some wrong phrases are enough. r is the correlation of a phrase's credit
-with its label, both less the mean of phrases of that kind and place. The last line says what to set in a recipe."""
+A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ...,
+"reference": ..., "mistakes": [[start, end], ...]}; or another table, as `spanreward score` reads.
+`mistakes` are the ranges of characters that are wrong, or the wrong words themselves, ["red", 2]
+for the second "red", [] where nothing is wrong. Twenty completions with some wrong phrases are
+enough. r is the correlation of a phrase's credit with its label, both less the mean of phrases of
+that kind and place. The last line says what to set in a recipe."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sample", help="a labelled sample")
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
     overwrite = {"help": "replace the file of --json, whatever it holds"}
-    add_flags(parser, *ASKING, *ROWS, "overwrite", "options", judge={"default": "match"}, overwrite=overwrite)
+    add_flags(
+        parser,
+        *ASKING,
+        *ROWS,
+        "overwrite",
+        "options",
+        judge={"default": "match"},
+        overwrite=overwrite,
+    )
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -46,7 +62,10 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
     read = enumerate(read_marked(arguments.sample, renamed(arguments.columns), arguments.limit))
-    texts = [*{(one.id or n, fingerprint(one), wrong): (one, wrong) for n, (one, wrong) in read}.values()]  # once each
+    # once each
+    texts = [
+        *{(one.id or n, fingerprint(one), wrong): (one, wrong) for n, (one, wrong) in read}.values()
+    ]
     with open_metric(arguments.metric, arguments) as (reward, settings):
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, [], inputs, metric=settings, reliability=None)
@@ -66,11 +85,21 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
     from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
     found = reliability(rows)
-    numbers = [Column(name, justify="right") for name in ("r", "95 %", "phrases", "wrong", "blamed")]
-    table = Table("phrases of kind", *numbers, title=title, caption=advice(found["all"]), caption_justify="left")
+    numbers = [
+        Column(name, justify="right") for name in ("r", "95 %", "phrases", "wrong", "blamed")
+    ]
+    table = Table(
+        "phrases of kind",
+        *numbers,
+        title=title,
+        caption=advice(found["all"]),
+        caption_justify="left",
+    )
     for kind, row in found.items():
         known = (number(row["r"], 2), interval(row["low"], row["high"], 2))
-        table.add_row(kind, *known, f"{row['phrases']:,}", f"{row['wrong']:.0%}", f"{row['blamed']:.0%}")
+        table.add_row(
+            kind, *known, f"{row['phrases']:,}", f"{row['wrong']:.0%}", f"{row['blamed']:.0%}"
+        )
     return {"reliability": found, "advice": advice(found["all"])}, [table]
 
 

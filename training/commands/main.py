@@ -1,4 +1,5 @@
-"""The command `spanreward`, its subcommands, and the file behind --json. `python -m spanreward` is the same.
+"""The command `spanreward`, its subcommands, and the file behind --json. `python -m spanreward` is
+the same.
 
     spanreward --help
     spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl
@@ -22,20 +23,37 @@ from spanreward.training.commands.metric_options import add_flags
 # Each command: its module in spanreward.training.commands, and what it is for.
 COMMANDS = {
     "score": ("score", "score the completions of a file with a metric"),
-    "recipes": ("recipes", "list the recipes and launch configurations, and copy one to start from"),
+    "recipes": (
+        "recipes",
+        "list the recipes and launch configurations, and copy one to start from",
+    ),
     "doctor": ("doctor", "check this machine, a judge and a recipe before training"),
-    "train": ("train", "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)"),
-    "compare": ("compare", "compare files of answers, or checkpoints (which need the extra train), with error bars"),
-    "criteria": ("criteria", "let a judge write the criteria of a data set's rows, to check and to edit"),
+    "train": (
+        "train",
+        "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)",
+    ),
+    "compare": (
+        "compare",
+        "compare files of answers, or checkpoints (which need the extra train), with error bars",
+    ),
+    "criteria": (
+        "criteria",
+        "let a judge write the criteria of a data set's rows, to check and to edit",
+    ),
     "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
-    "serve": ("serve", "serve a metric over HTTP, for RemoteReward and others (needs the extra serve)"),
+    "serve": (
+        "serve",
+        "serve a metric over HTTP, for RemoteReward and others (needs the extra serve)",
+    ),
     "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
 }
 
 
 def main() -> None:
     about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
-    command = choose("spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()})
+    command = choose(
+        "spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()}
+    )
     try:
         import_module(f"spanreward.training.commands.{COMMANDS[command][0]}").main()
     except (ImportError, RuntimeError) as error:
@@ -51,7 +69,9 @@ def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
     more = f"commands:\n{listed}\n\n`{prog} COMMAND --help` explains each."
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog, description=about, epilog=more, formatter_class=form)
-    parser.add_argument("--version", action="version", version=f"spanreward {version('spanreward')}")
+    parser.add_argument(
+        "--version", action="version", version=f"spanreward {version('spanreward')}"
+    )
     parser.add_argument("command", choices=purposes, metavar="COMMAND", help="one of those below")
     command: str = parser.parse_args(sys.argv[1:2]).command
     sys.argv = [f"{prog} {command}", *sys.argv[2:]]
@@ -59,20 +79,25 @@ def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
 
 
 def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
-    """Run the subcommand on the command line: print its tables and, with --json PATH, write its numbers.
+    """Run the subcommand on the command line: print its tables and, with --json PATH, write its
+    numbers.
 
-    modules: each has HELP, DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which returns both.
+    modules: each has HELP, DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which
+    returns both.
     """
     name = choose(prog, about, {name: module.HELP for name, module in modules.items()})
     form = argparse.RawDescriptionHelpFormatter
-    command = argparse.ArgumentParser(f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form)
+    command = argparse.ArgumentParser(
+        f"{prog} {name}", description=modules[name].DESCRIPTION, formatter_class=form
+    )
     modules[name].add_arguments(command)
     add_flags(command, "json")
     arguments = command.parse_intermixed_args()
     try:
         numbers, tables = modules[name].measure(arguments)
         write_json(arguments.json, numbers)
-    except (ValueError, OSError, ImportError, RuntimeError) as error:  # RuntimeError: a judge without an answer
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
+        # RuntimeError: a judge without an answer
         sys.exit(f"{prog}: {error}")
     for shown in tables:
         Console(width=max(Console().width, 140), markup=False, emoji=False).print(shown)

@@ -1,4 +1,5 @@
-"""The flags of commands, each with one meaning in all of them, and the judge and the metric that they make.
+"""The flags of commands, each with one meaning in all of them, and the judge and the metric that
+they make.
 
     add_flags(parser, *ALL, judge={"required": True})
     add_flags(parser, "options")                           # `mode=published gamma=1`, the metric's
@@ -26,26 +27,39 @@ JUDGES = (
     "server:URL#MODEL, chat:URL#MODEL, cascade, FILE.py:NAME, or several of them with + between"
 )
 CACHE = (
-    "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, or "
-    "~/.cache/spanreward), and keep new ones there (default: for judges with a model, not for match)"
+    "read the judge's answers from ratings.sqlite in the cache folder ($XDG_CACHE_HOME/spanreward, "
+    "or ~/.cache/spanreward), and keep new ones there (default: for judges with a model, not for "
+    "match)"
 )
-OF_JUDGE = "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; may be repeated"
+OF_JUDGE = (
+    "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; "
+    "may be repeated"
+)
 COLUMNS = "the file's name for a column of ours, such as reference=caption; may be repeated"
-OF_METRIC = "an argument of the metric's class, such as mode=published, score=precision (posh) or gamma=1 (harmonic)"
+OF_METRIC = (
+    "an argument of the metric's class, such as mode=published, score=precision (posh) or "
+    "gamma=1 (harmonic)"
+)
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 
 
 class Once(argparse.Action):
     """Stores a value, and refuses a second one, which would replace the first without a word."""
 
-    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, value: Any, flag: str | None = None) -> None:
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: Any, value: Any, flag: str | None = None
+    ) -> None:
         if (given := vars(namespace)[self.dest]) not in (self.default, value):
             parser.error(f"{flag} is given twice, {given} and {value}: give one.")
         setattr(namespace, self.dest, value)
 
 
 FLAGS: dict[str, dict[str, Any]] = {
-    "judge": {"action": Once, "metavar": "JUDGE", "help": f"who answers the metric's questions: {JUDGES}"},
+    "judge": {
+        "action": Once,
+        "metavar": "JUDGE",
+        "help": f"who answers the metric's questions: {JUDGES}",
+    },
     "judge_option": {"action": "append", "default": [], "metavar": "key=value", "help": OF_JUDGE},
     "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
     "options": {"nargs": "*", "metavar": "key=value", "help": OF_METRIC},
@@ -53,28 +67,54 @@ FLAGS: dict[str, dict[str, Any]] = {
     "limit": {"action": Once, "type": int, "metavar": "N", "help": "the first N rows only"},
     "output": {"action": Once, "type": Path, "metavar": "PATH", "help": "where what is made goes"},
     "overwrite": {"action": "store_true", "help": "begin what is there anew"},
-    "json": {"action": Once, "type": Path, "metavar": "PATH", "help": "write the printed numbers there too"},
+    "json": {
+        "action": Once,
+        "type": Path,
+        "metavar": "PATH",
+        "help": "write the printed numbers there too",
+    },
 }
 ASKING = ("judge", "judge_option", "cache")
 ROWS = ("columns", "limit")
 ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
-SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}  # flags for keys of a recipe
-OF_RUN = {flag: {"help": f"the same as {key}=..."} for flag, key in SHORT.items()} | {"options": {"help": OF_RECIPE}}
+# flags for keys of a recipe
+SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
+OF_RUN = {flag: {"help": f"the same as {key}=..."} for flag, key in SHORT.items()} | {
+    "options": {"help": OF_RECIPE}
+}
 
 
 def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str, Any]) -> None:
-    """Adds these of FLAGS. changes: what a command says otherwise of one, such as its help or that it is required."""
+    """Adds these of FLAGS. changes: what a command says otherwise of one, such as its help or that
+    it is required.
+    """
     for name in names:
         flag = name if name == "options" else f"--{name.replace('_', '-')}"
         parser.add_argument(flag, **{**FLAGS[name], **changes.get(name, {})})
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
-    """Returns a recipe's overrides, the last of which counts. Raises RecipeError for a flag whose key is there too."""
+    """Returns a recipe's overrides, the last of which counts.
+
+    Raises RecipeError for a flag whose key is there too.
+    """
     given = [(key, vars(arguments).get(flag)) for flag, key in SHORT.items()]
-    own = [f"{key}={json.dumps(one, default=str)}" for key, one in given if one is not None and one is not False]
+    own = [
+        f"{key}={json.dumps(one, default=str)}"
+        for key, one in given
+        if one is not None and one is not False
+    ]
     for one in own:
-        check_once([one, *(text for text in arguments.options if text.startswith(f"{one.partition('=')[0]}="))])
+        check_once(
+            [
+                one,
+                *(
+                    text
+                    for text in arguments.options
+                    if text.startswith(f"{one.partition('=')[0]}=")
+                ),
+            ]
+        )
     return [*arguments.options, *own]
 
 
@@ -88,13 +128,26 @@ def check_once(texts: Sequence[str]) -> Sequence[str]:
 
 
 def check_files(
-    arguments: argparse.Namespace, outputs: Sequence[Path], inputs: Iterable[str | Path | None], **like: Any
+    arguments: argparse.Namespace,
+    outputs: Sequence[Path],
+    inputs: Iterable[str | Path | None],
+    **like: Any,
 ) -> None:
-    """Raises ValueError for an output or --json that must not be written (rewards/files/outputs.py). Files in names
-    such as FILE.py:NAME and in options such as prompts=FILE are inputs too. like: of `check_json`.
+    """Raises ValueError for an output or --json that must not be written
+    (rewards/files/outputs.py). Files in names such as FILE.py:NAME and in options such as
+    prompts=FILE are inputs too. like: of `check_json`.
     """
-    words = [str(path) for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options) if path]
-    read = [Path(part) for word in words for part in (word, word.rpartition(":")[0], word.partition("=")[2]) if part]
+    words = [
+        str(path)
+        for path in (*inputs, arguments.judge, *arguments.judge_option, *arguments.options)
+        if path
+    ]
+    read = [
+        Path(part)
+        for word in words
+        for part in (word, word.rpartition(":")[0], word.partition("=")[2])
+        if part
+    ]
     beside = [path.with_name(f"{path.name}.settings.json") for path in outputs]  # what made it
     check_apart([*outputs, *beside, arguments.json], read)
     check_json(arguments.json, like, arguments.overwrite)
@@ -104,21 +157,33 @@ def renamed(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
     names = dict(text.partition("=")[::2] for text in check_once(columns))
     if not all(map(all, names.items())):
-        raise ValueError(f"--columns is written OURS=THEIRS, such as reference=caption, got {', '.join(columns)}.")
+        raise ValueError(
+            "--columns is written OURS=THEIRS, such as reference=caption, got "
+            f"{', '.join(columns)}."
+        )
     return names
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:
-    """Returns the judge of --judge and the other options. Raises ValueError for unknown names and options."""
+    """Returns the judge of --judge and the other options.
+
+    Raises ValueError for unknown names and options.
+    """
     from spanreward.rewards.judges import load_judge
 
     return load_judge(arguments.judge, arguments.cache, **read_options(arguments.judge_option))
 
 
 def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) -> None:
-    """Raises ValueError for options of a judge, but for match, which costs nothing, where no metric asks one."""
+    """Raises ValueError for options of a judge, but for match, which costs nothing, where no metric
+    asks one.
+    """
     model = arguments.judge not in (None, "match")
-    told = {"judge": model, "judge-option": arguments.judge_option, "cache": arguments.cache is not None}
+    told = {
+        "judge": model,
+        "judge-option": arguments.judge_option,
+        "cache": arguments.cache is not None,
+    }
     given = [f"--{name}" for name, value in told.items() if value]
     if given and not any(reward.judges for reward in rewards):
         names = " and ".join(reward.__name__ for reward in rewards)
@@ -126,10 +191,13 @@ def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) ->
 
 
 @contextmanager
-def open_metric(name: str, arguments: argparse.Namespace) -> Iterator[tuple["Reward", dict[str, Any]]]:
-    """Yields the metric of this name with the judge of --judge, if one is given, and closes the judge at the end. Also
-    yields what decides its verdicts: its name, judge, options, prompts and what parses its texts. Raises ValueError for
-    unknown names, options and values, and for options that nothing reads.
+def open_metric(
+    name: str, arguments: argparse.Namespace
+) -> Iterator[tuple["Reward", dict[str, Any]]]:
+    """Yields the metric of this name with the judge of --judge, if one is given, and closes the
+    judge at the end. Also yields what decides its verdicts: its name, judge, options, prompts and
+    what parses its texts. Raises ValueError for unknown names, options and values, and for options
+    that nothing reads.
     """
     from spanreward.rewards.judges import closing
     from spanreward.rewards.metrics import build_reward
@@ -157,4 +225,6 @@ def read_option(text: str) -> tuple[str, Any]:
     try:
         return key, read_yaml(value, f"the value of {key}")
     except RecipeError:
-        raise ValueError(f"the value of {text!r} cannot be read as YAML: put quotes around it.") from None
+        raise ValueError(
+            f"the value of {text!r} cannot be read as YAML: put quotes around it."
+        ) from None

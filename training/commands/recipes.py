@@ -1,8 +1,10 @@
 """List the recipes and launch configurations of this package, and copy one to start from.
 
     spanreward recipes                                                      # lists them
-    spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml     # copies it with its data file
-    spanreward recipes accelerate_configs/ddp.yaml --output my-run          # to my-run/accelerate_configs/ddp.yaml
+    spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml
+    # copies it with its data file
+    spanreward recipes accelerate_configs/ddp.yaml --output my-run
+    # to my-run/accelerate_configs/ddp.yaml
 
 A copy keeps its path below the folder. No file is overwritten.
 """
@@ -25,13 +27,25 @@ from spanreward.training.commands.metric_options import add_flags
 PARTS = ("recipes", "accelerate_configs")
 CHECKOUT = Path(__file__).resolve().parents[2]  # the repository, where this is no installed package
 SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")  # not in "U.S. National" or "et al. 2014"
-ROOT = CHECKOUT if (CHECKOUT / "recipes").is_dir() else Path(sysconfig.get_path("data"), "share", "spanreward")
+ROOT = (
+    CHECKOUT
+    if (CHECKOUT / "recipes").is_dir()
+    else Path(sysconfig.get_path("data"), "share", "spanreward")
+)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="?", help="the file to copy, as in the list; without it the list is printed")
-    add_flags(parser, "output", output={"default": Path(), "help": "the folder to copy to (default: the current one)"})
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "name", nargs="?", help="the file to copy, as in the list; without it the list is printed"
+    )
+    add_flags(
+        parser,
+        "output",
+        output={"default": Path(), "help": "the folder to copy to (default: the current one)"},
+    )
     arguments = parser.parse_args()
     found = files()
     if arguments.name is None:
@@ -49,11 +63,18 @@ def main() -> None:
 
 
 def files() -> list[str]:
-    return sorted(path.relative_to(ROOT).as_posix() for part in PARTS for path in (ROOT / part).rglob("*.yaml"))
+    return sorted(
+        path.relative_to(ROOT).as_posix()
+        for part in PARTS
+        for path in (ROOT / part).rglob("*.yaml")
+    )
 
 
 def copy(name: str, folder: Path) -> list[Path]:
-    """Copy a file with its data files and return the copies. Raises FileExistsError before anything is written."""
+    """Copy a file with its data files and return the copies.
+
+    Raises FileExistsError before anything is written.
+    """
     source = ROOT / name
     data = yaml.safe_load(source.read_text(encoding="utf-8")).get("data")
     sources = [source, *(Path(os.path.normpath(source.parent / path)) for path in data_files(data))]
@@ -75,5 +96,9 @@ def data_files(data: Any) -> list[str]:
 
 
 def first_sentence(path: Path) -> str:
-    comment = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
-    return SENTENCE_END.split(" ".join(line.removeprefix("#").strip() for line in comment), maxsplit=1)[0]
+    comment = takewhile(
+        lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines()
+    )
+    return SENTENCE_END.split(
+        " ".join(line.removeprefix("#").strip() for line in comment), maxsplit=1
+    )[0]

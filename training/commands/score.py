@@ -1,23 +1,25 @@
 """Score the completions of a file with a metric.
 
-    spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [score=precision ...]
+    spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [KEY=VALUE ...]
 
-The input is JSON Lines, a JSON list, CSV, TSV or parquet, also as .gz, or hub:NAME[:SPLIT], a dataset or its folder.
-Each row has `completion`, usually `id`, and the keys that the metric reads; --columns gives them other names. A missing
-key is one sentence that names it.
+The input is JSON Lines, a JSON list, CSV, TSV or parquet, also as .gz, or hub:NAME[:SPLIT], a
+dataset or its folder. Each row has `completion`, usually `id`, and the keys that the metric reads;
+--columns gives them other names. A missing key is one sentence that names it.
 
     posh          reference (a text or several)
-    harmonic      image (the path of a picture), or with evidence=context a `context` that describes it
+    harmonic      image (the path of a picture), or with evidence=context a `context` that describes
+                  it
     lave          question and answers (a text or several)
     pairwise      image or context, and with anchor=KEY that key, the text to compare with
     criteria      criteria (a list of texts), and image or context
     differences   reference, or image, or both
     FILE.py:NAME  what it says; one without a judge needs no --judge
 
-Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note, component, asked),
-missed, parsed_by, fingerprint; --html shows them on a page. A row that cannot be read is reported with its line number
-and gets the status not_applicable. The same command goes on after an interruption. It keeps the scores of rows that are
-as they were, and asks again about rows that were changed or had no score; --overwrite starts the output anew.
+Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note,
+component, asked), missed, parsed_by, fingerprint; --html shows them on a page. A row that cannot be
+read is reported with its line number and gets the status not_applicable. The same command goes on
+after an interruption. It keeps the scores of rows that are as they were, and asks again about rows
+that were changed or had no score; --overwrite starts the output anew.
 """
 
 import argparse
@@ -37,11 +39,18 @@ SHOWN = 20  # the most lines without a score that are named
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
-    parser.add_argument("--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]")
+    parser.add_argument(
+        "--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]"
+    )
     output = {"required": True, "metavar": "VERDICTS.jsonl", "help": "one verdict per row"}
-    html = "write a page there too: each text with its words coloured, worst or best first, with a search"
+    html = (
+        "write a page there too: each text with its words coloured, worst or best first, with "
+        "a search"
+    )
     parser.add_argument("--html", type=Path, metavar="PAGE", help=html)
     metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
@@ -55,7 +64,10 @@ def main() -> None:
     level = log.level
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
-        inputs, columns = (arguments.input, arguments.reward), metric_options.renamed(arguments.columns)
+        inputs, columns = (
+            (arguments.input, arguments.reward),
+            metric_options.renamed(arguments.columns),
+        )
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")
@@ -74,7 +86,9 @@ def main() -> None:
             )
         if arguments.html:
             rows = read_rows(arguments.input, columns, arguments.limit)
-            write_scored(arguments.html, f"{title}: {arguments.input}", rows, read_verdicts(arguments.output))
+            write_scored(
+                arguments.html, f"{title}: {arguments.input}", rows, read_verdicts(arguments.output)
+            )
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"{parser.prog}: {error}")
@@ -82,9 +96,13 @@ def main() -> None:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
     finally:
         log.setLevel(level)
-    unscored = [f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines]
+    unscored = [
+        f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines
+    ]
     if len(unscored) > SHOWN:
-        unscored[SHOWN:] = [f"... and {len(unscored) - SHOWN} more: see `note` in {arguments.output}"]
+        unscored[SHOWN:] = [
+            f"... and {len(unscored) - SHOWN} more: see `note` in {arguments.output}"
+        ]
     for line in unscored:
         console.print(line, markup=False, highlight=False)
     table = Table(title=f"{title}: {arguments.output}", show_header=False)
@@ -96,4 +114,6 @@ def main() -> None:
     Console(markup=False, emoji=False).print(table)
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
-        sys.exit(f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
+        sys.exit(
+            f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why."
+        )

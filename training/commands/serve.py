@@ -1,11 +1,12 @@
 """Serve a metric with its judge over HTTP, for trainers on other machines or in other environments.
 
     spanreward serve posh --judge match
-    spanreward serve posh --judge vllm:Qwen/Qwen3-14B --tokenizer Qwen/Qwen2.5-VL-3B-Instruct score=precision
+    spanreward serve posh --judge vllm:Qwen/Qwen3-14B --tokenizer Qwen/Qwen2.5-VL-3B-Instruct
 
-There RemoteReward("http://127.0.0.1:8400") is the reward, in a recipe `metric: remote`. Others POST rows to /score, as
-/openapi.json says. /health says what is served, and /metrics counts for Prometheus. Where SPANREWARD_API_KEY is set, a
-client needs the key. SIGTERM and Ctrl-C end the service once what it accepted is answered.
+There RemoteReward("http://127.0.0.1:8400") is the reward, in a recipe `metric: remote`. Others POST
+rows to /score, as /openapi.json says. /health says what is served, and /metrics counts for
+Prometheus. Where SPANREWARD_API_KEY is set, a client needs the key. SIGTERM and Ctrl-C end the
+service once what it accepted is answered.
 """
 
 import argparse
@@ -21,12 +22,20 @@ CONNECTIONS = 1024
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME"
+    )
     once, key = metric_options.Once, "another one than this machine's needs SPANREWARD_API_KEY"
     parser.add_argument("--host", action=once, default="127.0.0.1", help=key)
-    parser.add_argument("--port", action=once, type=int, default=8400, help="8400 if not given; 0 takes a free one")
-    which = "the folder or hub id of a policy's tokenizer, for the credit of tokens; may be repeated"
+    parser.add_argument(
+        "--port", action=once, type=int, default=8400, help="8400 if not given; 0 takes a free one"
+    )
+    which = (
+        "the folder or hub id of a policy's tokenizer, for the credit of tokens; may be repeated"
+    )
     parser.add_argument("--tokenizer", action="append", default=[], metavar="NAME", help=which)
     metric_options.add_flags(parser, *metric_options.ASKING, "options")
     arguments = parser.parse_intermixed_args()
@@ -38,18 +47,31 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
     try:
         if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
-            raise ValueError(f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too.")
+            raise ValueError(
+                f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."
+            )
         tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
         opened = metric_options.open_metric(arguments.reward, arguments)
-        with socket.create_server((arguments.host, arguments.port)) as listening, opened as (reward, settings):
+        with (
+            socket.create_server((arguments.host, arguments.port)) as listening,
+            opened as (reward, settings),
+        ):
             for judge in reward.judges:
                 judge.start()
-            decided_by = ", ".join(filter(None, (reward.__name__, settings["judge"], settings["parsed_by"])))
+            decided_by = ", ".join(
+                filter(None, (reward.__name__, settings["judge"], settings["parsed_by"]))
+            )
             served = Service(reward, decided_by, tokenizers).application
-            config = uvicorn.Config(served, log_level="warning", lifespan="off", limit_concurrency=CONNECTIONS)
-            print(f"http://{arguments.host}:{listening.getsockname()[1]} serves {decided_by}", flush=True)
+            config = uvicorn.Config(
+                served, log_level="warning", lifespan="off", limit_concurrency=CONNECTIONS
+            )
+            print(
+                f"http://{arguments.host}:{listening.getsockname()[1]} serves {decided_by}",
+                flush=True,
+            )
             uvicorn.Server(config).run(sockets=[listening])
-    except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:  # Overflow: of the port
+    except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
+        # Overflow: of the port
         sys.exit(f"{parser.prog}: {error}")
 
 
@@ -61,4 +83,6 @@ def _tokenizer(name: str) -> Any:
     try:
         return Tokenizer.from_file(str(file)) if file.is_file() else Tokenizer.from_pretrained(name)
     except Exception as error:  # the library has no narrower one
-        raise ValueError(f"--tokenizer {name} has no tokenizer.json: {' '.join(str(error).split())}") from None
+        raise ValueError(
+            f"--tokenizer {name} has no tokenizer.json: {' '.join(str(error).split())}"
+        ) from None

@@ -1,24 +1,31 @@
 """Train a policy as a recipe says.
 
-    spanreward train RECIPE [key=value ...]                                                       # one process
-    accelerate launch --config_file accelerate_configs/ddp.yaml -m spanreward train RECIPE        # several GPUs
+    spanreward train RECIPE [key=value ...]  # one process
+    accelerate launch --config_file accelerate_configs/ddp.yaml -m spanreward train RECIPE
+    # several GPUs
 
-    see what would run:   spanreward train RECIPE --dry-run --accelerate-config accelerate_configs/zero3.yaml
-    change the recipe:    ... RECIPE seed=1 output=outputs/try trainer.learning_rate=2e-4 rewards.0.judge=vllm:MODEL
-    on four GPUs:         ... --config_file accelerate_configs/ddp.yaml --num_processes 4 -m spanreward train RECIPE
-                          (or fsdp2, zero2, zero3: each file says when to take it)
+    see what would run:   spanreward train RECIPE --dry-run --accelerate-config
+        accelerate_configs/zero3.yaml
+    change the recipe:    ... RECIPE seed=1 output=outputs/try trainer.learning_rate=2e-4
+        rewards.0.judge=vllm:MODEL
+    on four GPUs:         ... --config_file accelerate_configs/ddp.yaml --num_processes 4 -m
+                          spanreward train RECIPE (or fsdp2, zero2, zero3: each file says when to
+                          take it)
     after interruptions:  spanreward train outputs/try/recipe.yaml --resume
 
-The output folder gets the trained policy, recipe.yaml (as run), versions.json, metrics.jsonl, verdicts.jsonl (every
-completion with its verdicts; verdicts=false leaves it out), spans/ (pages of coloured completions), and
-checkpoint-STEP/ as trainer.save_strategy and save_steps say. A policy or judge with a hub id, and data with
-`source: hub`, are downloaded at their first use (HF_HUB_OFFLINE=1: never).
+The output folder gets the trained policy, recipe.yaml (as run), versions.json, metrics.jsonl,
+verdicts.jsonl (every completion with its verdicts; verdicts=false leaves it out), spans/ (pages of
+coloured completions), and checkpoint-STEP/ as trainer.save_strategy and save_steps say. A policy or
+judge with a hub id, and data with `source: hub`, are downloaded at their first use
+(HF_HUB_OFFLINE=1: never).
 
-exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or stopped, with one
-sentence that says why; 143 ended by SIGTERM, 130 by Ctrl-C (accelerate launch turns them into 1).
+exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or
+stopped, with one sentence that says why; 143 ended by SIGTERM, 130 by Ctrl-C (accelerate launch
+turns them into 1).
 
-SIGTERM and Ctrl-C write a checkpoint at the end of the step and end the judges and every rank. A second one, 5 s later,
-ends the run at once. accelerate launch with one process does not pass SIGTERM on: send it to the training itself.
+SIGTERM and Ctrl-C write a checkpoint at the end of the step and end the judges and every rank. A
+second one, 5 s later, ends the run at once. accelerate launch with one process does not pass
+SIGTERM on: send it to the training itself.
 """
 
 import argparse
@@ -32,29 +39,55 @@ from spanreward.training.commands.metric_options import OF_RUN, add_flags, overr
 def main() -> None:
     from spanreward.training.callbacks import PROBLEMS
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("recipe", help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "recipe",
+        help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder",
+    )
     flags = ("options", "output", "overwrite", "limit", "json")
-    add_flags(parser, *flags, **OF_RUN, json={"help": "with --dry-run: write the same numbers there"})
-    resume = "go on from the last checkpoint in the output folder, with the same recipe and number of processes"
+    add_flags(
+        parser, *flags, **OF_RUN, json={"help": "with --dry-run: write the same numbers there"}
+    )
+    resume = (
+        "go on from the last checkpoint in the output folder, with the same recipe and "
+        "number of processes"
+    )
     parser.add_argument("--resume", action="store_true", help=resume)
     problems = "; ".join(f"{name} ({meaning})" for name, meaning in PROBLEMS.items())
-    stop_on = f"save the policy and end the run at the first of these problems; the log warns of all: {problems}"
-    parser.add_argument(
-        "--stop-on", nargs="+", action="extend", default=[], choices=PROBLEMS, metavar="PROBLEM", help=stop_on
+    stop_on = (
+        "save the policy and end the run at the first of these problems; the log warns of "
+        f"all: {problems}"
     )
-    plan = "print what is missing here and what would run (models, judges, memory, steps, questions, data)"
+    parser.add_argument(
+        "--stop-on",
+        nargs="+",
+        action="extend",
+        default=[],
+        choices=PROBLEMS,
+        metavar="PROBLEM",
+        help=stop_on,
+    )
+    plan = (
+        "print what is missing here and what would run (models, judges, memory, steps, "
+        "questions, data)"
+    )
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; no model is loaded")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
     arguments = parser.parse_intermixed_args()
     if not arguments.dry_run and (arguments.json or arguments.accelerate_config):
-        parser.error("--json and --accelerate-config go with --dry-run; a run is launched with accelerate launch.")
+        parser.error(
+            "--json and --accelerate-config go with --dry-run; a run is launched with accelerate "
+            "launch."
+        )
 
     from spanreward.training.recipe import RecipeError, load_recipe
 
     try:
-        recipe = load_recipe(arguments.recipe, overrides_of(arguments))  # before the slow imports: typos show at once
+        # before the slow imports: typos show at once
+        recipe = load_recipe(arguments.recipe, overrides_of(arguments))
         if arguments.stop_on and recipe.algorithm == "sft":
             raise RecipeError("--stop-on watches rewards, and an sft run asks none: leave it out.")
         if arguments.dry_run:
@@ -66,7 +99,10 @@ def main() -> None:
     except RecipeError as error:
         sys.exit(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
-        sys.exit(f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the output folder.")
+        sys.exit(
+            f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the "
+            "output folder."
+        )
 
 
 def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
@@ -91,8 +127,15 @@ def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
     main_process = PartialState().is_main_process
     if stop.stopped_at is not None:
         if main_process:
-            message = f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is written. To go on:"
-            print(f"{program}: {message} {program} {output}/recipe.yaml --resume", file=sys.stderr, flush=True)
+            message = (
+                f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is "
+                "written. To go on:"
+            )
+            print(
+                f"{program}: {message} {program} {output}/recipe.yaml --resume",
+                file=sys.stderr,
+                flush=True,
+            )
         sys.exit(128 + stop.signal)
     if main_process:
         print(f"The policy and its metrics are in {output}")

@@ -7,8 +7,9 @@
 
     data: {source: "my_data.py:rows", options: {split: train}}
 
-The function returns mappings, one per row. A picture is a PIL image or a path. Beside the keys of rows.py, `completion`
-is what SFT learns in place of the references. Other keys are columns for rewards of your own (`Sample.columns`).
+The function returns mappings, one per row. A picture is a PIL image or a path. Beside the keys of
+rows.py, `completion` is what SFT learns in place of the references. Other keys are columns for
+rewards of your own (`Sample.columns`).
 """
 
 import inspect
@@ -24,12 +25,18 @@ from spanreward.training.recipe import FilePart, RecipeError
 
 
 def custom_rows(data: FilePart) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows. Raises RecipeError, naming the row, for one that cannot be used."""
+    """Returns at most `data.count` rows.
+
+    Raises RecipeError, naming the row, for one that cannot be used.
+    """
     return read_rows(custom_records(data), data, partial(usable_picture, Path()), others=True)
 
 
 def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields what the function gives, each with the words that name it. Raises RecipeError for what cannot be used."""
+    """Yields what the function gives, each with the words that name it.
+
+    Raises RecipeError for what cannot be used.
+    """
     try:
         function = custom_function(data.source)
         inspect.signature(function).bind(**data.options)
@@ -41,4 +48,6 @@ def custom_records(data: FilePart) -> Iterator[tuple[str, Mapping[str, Any]]]:
     except RecipeError:
         raise
     except (ValueError, TypeError) as error:
-        raise RecipeError(f"the data of {data.source} cannot be asked for with {data.options}: {error}") from error
+        raise RecipeError(
+            f"the data of {data.source} cannot be asked for with {data.options}: {error}"
+        ) from error

@@ -1,11 +1,13 @@
 """Rows of a Hugging Face hub dataset, by its id and a map of its columns.
 
-    part = HubPart(source="hub", id="amitha/docent", split="train", columns={"reference": "reference"})
-    rows, pictures = hub_rows(part)       # rows without images; row["id"] counts from 1 in `pictures`
+    columns = {"reference": "reference"}
+    part = HubPart(source="hub", id="amitha/docent", split="train", columns=columns)
+    rows, pictures = hub_rows(part)  # rows without images; row["id"] counts from 1 in `pictures`
 
-The first use downloads the split into the cache of `datasets` ($HF_HOME). With `streaming`, only its first `count` rows
-are read, and kept in memory. An id may also be a folder on disk with parquet files or pictures. HF_HUB_OFFLINE=1 looks
-in the cache only. A dataset's code is never run. rows.py says what the columns mean.
+The first use downloads the split into the cache of `datasets` ($HF_HOME). With `streaming`, only
+its first `count` rows are read, and kept in memory. An id may also be a folder on disk with parquet
+files or pictures. HF_HUB_OFFLINE=1 looks in the cache only. A dataset's code is never run. rows.py
+says what the columns mean.
 """
 
 import io
@@ -25,11 +27,12 @@ from spanreward.training.recipe import HubPart, RecipeError
 
 
 def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
-    """Returns at most `data.count` rows, and the split's pictures (column image), which stay on disk.
+    """Returns at most `data.count` rows, and the split's pictures (column image), which stay on
+    disk.
 
-    With `streaming` the rows hold their images, undecoded, and the second is None, as it is without pictures. Raises
-    ValueError for a dataset that cannot be loaded, a column that is missing or holds no pictures, and rows that cannot
-    be used.
+    With `streaming` the rows hold their images, undecoded, and the second is None, as it is without
+    pictures. Raises ValueError for a dataset that cannot be loaded, a column that is missing or
+    holds no pictures, and rows that cannot be used.
     """
     split = load_split(data.id, data.split, data.subset, data.revision, data.streaming)
     features = split.features or Features()  # a stream of JSON does not know its own
@@ -37,9 +40,16 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     check_columns(data, features)
     names: Mapping[Any, str] = data.columns
     columns = [key, *(names.get(name, name) for name in READERS)]
-    records, pictured = split.select_columns([name for name in columns if name in features]), key in features
-    records = records.cast_column(key, Image(decode=False)) if pictured else records  # structs become pictures too
-    named = ((f"{data.id} {data.split} row {number}", record) for number, record in enumerate(records, start=1))
+    records, pictured = (
+        split.select_columns([name for name in columns if name in features]),
+        key in features,
+    )
+    # structs become pictures too
+    records = records.cast_column(key, Image(decode=False)) if pictured else records
+    named = (
+        (f"{data.id} {data.split} row {number}", record)
+        for number, record in enumerate(records, start=1)
+    )
     folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
     def picture(value: Any, where: str) -> Any:
@@ -54,7 +64,9 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
 
 
 def split_names(data: HubPart) -> list[str]:
-    """Returns the names of the dataset's splits; where they are not known, only the one in `data`."""
+    """Returns the names of the dataset's splits; where they are not known, only the one in
+    `data`.
+    """
     try:
         return list(get_dataset_split_names(data.id, data.subset, revision=data.revision))
     except (OSError, ValueError, RuntimeError, DatasetsError):
@@ -62,40 +74,51 @@ def split_names(data: HubPart) -> list[str]:
 
 
 def check_columns(data: HubPart, features: Features) -> None:
-    """Raises RecipeError for a missing column of `data.columns`, and for a picture column without pictures."""
+    """Raises RecipeError for a missing column of `data.columns`, and for a picture column without
+    pictures.
+    """
     key = picture_key(data.columns, features)
     without = key not in features and data.columns.get("prompt", "prompt") in features
     for name in (*([] if without else [key]), *data.columns.values()):
         if name not in features:
             raise RecipeError(
-                f"the dataset {data.id!r} has no column {name!r}, only {sorted(features)}: set data.columns."
+                f"the dataset {data.id!r} has no column {name!r}, only {sorted(features)}: set "
+                "data.columns."
             )
     struct = isinstance(features.get(key), dict) and {"bytes", "path"} <= features[key].keys()
     if not without and not struct and not isinstance(features[key], Image):
         raise RecipeError(
-            f"the column {key!r} of the dataset {data.id!r} holds no pictures, one a row, but {features[key]}: paths "
-            "and addresses are not followed; save the pictures to disk and use source: jsonl."
+            f"the column {key!r} of the dataset {data.id!r} holds no pictures, one a row, but "
+            f"{features[key]}: paths and addresses are not followed; save the pictures to disk and "
+            "use source: jsonl."
         )
 
 
 def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
-    """Raises RecipeError for a picture that is missing, does not begin as one, or lies outside the dataset's `folders`.
+    """Raises RecipeError for a picture that is missing, does not begin as one, or lies outside the
+    dataset's `folders`.
 
-    value: {"bytes", "path"} of an undecoded picture. Its rest is not read here, since a dataset may hold hundreds of
-    thousands. Paths elsewhere are refused because somebody else has written the dataset.
+    value: {"bytes", "path"} of an undecoded picture. Its rest is not read here, since a dataset may
+    hold hundreds of thousands. Paths elsewhere are refused because somebody else has written the
+    dataset.
     """
     if value is None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
     content, path = value["bytes"], value["path"]
     if content is None and "://" in path:
         raise RecipeError(
-            f"{where}: the picture is the address {path!r}, and nothing is fetched while training: without "
-            "streaming a dataset is downloaded whole; addresses in it are not followed."
+            f"{where}: the picture is the address {path!r}, and nothing is fetched while training: "
+            "without streaming a dataset is downloaded whole; addresses in it are not followed."
         )
     try:
-        inside = (Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder)) for folder in folders)
+        inside = (
+            Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
+            for folder in folders
+        )
         if content is None and not any(inside):
             raise PictureError(f"it is the file {path!r} outside the dataset's folder")
         open_file(path if content is None else io.BytesIO(content)).close()
     except (FileNotFoundError, PictureError) as error:
-        raise RecipeError(f"{where} cannot be read as a picture ({error}): leave the row out of the dataset.") from None
+        raise RecipeError(
+            f"{where} cannot be read as a picture ({error}): leave the row out of the dataset."
+        ) from None

@@ -1,11 +1,14 @@
-"""A file of a recipe's `source: jsonl` as rows: JSON Lines, or any table that rewards/files/tables.py reads.
+"""A file of a recipe's `source: jsonl` as rows: JSON Lines, or any table that
+rewards/files/tables.py reads.
 
     {"image": "a.jpg", "reference": ["A dog on grass.", "A brown dog."]}
     {"image": "a.jpg", "question": "What animal is it?", "answers": ["dog", "dog", "puppy"]}
 
-    jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))     # [{"id": "1", "prompt": "Describe the picture.", ...
+    jsonl_rows(JsonlPart(source="jsonl", path="rows.jsonl"))
+    # [{"id": "1", "prompt": "Describe the picture.", ...
 
-Pictures are paths relative to the file, or the bytes of parquet files. docs/recipes.md says what the keys mean.
+Pictures are paths relative to the file, or the bytes of parquet files. docs/recipes.md says what
+the keys mean.
 """
 
 from collections.abc import Mapping
@@ -20,7 +23,8 @@ from spanreward.training.recipe import JsonlPart, RecipeError
 
 
 def jsonl_rows(data: JsonlPart, look: bool = True) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be used.
+    """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be
+    used.
 
     look: whether pictures are opened; if not, a row has the line's name in its picture's place.
     """
@@ -30,8 +34,8 @@ def jsonl_rows(data: JsonlPart, look: bool = True) -> list[dict[str, Any]]:
 
 
 def usable_picture(folder: Path, value: Any, where: str) -> Any:
-    """Returns a picture's path, from `folder`, or its {"bytes", "path"}, or the PIL image, maybe out of a list of one.
-    Raises RecipeError for one that cannot be read, and for several.
+    """Returns a picture's path, from `folder`, or its {"bytes", "path"}, or the PIL image, maybe
+    out of a list of one. Raises RecipeError for one that cannot be read, and for several.
     """
     if isinstance(value, list):
         if len(value) != 1:

@@ -1,4 +1,5 @@
-"""Texts in which people have marked the wrong words, from any table that rewards/files/tables.py reads.
+"""Texts in which people have marked the wrong words, from any table that rewards/files/tables.py
+reads.
 
 {"id": 1, "completion": "A red dog.", "reference": "A brown dog.", "mistakes": ["red"]}
 
@@ -25,7 +26,10 @@ MARKED = ("completion", "mistakes")
 def read_marked(
     source: Path | str, columns: Mapping[str, str] | None = None, limit: int | None = None
 ) -> list[tuple[Sample, CharacterSpans]]:
-    """Returns each text with what a metric reads beside it, and its wrong characters [start, end). See `read_each`."""
+    """Returns each text with what a metric reads beside it, and its wrong characters [start, end).
+
+    See `read_each`.
+    """
     return read_each(source, MARKED, lambda sample: (sample, mistakes_in(sample)), columns, limit)
 
 
@@ -40,15 +44,18 @@ def read_each(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
 ) -> list[T]:
-    """Returns `read(sample)` of each row. needed: the columns that a row must have. columns: our names, and the file's
-    for them. Raises OSError, and ValueError for another name of ours and for a row that cannot be used.
+    """Returns `read(sample)` of each row. needed: the columns that a row must have. columns: our
+    names, and the file's for them. Raises OSError, and ValueError for another name of ours and for
+    a row that cannot be used.
     """
     check_known("column", columns or (), {*READ, *needed})
     found = []
     for where, row in read_table(source, columns, limit):
         if lacking := [name for name in needed if name not in row]:
             name = lacking[0]
-            raise ValueError(f"{where} has no column {name!r}, only {', '.join(row)}: name it with {name}=NAME.")
+            raise ValueError(
+                f"{where} has no column {name!r}, only {', '.join(row)}: name it with {name}=NAME."
+            )
         try:
             found.append(read(read_sample(row, row.get("completion", ""), row.get("prompt") or "")))
         except ValueError as error:
@@ -59,9 +66,9 @@ def read_each(
 
 
 def marks(value: Any, column: str, text: str) -> CharacterSpans:
-    """Returns the characters of a list of [start, end], of whole words of the text, and of [word, n] for where the word
-    stands the n-th time. Raises ValueError for what is not in the text, and for a word alone that stands in it more
-    than once.
+    """Returns the characters of a list of [start, end], of whole words of the text, and of [word,
+    n] for where the word stands the n-th time. Raises ValueError for what is not in the text, and
+    for a word alone that stands in it more than once.
     """
     listed = entries(value, column, (str, list))
     if value is None or listed == [value]:
@@ -75,18 +82,30 @@ def _mark(entry: Any, column: str, text: str) -> tuple[int, int]:
         return word, which
     places = whole_words(word, text) if isinstance(word, str) else []
     if which is None and len(places) > 1:
-        wanted = f"a word that stands once in its text, or [{word!r}, 1] for the first of {len(places)} times"
+        wanted = (
+            f"a word that stands once in its text, or [{word!r}, 1] for the first of "
+            f"{len(places)} times"
+        )
         raise wrong(column, wanted, entry)
     number = 1 if which is None else which
     if type(number) is not int or not 0 < number <= len(places):
-        raise wrong(column, f"spans of its text of {len(text)} characters, or whole words of it", entry)
+        raise wrong(
+            column, f"spans of its text of {len(text)} characters, or whole words of it", entry
+        )
     return places[number - 1]
 
 
 def whole_words(word: str, text: str) -> list[tuple[int, int]]:
     """Returns where the word, or the words, stand in the text and in no longer word."""
-    before, after = (r"(?<!\w)" if word[:1].isalnum() else ""), (r"(?!\w)" if word[-1:].isalnum() else "")
-    return [found.span() for found in re.finditer(before + re.escape(word) + after, text)] if word else []
+    before, after = (
+        (r"(?<!\w)" if word[:1].isalnum() else ""),
+        (r"(?!\w)" if word[-1:].isalnum() else ""),
+    )
+    return (
+        [found.span() for found in re.finditer(before + re.escape(word) + after, text)]
+        if word
+        else []
+    )
 
 
 def wrong(column: str, wanted: str, value: Any) -> ValueError:

@@ -1,11 +1,14 @@
-"""Reads rows of a file, a hub dataset or your own function into the rows that a trainer and the rewards take.
+"""Reads rows of a file, a hub dataset or your own function into the rows that a trainer and the
+rewards take.
 
-    rows = read_rows(records, data, picture)      # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
+    rows = read_rows(records, data, picture)
+    # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
-A record holds a picture, or a prompt of its own, and any of READERS (docs/recipes.md), under their own names or those
-in `data.columns`. Either all rows have pictures or none has. A row has a value or None for each column for which some
-row has a value. A record that has keys for reference, answers or context, and nothing in any of them, is left out and
-counted. A record without these keys is for metrics without a reference.
+A record holds a picture, or a prompt of its own, and any of READERS (docs/recipes.md), under their
+own names or those in `data.columns`. Either all rows have pictures or none has. A row has a value
+or None for each column for which some row has a value. A record that has keys for reference,
+answers or context, and nothing in any of them, is left out and counted. A record without these keys
+is for metrics without a reference.
 """
 
 import logging
@@ -29,10 +32,12 @@ def read_rows(
     picture: Callable[[Any, str], Any],
     others: bool = False,
 ) -> list[dict[str, Any]]:
-    """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot be used.
+    """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot
+    be used.
 
-    records: (name for error messages, record). picture: turns the record's picture into the row's image, or raises. A
-    row's id is its record's number from 1, as text. others: a row has its record's other keys too.
+    records: (name for error messages, record). picture: turns the record's picture into the row's
+    image, or raises. A row's id is its record's number from 1, as text. others: a row has its
+    record's other keys too.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
@@ -44,19 +49,24 @@ def read_rows(
         pictured = image_key in record
         if not pictured and (values["prompt"] is None or "image" in data.columns):
             raise RecipeError(
-                f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its keys; a row without a "
-                "picture needs a 'prompt', and no name for pictures in data.columns."
+                f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its "
+                "keys; a row without a picture needs a 'prompt', and no name for pictures in "
+                "data.columns."
             )
         if is_empty(record, values, data.columns, where):
             left_out += 1
             continue
         if values["bbox"] is not None and data.max_pixels is not None:
-            raise RecipeError(f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out.")
+            raise RecipeError(
+                f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels "
+                "out."
+            )
         values["task"] = values["task"] or data.task
         pictures.add(pictured)
         if len(pictures) > 1:
             raise RecipeError(
-                f"{where} has {'a' if pictured else 'no'} picture, unlike the rows before it: {ALL_OR_NONE}."
+                f"{where} has {'a' if pictured else 'no'} picture, unlike the rows before it: "
+                f"{ALL_OR_NONE}."
             )
         image = picture(record[image_key], where) if pictured else None
         asked = asked_in(values, data.prompt, pictured, where)
@@ -65,13 +75,19 @@ def read_rows(
         if len(rows) == data.count:
             break
     if left_out:
-        log.warning("left out %d rows without reference, answers and context, kept %d", left_out, len(rows))
-    present = dict.fromkeys(column for row in rows for column, value in row.items() if value is not None)
+        log.warning(
+            "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)
+        )
+    present = dict.fromkeys(
+        column for row in rows for column, value in row.items() if value is not None
+    )
     return [{column: row.get(column) for column in present} for row in rows]
 
 
 def prompt_for(question: str | None, prompt: str | None) -> str:
-    """Returns what the policy is asked: `prompt` with the question in place of `{question}`, or else after it."""
+    """Returns what the policy is asked: `prompt` with the question in place of `{question}`, or
+    else after it.
+    """
     if question is None:
         return DESCRIBE if prompt is None or ASKED in prompt else prompt
     if prompt is None:
@@ -79,8 +95,13 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
     return prompt.replace(ASKED, question) if ASKED in prompt else f"{prompt}\n{question}"
 
 
-def read_values(record: Mapping[str, Any], columns: Mapping[Any, str], where: str) -> dict[str, Any]:
-    """Returns the record's value or None for each column in READERS. Raises RecipeError for a value of another kind."""
+def read_values(
+    record: Mapping[str, Any], columns: Mapping[Any, str], where: str
+) -> dict[str, Any]:
+    """Returns the record's value or None for each column in READERS.
+
+    Raises RecipeError for a value of another kind.
+    """
     values = {}
     for column, read in READERS.items():
         key = columns.get(column, column)
@@ -92,31 +113,42 @@ def read_values(record: Mapping[str, Any], columns: Mapping[Any, str], where: st
     return values
 
 
-def is_empty(record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str) -> bool:
-    """Whether the keys in RIGHT hold nothing. Raises RecipeError where `columns` names some and none is there."""
+def is_empty(
+    record: Mapping[str, Any], values: Mapping[str, Any], columns: Mapping[Any, str], where: str
+) -> bool:
+    """Whether the keys in RIGHT hold nothing.
+
+    Raises RecipeError where `columns` names some and none is there.
+    """
     named = [columns[column] for column in RIGHT if column in columns]
     there = any(columns.get(column, column) in record for column in RIGHT)
     if named and not there:
         keys = " or ".join(map(repr, named))
-        raise RecipeError(f"{where} has no {keys}, only {sorted(record)}: set data.columns to its keys.")
+        raise RecipeError(
+            f"{where} has no {keys}, only {sorted(record)}: set data.columns to its keys."
+        )
     return there and all(values[column] is None for column in RIGHT)
 
 
 def picture_key(columns: Mapping[Any, str], present: Container[str]) -> str:
-    """Returns the key of the picture: the one that `columns` names, else "image", or "images" where only that is."""
+    """Returns the key of the picture: the one that `columns` names, else "image", or "images" where
+    only that is.
+    """
     alone = "images" if "images" in present and "image" not in present else "image"
     return columns.get("image", alone)
 
 
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
-    """Takes the row's prompt out of its values, and returns what the policy is asked. A picture's placeholder goes, as
-    the policy's processor puts it in. Raises RecipeError for a placeholder without a picture.
+    """Takes the row's prompt out of its values, and returns what the policy is asked. A picture's
+    placeholder goes, as the policy's processor puts it in. Raises RecipeError for a placeholder
+    without a picture.
     """
     asked = values.pop("prompt") or prompt_for(values["question"], prompt)
     plain = cells.without_placeholders(asked)
     if plain != asked and not pictured:
         raise RecipeError(
-            f"{where} has the placeholder of a picture and no picture, {asked!r:.80}: name it in data.columns."
+            f"{where} has the placeholder of a picture and no picture, {asked!r:.80}: name it in "
+            "data.columns."
         )
     values["question"] = values["question"] and cells.without_placeholders(values["question"])
     return plain or DESCRIBE
@@ -131,7 +163,9 @@ def _prompt(value: Any, column: str) -> str | None:
 def _box(value: Any, column: str) -> list[float] | None:
     found = cells.box(value, column)
     if found and not (found[0] < found[2] and found[1] < found[3]):
-        raise ValueError(f"the column {column!r} must hold x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}")
+        raise ValueError(
+            f"the column {column!r} must hold x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}"
+        )
     return [float(one) for one in found] if found else None
 
 

@@ -1,1 +1,4 @@
-"""Compares checkpoints: answers -> judged answers -> statistics -> page. Each folder uses only those before it."""
+"""Compares checkpoints: answers -> judged answers -> statistics -> page.
+
+Each folder uses only those before it.
+"""

@@ -1,10 +1,11 @@
-"""Span credit of one group of completions, for trainers that score a group at a time (docs/other_trainers.md).
+"""Span credit of one group of completions, for trainers that score a group at a time
+(docs/other_trainers.md).
 
     advantages = group_advantages(verdicts, texts, ids, finished, tokenizer, scalars, span_coef=0.5)
     advantages[0][3]                    # of the first completion's fourth token
 
-SpanGRPOTrainer takes the credit's baseline and deviation from a whole batch over all ranks, here both are the group's.
-With a batch of one group the advantages are equal.
+SpanGRPOTrainer takes the credit's baseline and deviation from a whole batch over all ranks, here
+both are the group's. With a batch of one group the advantages are equal.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,12 @@ from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo import credit as spans
-from spanreward.training.grpo.span_rules import add_centred, credit_moments, credit_std, scale_credit
+from spanreward.training.grpo.span_rules import (
+    add_centred,
+    credit_moments,
+    credit_std,
+    scale_credit,
+)
 
 
 def group_advantages(
@@ -28,23 +34,27 @@ def group_advantages(
 ) -> list[list[float]]:
     """Returns an advantage for each sampled token of each completion.
 
-    texts: as they were judged. ids: as they were sampled. finished: which completions ended by themselves. One that was
-    cut has its scalar alone, as one that was not judged or whose ids do not decode to its text. scalars: the
-    completions' advantages.
+    texts: as they were judged. ids: as they were sampled. finished: which completions ended by
+    themselves. One that was cut has its scalar alone, as one that was not judged or whose ids do
+    not decode to its text. scalars: the completions' advantages.
     """
     if not any(ids):
         return [[] for _ in ids]
     special = spans.special_ids(tokenizer)
     tokens: dict[int, list[list[int]]] = {}
     phrases: list[spans.Phrase] = []
-    for row, (verdict, text, sampled, ended) in enumerate(zip(verdicts, texts, ids, finished, strict=True)):
+    for row, (verdict, text, sampled, ended) in enumerate(
+        zip(verdicts, texts, ids, finished, strict=True)
+    ):
         offsets = spans.token_offsets(tokenizer, special, sampled, text) if ended else None
         found = spans.phrases_on_tokens(verdict, text, offsets or [], group=0)
         if found and not verdict.status.failed:
             tokens[row] = found[0]
             phrases += found[1]
     mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids)))] for sampled in ids])
-    values, marks = spans.on_tokens(spans.residual_credit(phrases), tokens, (len(mask), len(mask[0])))
+    values, marks = spans.on_tokens(
+        spans.residual_credit(phrases), tokens, (len(mask), len(mask[0]))
+    )
     credit, covered = torch.from_numpy(values).float(), torch.from_numpy(marks)
     scaled = scale_credit(credit, covered, credit_std(credit_moments(credit, covered)))
     advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)

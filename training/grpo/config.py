@@ -2,8 +2,9 @@
 
     args = SpanGRPOConfig(output_dir="out", span_coef=0.1, dynamic_sampling=True, epsilon_high=0.28)
 
-DAPO (Yu et al. 2025, arXiv 2503.14476) is TRL's `loss_type="dapo"` (its default), `epsilon_high`, `beta=0` and
-`mask_truncated_completions`, with `dynamic_sampling` and `soft_overlong_cache` from here.
+DAPO (Yu et al. 2025, arXiv 2503.14476) is TRL's `loss_type="dapo"` (its default), `epsilon_high`,
+`beta=0` and `mask_truncated_completions`, with `dynamic_sampling` and `soft_overlong_cache` from
+here.
 """
 
 import logging
@@ -23,19 +24,24 @@ class SpanGRPOConfig(GRPOConfig):
     """TRL's GRPOConfig with eight more settings.
 
     Args:
-        span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage; 0 is stock GRPO.
-            docs/credit.md says when it helps, and by which rule.
-        max_failed_fraction: training stops when a judge fails on a larger fraction of a step's completions.
-        dynamic_sampling: replaces prompts whose completions all have the same score (DAPO, equation 11).
-        max_resamples: rounds of generation that dynamic sampling makes for a batch. Groups that are still missing stay
-            as they are. With half of the prompts solved, five rounds leave one group of 64 unfilled.
-        soft_overlong_cache: a completion that ends within this many tokens of max_completion_length loses up to 1 of
-            its reward (DAPO, equation 13; TRL's get_soft_overlong_punishment). None: no punishment.
-        reasoning_end: tag that ends the reasoning of a policy that thinks first, such as "</think>". Only the text
-            after it is judged and gets span credit. A completion without it has no answer and scores 0. None: the
-            whole completion is judged, as where the chat template closes the block in the prompt.
-        judged_turns: of a policy that calls tools, "last" judges the assistant's last message, "all" all of its
-            messages, with an empty line between them, and gives them span credit.
+        span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage;
+            0 is stock GRPO. docs/credit.md says when it helps, and by which rule.
+        max_failed_fraction: training stops when a judge fails on a larger fraction of a step's
+            completions.
+        dynamic_sampling: replaces prompts whose completions all have the same score (DAPO, equation
+            11).
+        max_resamples: rounds of generation that dynamic sampling makes for a batch. Groups that are
+            still missing stay as they are. With half of the prompts solved, five rounds leave one
+            group of 64 unfilled.
+        soft_overlong_cache: a completion that ends within this many tokens of max_completion_length
+            loses up to 1 of its reward (DAPO, equation 13; TRL's get_soft_overlong_punishment).
+            None: no punishment.
+        reasoning_end: tag that ends the reasoning of a policy that thinks first, such as
+            "</think>". Only the text after it is judged and gets span credit. A completion without
+            it has no answer and scores 0. None: the whole completion is judged, as where the chat
+            template closes the block in the prompt.
+        judged_turns: of a policy that calls tools, "last" judges the assistant's last message,
+            "all" all of its messages, with an empty line between them, and gives them span credit.
         tool_pictures: whether the judge also sees the pictures that tools return.
 
     Raises ValueError for settings that exclude each other; the message names both.
@@ -52,7 +58,9 @@ class SpanGRPOConfig(GRPOConfig):
     claimed = False  # True on what SpanGRPOTrainer has taken; no setting
 
     def __post_init__(self) -> None:
-        if self.metric_for_best_model is None and (self.load_best_model_at_end or self.save_strategy == "best"):
+        if self.metric_for_best_model is None and (
+            self.load_best_model_at_end or self.save_strategy == "best"
+        ):
             self.metric_for_best_model, self.greater_is_better = "eval_reward", True
         super().__post_init__()
         for name in SpanGRPOConfig.__annotations__:
@@ -60,9 +68,14 @@ class SpanGRPOConfig(GRPOConfig):
                 raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
         cache, longest = self.soft_overlong_cache, self.max_completion_length or 0
         if cache is not None and cache > longest:
-            raise ValueError(f"soft_overlong_cache must be at most max_completion_length, got {cache} and {longest}.")
+            raise ValueError(
+                f"soft_overlong_cache must be at most max_completion_length, got {cache} and "
+                f"{longest}."
+            )
         if self.judged_turns == "all" and self.reasoning_end is not None:
-            raise ValueError('judged_turns="all" and reasoning_end exclude each other: leave one of them out.')
+            raise ValueError(
+                'judged_turns="all" and reasoning_end exclude each other: leave one of them out.'
+            )
         if self.span_coef > 0:
             self._check_token_advantages()
 
@@ -80,16 +93,22 @@ class SpanGRPOConfig(GRPOConfig):
         return self.steps_per_generation * self.num_iterations
 
     def get_process_log_level(self) -> int:
-        """As in TRL, whose trainers ask for it when they are made. Warns in a trainer that knows no spans."""
+        """As in TRL, whose trainers ask for it when they are made.
+
+        Warns in a trainer that knows no spans.
+        """
         if self.span_coef > 0 and not self.claimed:
             log.warning(
-                "span_coef=%g has no effect here: only SpanGRPOTrainer gives spans to tokens, in GRPOTrainer's place.",
+                "span_coef=%g has no effect here: only SpanGRPOTrainer gives spans to tokens, in "
+                "GRPOTrainer's place.",
                 self.span_coef,
             )
         return super().get_process_log_level()
 
     def _check_token_advantages(self) -> None:
-        """Raises ValueError where TRL moves all tokens of a completion alike, whatever their advantages."""
+        """Raises ValueError where TRL moves all tokens of a completion alike, whatever their
+        advantages.
+        """
         one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
         alike = {
             "loss_type='vespo'": self.loss_type == "vespo",
@@ -97,23 +116,29 @@ class SpanGRPOConfig(GRPOConfig):
             "importance_sampling_level='sequence'": one_ratio,
         }
         for setting in (setting for setting, given in alike.items() if given):
-            raise ValueError(f"{setting} moves all tokens of a completion alike: set span_coef=0, or leave it out.")
+            raise ValueError(
+                f"{setting} moves all tokens of a completion alike: set span_coef=0, or leave it "
+                "out."
+            )
 
 
 def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
-    """Returns the SpanGRPOConfig for SpanGRPOTrainer's `args`. A GRPOConfig leaves our settings at their defaults, and
-    a warning says so. None does too, and writes into the folder that GRPOTrainer would use.
+    """Returns the SpanGRPOConfig for SpanGRPOTrainer's `args`. A GRPOConfig leaves our settings at
+    their defaults, and a warning says so. None does too, and writes into the folder that
+    GRPOTrainer would use.
     """
     if isinstance(args, SpanGRPOConfig):
         return args
     if args is None:
         name = model if isinstance(model, str) else model.config._name_or_path
         return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
-    config = object.__new__(SpanGRPOConfig)  # TRL's __post_init__ has run, and would take its results for settings
+    # TRL's __post_init__ has run, and would take its results for settings
+    config = object.__new__(SpanGRPOConfig)
     vars(config).update({one.name: one.default for one in fields(SpanGRPOConfig)} | vars(args))
     log.warning(
-        "args is a %s, which has no span_coef: spans are off, and this is TRL's GRPOTrainer; for spans pass "
-        "SpanGRPOConfig(..., span_coef=0.5), and without this warning SpanGRPOConfig(...).",
+        "args is a %s, which has no span_coef: spans are off, and this is TRL's GRPOTrainer; for "
+        "spans pass SpanGRPOConfig(..., span_coef=0.5), and without this warning "
+        "SpanGRPOConfig(...).",
         type(args).__name__,
     )
     return config

@@ -1,7 +1,8 @@
-"""The private methods and attributes of TRL and transformers that SpanGRPOTrainer overrides or reads.
+"""The private methods and attributes of TRL and transformers that SpanGRPOTrainer overrides or
+reads.
 
-TRL is free to change them. The trainer checks them when it is built. What differs is a warning and not an error, since
-a change may be harmless. What is gone is an error.
+TRL is free to change them. The trainer checks them when it is built. What differs is a warning and
+not an error, since a change may be harmless. What is gone is an error.
 """
 
 import inspect
@@ -22,9 +23,19 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (GRPOTrainer, "_generate_and_score_completions"): ("inputs",),
     (GRPOTrainer, "_generate"): ("prompts",),
     (GRPOTrainer, "_generate_single_turn"): ("prompt_ids", "images", "multimodal_fields"),
-    (GRPOTrainer, "_get_per_token_logps_and_entropies"): ("model", "input_ids", "attention_mask", "logits_to_keep"),
+    (GRPOTrainer, "_get_per_token_logps_and_entropies"): (
+        "model",
+        "input_ids",
+        "attention_mask",
+        "logits_to_keep",
+    ),
     (GRPOTrainer, "_compute_loss"): ("model", "inputs"),
-    (GRPOTrainer, "_calculate_rewards"): ("inputs", "prompts", "completions", "completion_ids_list"),
+    (GRPOTrainer, "_calculate_rewards"): (
+        "inputs",
+        "prompts",
+        "completions",
+        "completion_ids_list",
+    ),
     (GRPOTrainer, "_log_metric"): ("name", "value"),
     (GRPOTrainer, "_get_train_sampler"): ("dataset",),
     (GRPOTrainer, "_save_checkpoint"): ("model", "trial"),
@@ -39,22 +50,38 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (Trainer, "_run_epoch"): (),
 }
 ATTRIBUTES = (
-    *("_metrics", "_step", "_tokenizer", "eos_token_ids", "max_completion_length", "num_generations"),
+    *(
+        "_metrics",
+        "_step",
+        "_tokenizer",
+        "eos_token_ids",
+        "max_completion_length",
+        "num_generations",
+    ),
     *("num_generations_eval", "reward_func_names", "reward_funcs", "reward_weights"),
     *("mask_truncated_completions", "use_vllm"),
 )
 
 
 def check_loss(span_coef: float) -> None:
-    """Raises ValueError for spans where another package has put its own loss into GRPOTrainer, as Unsloth does."""
+    """Raises ValueError for spans where another package has put its own loss into GRPOTrainer, as
+    Unsloth does.
+    """
     owner = GRPOTrainer._compute_loss.__module__
     if span_coef and owner.partition(".")[0] != "trl":
-        why = f"GRPOTrainer's loss is {owner}'s, which may put tokens' advantages on others, as Unsloth's does"
-        raise ValueError(f"span_coef={span_coef:g} needs TRL's loss, and {why}: set span_coef=0, or import no unsloth.")
+        why = (
+            f"GRPOTrainer's loss is {owner}'s, which may put tokens' advantages on others, as "
+            "Unsloth's does"
+        )
+        raise ValueError(
+            f"span_coef={span_coef:g} needs TRL's loss, and {why}: set span_coef=0, or import no "
+            "unsloth."
+        )
 
 
 def check_contract(trainer: Any) -> None:
-    """Warns of a method whose first parameters differ. trainer: as GRPOTrainer's constructor leaves it.
+    """Warns of a method whose first parameters differ. trainer: as GRPOTrainer's constructor leaves
+    it.
 
     Raises ValueError for a method or attribute that is gone.
     """
@@ -63,14 +90,16 @@ def check_contract(trainer: Any) -> None:
     gone += [f"GRPOTrainer.{name}" for name in ATTRIBUTES if not hasattr(trainer, name)]
     if gone:
         raise ValueError(
-            f"SpanGRPOTrainer needs {', '.join(gone)}, which {installed} lacks: pip install 'trl{TRL}', or use rewards "
-            "(as reward_funcs of TRL's own GRPOTrainer) and callbacks, which work here too."
+            f"SpanGRPOTrainer needs {', '.join(gone)}, which {installed} lacks: pip install "
+            f"'trl{TRL}', or use rewards (as reward_funcs of TRL's own GRPOTrainer) and callbacks, "
+            "which work here too."
         )
     for (owner, name), wanted in METHODS.items():
         taken = tuple(inspect.signature(getattr(owner, name)).parameters)[1 : len(wanted) + 1]
         if taken != wanted:
             log.warning(
-                "SpanGRPOTrainer was written for TRL 1.15 or 1.16 and transformers 5.19; in %s %s.%s takes (%s) and "
-                "not (%s): dynamic sampling, spans and resuming may fail; rewards and callbacks do not.",
+                "SpanGRPOTrainer was written for TRL 1.15 or 1.16 and transformers 5.19; in %s "
+                "%s.%s takes (%s) and not (%s): dynamic sampling, spans and resuming may fail; "
+                "rewards and callbacks do not.",
                 *(installed, owner.__name__, name, ", ".join(taken), ", ".join(wanted)),
             )

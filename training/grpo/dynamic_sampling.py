@@ -1,15 +1,16 @@
 """Dynamic sampling, which TRL lacks: every group of a batch has completions with different rewards.
 
-A group whose completions all have the same reward has advantages of 0. DAPO (Yu et al. 2025, arXiv 2503.14476, section
-3.2, equation 11) leaves such groups out and samples until the batch is full. Here a batch is first drafted: completed
-and judged. For groups without variance new prompts are drawn, completed and judged, in at most max_resamples rounds.
-Then TRL scores the full batch once, with the drafted completions and verdicts in place of its own, so that padding,
-log-probabilities, advantages and logs are those of the batch that is trained on.
+A group whose completions all have the same reward has advantages of 0. DAPO (Yu et al. 2025, arXiv
+2503.14476, section 3.2, equation 11) leaves such groups out and samples until the batch is full.
+Here a batch is first drafted: completed and judged. For groups without variance new prompts are
+drawn, completed and judged, in at most max_resamples rounds. Then TRL scores the full batch once,
+with the drafted completions and verdicts in place of its own, so that padding, log-probabilities,
+advantages and logs are those of the batch that is trained on.
 
-The reward that must vary is the weighted sum of the Rewards' scores. Other reward functions (a length punishment) and
-completions on which a judge failed do not count. New prompts come in an order of their own, which is the same on every
-rank and goes on after a checkpoint. Groups that a round finds beyond those missing are dropped. docs/logged_keys.md
-says what `sampling/...` logs.
+The reward that must vary is the weighted sum of the Rewards' scores. Other reward functions (a
+length punishment) and completions on which a judge failed do not count. New prompts come in an
+order of their own, which is the same on every rank and goes on after a checkpoint. Groups that a
+round finds beyond those missing are dropped. docs/logged_keys.md says what `sampling/...` logs.
 """
 
 import math
@@ -21,7 +22,8 @@ from typing import Any
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
 
-SAME_REWARD = 1e-6  # rewards of a group as close as this count as equal: TRL divides by their deviation plus 1e-4
+# rewards of a group as close as this count as equal: TRL divides by their deviation plus 1e-4
+SAME_REWARD = 1e-6
 STATE_FILE = "sampling.json"  # in a checkpoint: how many prompts were drawn
 
 
@@ -29,8 +31,8 @@ STATE_FILE = "sampling.json"  # in a checkpoint: how many prompts were drawn
 class Rollout:
     """A completion that was sampled and judged.
 
-    ids: its token ids. logprobs: the sampler's log-probabilities, where it gives them. verdicts: by the Reward's name.
-    reward: of the verdicts (`reward_of`).
+    ids: its token ids. logprobs: the sampler's log-probabilities, where it gives them. verdicts: by
+    the Reward's name. reward: of the verdicts (`reward_of`).
     """
 
     ids: list[int]
@@ -41,10 +43,16 @@ class Rollout:
 
 
 def reward_of(verdicts: Mapping[str, Verdict], weights: Mapping[str, float]) -> float | None:
-    """Returns the weighted sum of the scores that there are; None without any, or where a judge failed."""
+    """Returns the weighted sum of the scores that there are; None without any, or where a judge
+    failed.
+    """
     if any(verdict.status.failed for verdict in verdicts.values()):
         return None
-    scores = [weights[name] * verdict.score for name, verdict in verdicts.items() if verdict.score is not None]
+    scores = [
+        weights[name] * verdict.score
+        for name, verdict in verdicts.items()
+        if verdict.score is not None
+    ]
     return sum(scores) if scores else None
 
 
@@ -54,23 +62,27 @@ def has_variance(group: Sequence[Rollout]) -> bool:
 
 
 def groups_to_draw(missing: int, useful: int, seen: int, batch: int) -> int:
-    """Returns how many groups to draw, at most `batch`, so that `missing` of them probably have variance.
+    """Returns how many groups to draw, at most `batch`, so that `missing` of them probably have
+    variance.
 
-    useful: those of the groups `seen` so far that had variance; the rule of succession estimates the share from both.
-    Each round wakes the judges and, where TRL's engine sleeps, pushes the weights, so that few rounds with some groups
-    too many are cheaper than many without.
+    useful: those of the groups `seen` so far that had variance; the rule of succession estimates
+    the share from both. Each round wakes the judges and, where TRL's engine sleeps, pushes the
+    weights, so that few rounds with some groups too many are cheaper than many without.
     """
     return min(batch, math.ceil(missing * (seen + 2) / (useful + 1)))
 
 
 def round_groups(wanted: int, group_size: int, ranks: int) -> int:
-    """Returns the fewest groups, `wanted` or more, whose completions split evenly over the ranks."""
+    """Returns the fewest groups, `wanted` or more, whose completions split evenly over the
+    ranks.
+    """
     unit = ranks // math.gcd(group_size, ranks)
     return -(-wanted // unit) * unit
 
 
 def draw(count: int, seed: int, first: int, last: int) -> list[int]:
-    """Returns places first .. last - 1 of an endless shuffled order of the rows 0 .. count - 1, which `seed` decides.
+    """Returns places first .. last - 1 of an endless shuffled order of the rows 0 .. count - 1,
+    which `seed` decides.
 
     Each pass over the rows has another order.
     """
@@ -82,8 +94,9 @@ def draw(count: int, seed: int, first: int, last: int) -> list[int]:
 
 
 class DynamicSampling:
-    """Replaces a batch's groups without variance by groups of new prompts, in at most `max_resamples` rounds. The rows
-    of `dataset` are read by number, in an order that the settings' seed decides.
+    """Replaces a batch's groups without variance by groups of new prompts, in at most
+    `max_resamples` rounds. The rows of `dataset` are read by number, in an order that the settings'
+    seed decides.
 
     drawn: the number of rows read so far, which is its whole state.
     """
@@ -104,11 +117,13 @@ class DynamicSampling:
     ) -> tuple[list[dict[str, Any]], list[Rollout], dict[str, float]]:
         """Returns this rank's rows and rollouts of the batch to train on, and the numbers to log.
 
-        inputs: this rank's rows in the data's order. draft: completes and judges rows of this rank, and returns the
-        groups of all ranks. size: completions of a group.
+        inputs: this rank's rows in the data's order. draft: completes and judges rows of this rank,
+        and returns the groups of all ranks. size: completions of a group.
         """
         groups = draft(inputs)
-        rewards = [rollout.reward for group in groups for rollout in group if rollout.reward is not None]
+        rewards = [
+            rollout.reward for group in groups for rollout in group if rollout.reward is not None
+        ]
         reward = sum(rewards) / len(rewards) if rewards else math.nan
         missing = [number for number, group in enumerate(groups) if not has_variance(group)]
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset

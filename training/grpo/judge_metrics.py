@@ -4,7 +4,8 @@
     failed, metrics = gather_step(judged, scored, usage, device)    # one collective
     metrics["judge/failed_fraction"]
 
-docs/logged_keys.md says what each key is. The values are equal on every rank, so that TRL's mean does not change them.
+docs/logged_keys.md says what each key is. The values are equal on every rank, so that TRL's mean
+does not change them.
 """
 
 import math
@@ -30,22 +31,32 @@ def total_usage(judges: Iterable[Judge]) -> Usage:
 def gather_step(
     judged: Sequence[bool], scored: Sequence[bool], usage: Usage, device: torch.device | str
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """Returns `scored` of all ranks, bool, in TRL's order, and the metrics by their full keys, from one collective.
+    """Returns `scored` of all ranks, bool, in TRL's order, and the metrics by their full keys, from
+    one collective.
 
-    judged: for each completion that this rank judged in the step, whether a judge failed on it. scored: the same for
-    the completions that TRL scores, equally many on every rank; dynamic sampling judges more than these.
+    judged: for each completion that this rank judged in the step, whether a judge failed on it.
+    scored: the same for the completions that TRL scores, equally many on every rank; dynamic
+    sampling judges more than these.
     """
     used = [getattr(usage, name) for name in (*SUMS, *MAXIMA)]
-    row = torch.tensor([[*scored, len(judged), sum(judged), *used]], dtype=torch.float32, device=device)
+    row = torch.tensor(
+        [[*scored, len(judged), sum(judged), *used]], dtype=torch.float32, device=device
+    )
     ranks = gather(row)
     return ranks[:, : len(scored)].bool().flatten(), metrics_of(ranks[:, len(scored) :])
 
 
 def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
-    """Returns the metrics from (ranks, 2 + SUMS + MAXIMA): completions judged, failures, SUMS, MAXIMA."""
+    """Returns the metrics from (ranks, 2 + SUMS + MAXIMA): completions judged, failures, SUMS,
+    MAXIMA.
+    """
     rows, sums, maxima = ranks.split([2, len(SUMS), len(MAXIMA)], dim=1)
     count, failed = rows.sum(dim=0).tolist()
-    values = dict(zip((*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True))
+    values = dict(
+        zip(
+            (*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True
+        )
+    )
     timeouts, peak = values.pop("timeouts"), values.pop("peak_memory_bytes")
     student, teacher, audited, agreed, audits_failed = (values.pop(name) for name in CASCADE)
     return {

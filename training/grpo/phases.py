@@ -4,8 +4,9 @@
     with phases.clock("decode"):        # what inner clocks measure is theirs alone
         ...
 
-docs/logged_keys.md says what the phases are. Their sum is the time from a step's begin to its end, without evaluation
-and saving. A step that trains on completions of an earlier one has 0 where nothing was done.
+docs/logged_keys.md says what the phases are. Their sum is the time from a step's begin to its end,
+without evaluation and saving. A step that trains on completions of an earlier one has 0 where
+nothing was done.
 """
 
 import time
@@ -33,7 +34,10 @@ class Phases(TrainerCallback):
 
     @contextmanager
     def clock(self, phase: str) -> Iterator[None]:
-        """Adds the time of the `with` block to `phase`. On a GPU, work that was queued before is waited for first."""
+        """Adds the time of the `with` block to `phase`.
+
+        On a GPU, work that was queued before is waited for first.
+        """
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         start, outer, self._inner = time.perf_counter(), self._inner, 0.0

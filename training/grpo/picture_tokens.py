@@ -1,8 +1,9 @@
-"""Tokens that stand for pictures: a policy that writes one would end its run, since a model counts them.
+"""Tokens that stand for pictures: a policy that writes one would end its run, since a model counts
+them.
 
-tokens = picture_tokens(model.config)
-suppress(trainer, tokens)                           # they are not sampled
-rows = take_out(ids, tokens, pad_token_id)          # one that comes anyway costs its row, not the run
+tokens = picture_tokens(model.config) suppress(trainer, tokens)                           # they are
+not sampled rows = take_out(ids, tokens, pad_token_id)          # one that comes anyway costs its
+row, not the run
 """
 
 from collections.abc import Sequence
@@ -21,27 +22,36 @@ def picture_tokens(config: PretrainedConfig) -> set[int]:
 
 
 def suppress(trainer: Any, tokens: set[int]) -> None:
-    """Keeps the tokens from being sampled, by transformers or vLLM. TRL does so for transformers and image_token_id."""
+    """Keeps the tokens from being sampled, by transformers or vLLM.
+
+    TRL does so for transformers and image_token_id.
+    """
     if trainer.use_vllm:
         kwargs = trainer.vllm_generation.generation_kwargs
         kwargs["logit_bias"] = {**dict.fromkeys(tokens, NEVER), **(kwargs.get("logit_bias") or {})}
     elif tokens:
         every = sorted(tokens.union(trainer.generation_kwargs.get("suppress_tokens") or ()))
-        trainer.generation_kwargs["suppress_tokens"] = trainer.generation_config.suppress_tokens = every
+        trainer.generation_kwargs["suppress_tokens"] = trainer.generation_config.suppress_tokens = (
+            every
+        )
 
 
 def take_out(
     ids: list[list[int]], tokens: set[int], pad: int, masks: Sequence[Sequence[int]] | None = None
 ) -> list[int]:
-    """Replaces each picture's token that was sampled, and returns the completions that had one. masks: 0 where a token
-    comes from a tool, which may return pictures; None where all were sampled.
+    """Replaces each picture's token that was sampled, and returns the completions that had one.
+    masks: 0 where a token comes from a tool, which may return pictures; None where all were
+    sampled.
     """
     rows = []
     for row, of_row in enumerate(ids):
         if tokens.isdisjoint(of_row):
             continue
         sampled = masks[row] if masks else [1] * len(of_row)
-        clean = [pad if token in tokens and own else token for token, own in zip(of_row, sampled, strict=True)]
+        clean = [
+            pad if token in tokens and own else token
+            for token, own in zip(of_row, sampled, strict=True)
+        ]
         if clean != of_row:
             ids[row] = clean
             rows.append(row)

@@ -1,11 +1,12 @@
-"""Preflight: do the model's processor, the data, the rewards and the settings fit together? Before the first step.
+"""Preflight: do the model's processor, the data, the rewards and the settings fit together? Before
+the first step.
 
     check_parts(args, rewards, functions, given)            # before anything is loaded
     check_policy(processor, dataset)                        # with the policy's processor
-    check_rows(rewards, processor, "train_dataset", dataset)        # all rows, without their pictures
+    check_rows(rewards, processor, "train_dataset", dataset)  # all rows, without their pictures
 
-Each raises ValueError, in one sentence that names what does not fit and what to do. What TRL itself refuses is left to
-it.
+Each raises ValueError, in one sentence that names what does not fit and what to do. What TRL itself
+refuses is left to it.
 """
 
 import logging
@@ -27,51 +28,91 @@ log = logging.getLogger(__name__)
 
 ROWS = 1000  # that are read together
 PICTURES = ("image", "images")
-LOGGED = ("reward", "reward_std", "rewards", "frac_reward_zero_std", "completions", "entropy", "kl", "judge", "spans")
+LOGGED = (
+    "reward",
+    "reward_std",
+    "rewards",
+    "frac_reward_zero_std",
+    "completions",
+    "entropy",
+    "kl",
+    "judge",
+    "spans",
+)
 
 
-def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any], given: Mapping[str, Any]) -> None:
-    """Raises ValueError for arguments that a SpanGRPOTrainer cannot train with, before anything is loaded.
+def check_parts(
+    args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any], given: Mapping[str, Any]
+) -> None:
+    """Raises ValueError for arguments that a SpanGRPOTrainer cannot train with, before anything is
+    loaded.
 
-    rewards: those of the reward functions that are ours. functions: all of them. given: GRPOTrainer's other arguments.
+    rewards: those of the reward functions that are ours. functions: all of them. given:
+    GRPOTrainer's other arguments.
     """
     for function in functions:
         if function in METRICS or isinstance(function, type):
-            raise ValueError(f"reward_funcs has {function!r}: give a reward that is made, as PoshReward('match').")
+            raise ValueError(
+                f"reward_funcs has {function!r}: give a reward that is made, as "
+                "PoshReward('match')."
+            )
     names = [reward.__name__ for reward in rewards]
     rollout_func = given.get("rollout_func")
     if args.reward_weights is not None and len(args.reward_weights) != len(functions):
         raise ValueError(
-            f"reward_weights has {len(args.reward_weights)} numbers for {len(functions)} reward functions: give one "
-            "each, and none for soft_overlong_cache, whose weight is 1."
+            f"reward_weights has {len(args.reward_weights)} numbers for {len(functions)} reward "
+            "functions: give one each, and none for soft_overlong_cache, whose weight is 1."
         )
     if args.reward_weights is not None and not any(args.reward_weights):
-        raise ValueError("every reward has the weight 0, so nothing is learnt: give one of them another weight.")
+        raise ValueError(
+            "every reward has the weight 0, so nothing is learnt: give one of them another weight."
+        )
     every = [get_callable_name(function) for function in functions if callable(function)]
     if any(every.count(name) > 1 for name in names):
-        raise ValueError(f"rewards need different names, got {every}: pass name=... to one of them.")
+        raise ValueError(
+            f"rewards need different names, got {every}: pass name=... to one of them."
+        )
     if args.span_coef and not rewards:
         raise ValueError(
-            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or set span_coef=0."
+            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or "
+            "set span_coef=0."
         )
     if args.dynamic_sampling and not rewards:
-        raise ValueError("dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is none.")
+        raise ValueError(
+            "dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is "
+            "none."
+        )
     for name in ("tools", "environment_factory", "rollout_func"):
         if given.get(name) and args.dynamic_sampling:
-            raise ValueError(f"dynamic_sampling completes prompts in one turn, and {name} makes several: leave one.")
+            raise ValueError(
+                f"dynamic_sampling completes prompts in one turn, and {name} makes several: leave "
+                "one."
+            )
     if rollout_func is not None and args.span_coef:
-        raise ValueError(f"span_coef={args.span_coef} needs tokens that the trainer sampled: leave rollout_func out.")
-    if isinstance(given.get("eval_dataset"), Mapping) and (args.metric_for_best_model or "").endswith("eval_reward"):
-        raise ValueError("several eval_dataset log one eval_reward, and the last would choose: give one of them.")
+        raise ValueError(
+            f"span_coef={args.span_coef} needs tokens that the trainer sampled: leave rollout_func "
+            "out."
+        )
+    if isinstance(given.get("eval_dataset"), Mapping) and (
+        args.metric_for_best_model or ""
+    ).endswith("eval_reward"):
+        raise ValueError(
+            "several eval_dataset log one eval_reward, and the last would choose: give one of them."
+        )
     if args.remove_unused_columns and any(reward.columns or reward.one_of for reward in rewards):
-        raise ValueError("remove_unused_columns=True drops the columns that the rewards read: leave it out.")
+        raise ValueError(
+            "remove_unused_columns=True drops the columns that the rewards read: leave it out."
+        )
     dataset = given.get("train_dataset")  # TRL itself refuses what is no dataset
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
-        raise ValueError("dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole.")
+        raise ValueError(
+            "dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole."
+        )
     if isinstance(dataset, Dataset) and len(dataset) < args.prompts_per_batch:
         raise ValueError(
-            f"the training dataset has {len(dataset)} rows, and one batch takes {args.prompts_per_batch} prompts "
-            f"(generation_batch_size {args.generation_batch_size} / num_generations {args.num_generations})."
+            f"the training dataset has {len(dataset)} rows, and one batch takes "
+            f"{args.prompts_per_batch} prompts (generation_batch_size {args.generation_batch_size} "
+            f"/ num_generations {args.num_generations})."
         )
     if rollout_func is None:  # a rollout function may add columns
         for part in ("train_dataset", "eval_dataset"):
@@ -81,17 +122,26 @@ def check_parts(args: SpanGRPOConfig, rewards: list[Reward], functions: list[Any
 
 
 def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int) -> None:
-    """Raises ValueError where the best checkpoint would be chosen by a number that says nothing, or is not logged."""
+    """Raises ValueError where the best checkpoint would be chosen by a number that says nothing, or
+    is not logged.
+    """
     chosen = (args.metric_for_best_model or "").removeprefix("eval_")
     if chosen == "loss":
-        raise ValueError("GRPO's loss is near 0 whatever was learnt: set metric_for_best_model='eval_reward'.")
+        raise ValueError(
+            "GRPO's loss is near 0 whatever was learnt: set metric_for_best_model='eval_reward'."
+        )
     first = chosen.partition("/")[0]
     if chosen and len(rewards) == functions:  # other functions may log what they like
-        check_known("metric_for_best_model", [first], [*LOGGED, *(reward.__name__ for reward in rewards)])
+        check_known(
+            "metric_for_best_model", [first], [*LOGGED, *(reward.__name__ for reward in rewards)]
+        )
 
 
 def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
-    """Raises ValueError for a needed column that the dataset lacks. A stream without known columns passes."""
+    """Raises ValueError for a needed column that the dataset lacks.
+
+    A stream without known columns passes.
+    """
     if isinstance(dataset, Mapping):
         for name, one in dataset.items():
             check_columns(rewards, f"{part}[{name!r}]", one)
@@ -104,52 +154,85 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
 
 
 def is_lazy(dataset: Any) -> bool:
-    """Whether the columns are made as they are read (`set_transform`, but for a recipe's), and not known before."""
-    made = dataset.format["format_kwargs"].get("transform") if isinstance(dataset, Dataset) else None
+    """Whether the columns are made as they are read (`set_transform`, but for a recipe's), and not
+    known before.
+    """
+    made = (
+        dataset.format["format_kwargs"].get("transform") if isinstance(dataset, Dataset) else None
+    )
     return made is not None and not isinstance(made, Pictures)
 
 
 def check_policy(processing_class: Any, dataset: Any) -> None:
-    """Raises ValueError for a training dataset without prompts, and for one that a policy's processor cannot read."""
+    """Raises ValueError for a training dataset without prompts, and for one that a policy's
+    processor cannot read.
+    """
     lazy = is_lazy(dataset)
-    columns = (dataset.column_names or []) if isinstance(dataset, (Dataset, IterableDataset)) and not lazy else []
+    columns = (
+        (dataset.column_names or [])
+        if isinstance(dataset, (Dataset, IterableDataset)) and not lazy
+        else []
+    )
     if columns and "prompt" not in columns:
-        raise ValueError(f"train_dataset needs the column 'prompt', which the policy completes, and has {columns}.")
+        raise ValueError(
+            "train_dataset needs the column 'prompt', which the policy completes, and has "
+            f"{columns}."
+        )
     pictures = next((name for name in PICTURES if name in columns), None)
     if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
         raise ValueError(
-            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, which reads no pictures: "
-            f"give a vision-language model and its AutoProcessor, or remove {pictures!r}."
+            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, "
+            "which reads no pictures: give a vision-language model and its AutoProcessor, or "
+            f"remove {pictures!r}."
         )
-    tokenizer = processing_class.tokenizer if isinstance(processing_class, ProcessorMixin) else processing_class
+    tokenizer = (
+        processing_class.tokenizer
+        if isinstance(processing_class, ProcessorMixin)
+        else processing_class
+    )
     if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
         raise ValueError(
-            f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast tokenizer."
+            f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
+            "tokenizer."
         )
-    prompts = dataset.select_columns("prompt") if isinstance(dataset, Dataset) and not lazy else dataset
+    prompts = (
+        dataset.select_columns("prompt") if isinstance(dataset, Dataset) and not lazy else dataset
+    )
     messages = isinstance(dataset, Dataset) and isinstance(prompts[0]["prompt"], list)
     if messages and not processing_class.chat_template:
         raise ValueError(
-            "the prompts are messages, and the policy's processing_class has no chat_template to write them with: "
-            "take an instruct model, set processing_class.chat_template, or make each prompt a text."
+            "the prompts are messages, and the policy's processing_class has no chat_template to "
+            "write them with: take an instruct model, set processing_class.chat_template, or make "
+            "each prompt a text."
         )
 
 
 def _check_saves(args: SpanGRPOConfig) -> None:
-    """Warns when checkpoints fall between two passes over a batch of completions, which no checkpoint holds."""
-    every = args.save_steps * args.gradient_accumulation_steps  # save_steps below 1 is a fraction of the whole run
+    """Warns when checkpoints fall between two passes over a batch of completions, which no
+    checkpoint holds.
+    """
+    # save_steps below 1 is a fraction of the whole run
+    every = args.save_steps * args.gradient_accumulation_steps
     if args.save_strategy == "steps" and args.save_steps >= 1 and every % args.passes_per_batch:
         log.warning(
-            "save_steps=%s ends within the %d passes over a batch of completions (steps_per_generation %d x "
-            "num_iterations %d): a run resumed there samples anew and is not the uninterrupted one.",
-            *(args.save_steps, args.passes_per_batch, args.steps_per_generation, args.num_iterations),
+            "save_steps=%s ends within the %d passes over a batch of completions "
+            "(steps_per_generation %d x num_iterations %d): a run resumed there samples anew and "
+            "is not the uninterrupted one.",
+            *(
+                args.save_steps,
+                args.passes_per_batch,
+                args.steps_per_generation,
+                args.num_iterations,
+            ),
         )
 
 
 def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: Any) -> None:
-    """Raises ValueError for the first row whose prompt TRL cannot complete, or that a reward cannot read.
+    """Raises ValueError for the first row whose prompt TRL cannot complete, or that a reward cannot
+    read.
 
-    Pictures are not decoded. A streamed or lazy dataset is not read ahead: its rows are checked as they come.
+    Pictures are not decoded. A streamed or lazy dataset is not read ahead: its rows are checked as
+    they come.
     """
     if isinstance(dataset, Mapping):
         for name, one in dataset.items():
@@ -175,38 +258,49 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
                     try:
                         reward.read_samples([prompts[number]], [""], **row)
                     except ValueError as error:
-                        where = f"{part} row {done + number + 1}, which {reward.__name__} cannot read"
+                        where = (
+                            f"{part} row {done + number + 1}, which {reward.__name__} cannot read"
+                        )
                         raise ValueError(f"{where}: {error}") from None
         done += len(prompts)
 
 
 def fault_of(prompt: Any, placeholder: str | None) -> str:
-    """Returns why a policy cannot complete the prompt, or "". placeholder: the processor's, of each picture."""
+    """Returns why a policy cannot complete the prompt, or "". placeholder: the processor's, of each
+    picture.
+    """
     if isinstance(prompt, str):
         texts = [prompt]
-    elif not isinstance(prompt, list) or not all(isinstance(one, Mapping) and "role" in one for one in prompt):
-        return f"a prompt must be a text or a list of messages with a role and content, got {prompt!r:.80}."
+    elif not isinstance(prompt, list) or not all(
+        isinstance(one, Mapping) and "role" in one for one in prompt
+    ):
+        return (
+            "a prompt must be a text or a list of messages with a role and content, got "
+            f"{prompt!r:.80}."
+        )
     elif prompt and prompt[-1].get("role") == "assistant":
         return (
-            "the prompt ends in an assistant's turn, which the chat template closes before it opens another: end the "
-            "prompt with the user's turn, and put the beginning of the answer into it."
+            "the prompt ends in an assistant's turn, which the chat template closes before it "
+            "opens another: end the prompt with the user's turn, and put the beginning of the "
+            "answer into it."
         )
     else:
         texts = [message_text(message) or "" for message in prompt]
     if placeholder and any(placeholder in text for text in texts):
         return (
-            f"the prompt holds {placeholder!r}, which the processor writes itself for each picture of the row, and so "
-            "would count it as one more: remove it from the prompt."
+            f"the prompt holds {placeholder!r}, which the processor writes itself for each picture "
+            "of the row, and so would count it as one more: remove it from the prompt."
         )
     return "" if any(text.strip() for text in texts) else "the prompt is empty."
 
 
 def pad_left(processor: Any) -> bool:
-    """Sets the processor's padding to the left, as TRL does where it loads the processor itself. Returns whether it was
-    another.
+    """Sets the processor's padding to the left, as TRL does where it loads the processor itself.
+    Returns whether it was another.
 
-    TRL's prompts are padded on the left, and what a processor adds to their tokens (such as their types) must be too.
-    The files of Qwen2.5-VL and Qwen3-VL do not say a side, and the default is the right.
+    TRL's prompts are padded on the left, and what a processor adds to their tokens (such as their
+    types) must be too. The files of Qwen2.5-VL and Qwen3-VL do not say a side, and the default is
+    the right.
     """
     tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
     right = isinstance(tokenizer, PreTrainedTokenizerBase) and tokenizer.padding_side != "left"

@@ -1,13 +1,15 @@
-"""Pulse: says in each step whether anything was learnt, and stops a run that learns nothing, with the cause.
+"""Pulse: says in each step whether anything was learnt, and stops a run that learns nothing, with
+the cause.
 
     trainer = SpanGRPOTrainer(...)          # it has one: trainer.pulse
     trainer.train()
-    trainer.pulse.stopped                   # "5 steps moved no weight: every completion was cut ..." or ""
+    trainer.pulse.stopped  # "5 steps moved no weight: every completion was cut ..." or ""
 
-It logs, over all ranks: `learning/rows` and `learning/tokens`, the shares of the completions and of the sampled tokens
-that have an advantage and count in the loss; `learning/gradients`, the share of trained tensors with a gradient; and
-`learning/moved`, the share of a sample of the trained weights that the step has changed. A step is idle where no
-sampled weight moved or, where weights are sharded out of sight (ZeRO-3), where no row has an advantage.
+It logs, over all ranks: `learning/rows` and `learning/tokens`, the shares of the completions and of
+the sampled tokens that have an advantage and count in the loss; `learning/gradients`, the share of
+trained tensors with a gradient; and `learning/moved`, the share of a sample of the trained weights
+that the step has changed. A step is idle where no sampled weight moved or, where weights are
+sharded out of sight (ZeRO-3), where no row has an advantage.
 """
 
 import logging
@@ -22,7 +24,8 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 log = logging.getLogger(__name__)
 
 IDLE = 5  # steps
-GROUPS = 32  # that must have equal rewards before that ends a run, since a small batch may have them by chance
+# that must have equal rewards before that ends a run, since a small batch may have them by chance
+GROUPS = 32
 TENSORS, EACH = 256, 1024  # of the trained weights that are looked at, at most, and entries of each
 
 
@@ -30,8 +33,8 @@ TENSORS, EACH = 256, 1024  # of the trained weights that are looked at, at most,
 class Batch:
     """Counts of the last batch of completions, over all ranks.
 
-    completions; kept: whose tokens count in the loss; rows: of these, with an advantage; tokens: of these rows, with
-    one; sampled: tokens of all completions.
+    completions; kept: whose tokens count in the loss; rows: of these, with an advantage; tokens: of
+    these rows, with one; sampled: tokens of all completions.
     """
 
     completions: int = 0
@@ -42,7 +45,9 @@ class Batch:
 
 
 class Pulse(TrainerCallback):
-    """stopped: why the run was ended, or "". batch: counts of the last one. idle: so many idle steps end it."""
+    """stopped: why the run was ended, or "". batch: counts of the last one. idle: so many idle
+    steps end it.
+    """
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
@@ -54,26 +59,51 @@ class Pulse(TrainerCallback):
         self._idle = self._groups = 0
 
     def see(self, output: Mapping[str, torch.Tensor]) -> None:
-        """Counts a training batch. output: as TRL's `_generate_and_score_completions` returns it, of this rank."""
-        mask = output["completion_mask"] * output.get("tool_mask", torch.ones_like(output["completion_mask"])) > 0
+        """Counts a training batch. output: as TRL's `_generate_and_score_completions` returns it,
+        of this rank.
+        """
+        mask = (
+            output["completion_mask"]
+            * output.get("tool_mask", torch.ones_like(output["completion_mask"]))
+            > 0
+        )
         advantages = output["advantages"].reshape(len(mask), -1)
         moving = mask & (advantages != 0)
-        counts = [torch.ones_like(mask[:, 0]).sum(), mask.any(1).sum(), moving.any(1).sum(), moving.sum(), mask.sum()]
+        counts = [
+            torch.ones_like(mask[:, 0]).sum(),
+            mask.any(1).sum(),
+            moving.any(1).sum(),
+            moving.sum(),
+            mask.sum(),
+        ]
         self.batch = Batch(*self._over_ranks(torch.stack(counts)))
 
-    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         self._before = sample_of(self.trainer.model.parameters())
 
-    def on_pre_optimizer_step(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        trained = [parameter for parameter in self.trainer.model.parameters() if parameter.requires_grad]
+    def on_pre_optimizer_step(
+        self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        trained = [
+            parameter for parameter in self.trainer.model.parameters() if parameter.requires_grad
+        ]
         gradients = [local(parameter.grad) for parameter in trained if parameter.grad is not None]
         norms = [gradient.float().norm().to(args.device) for gradient in gradients]
-        self._gradients = (int(torch.stack(norms).count_nonzero()), len(trained)) if norms else (0, 0)
+        self._gradients = (
+            (int(torch.stack(norms).count_nonzero()), len(trained)) if norms else (0, 0)
+        )
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
         both = zip(sample_of(self.trainer.model.parameters()), self._before, strict=True)
-        pairs = [(now, then) for now, then in both if len(now) == len(then)]  # ZeRO-3 gathers some and empties others
-        counts = torch.tensor([0, sum(len(now) for now, _ in pairs), *self._gradients], device=args.device)
+        # ZeRO-3 gathers some and empties others
+        pairs = [(now, then) for now, then in both if len(now) == len(then)]
+        counts = torch.tensor(
+            [0, sum(len(now) for now, _ in pairs), *self._gradients], device=args.device
+        )
         for now, then in pairs:  # without waiting for the device at each of them
             counts[0] += (now != then).sum().to(args.device)
         moved, looked_at, with_gradient, trained = self._over_ranks(counts)
@@ -91,13 +121,18 @@ class Pulse(TrainerCallback):
         self._groups += batch.completions // self.trainer.num_generations
         equal = batch.kept and not batch.rows
         if self._idle >= self.idle and (not equal or self._groups >= GROUPS):
-            self.stopped = f"{self._idle} steps moved no weight, so nothing is learnt: {self._cause(with_gradient)}"
+            self.stopped = (
+                f"{self._idle} steps moved no weight, so nothing is learnt: "
+                f"{self._cause(with_gradient)}"
+            )
             control.should_training_stop = True
             if state.is_world_process_zero:
                 log.error("training stops at step %d: %s", state.global_step, self.stopped)
 
     def _over_ranks(self, counts: torch.Tensor) -> list[int]:
-        return list(map(int, self.trainer.accelerator.reduce(counts.double(), reduction="sum").tolist()))
+        return list(
+            map(int, self.trainer.accelerator.reduce(counts.double(), reduction="sum").tolist())
+        )
 
     def _cause(self, with_gradient: int) -> str:
         """Returns the likeliest reason, and what to do."""
@@ -106,26 +141,40 @@ class Pulse(TrainerCallback):
         held = {id(one) for group in trainer.optimizer.param_groups for one in group["params"]}
         if not batch.kept and trainer.mask_truncated_completions:
             return (
-                f"every completion was cut at max_completion_length ({trainer.max_completion_length}), and "
-                "mask_truncated_completions leaves those out: raise the one, or set the other to False."
+                "every completion was cut at max_completion_length "
+                f"({trainer.max_completion_length}), and mask_truncated_completions leaves those "
+                "out: raise the one, or set the other to False."
             )
         if not batch.rows:
             return (
-                "no completion has an advantage, since all of a group have the same reward, or none: look at some of "
-                "them, raise the temperature, set dynamic_sampling, or take a reward that tells them apart."
+                "no completion has an advantage, since all of a group have the same reward, or "
+                "none: look at some of them, raise the temperature, set dynamic_sampling, or take "
+                "a reward that tells them apart."
             )
         rates = [group["lr"] for group in trainer.optimizer.param_groups]
         if not any(rates):
             return "the learning rate is 0: set learning_rate, or another lr_scheduler_type."
-        if not trainer.is_deepspeed_enabled and not parameters & held:  # DeepSpeed's optimizer has its own tensors
-            return "the optimizer holds no trained parameter of the model: see requires_grad, and peft_config."
+        # DeepSpeed's optimizer has its own tensors
+        if not trainer.is_deepspeed_enabled and not parameters & held:
+            return (
+                "the optimizer holds no trained parameter of the model: see requires_grad, and "
+                "peft_config."
+            )
         if not with_gradient:
-            return "no trained parameter has a gradient: the loss does not reach it (see requires_grad, peft_config)."
-        return f"the learning rate {max(rates):g} is too small for weights of this dtype: raise it, or take float32."
+            return (
+                "no trained parameter has a gradient: the loss does not reach it (see "
+                "requires_grad, peft_config)."
+            )
+        return (
+            f"the learning rate {max(rates):g} is too small for weights of this dtype: raise "
+            "it, or take float32."
+        )
 
 
 def sample_of(parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
-    """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors that this rank has."""
+    """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors that
+    this rank has.
+    """
     trained = [local(one.detach()).reshape(-1) for one in parameters if one.requires_grad]
     chosen = trained[:: max(1, len(trained) // TENSORS)][:TENSORS]
     return [flat[:: max(1, flat.numel() // EACH)][:EACH].clone() for flat in chosen]

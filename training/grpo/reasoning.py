@@ -1,17 +1,19 @@
 """Policies that reason before they answer: only the answer is judged.
 
-    parts = split_reasoning(tokenizer, ids, "</think>")       # ids as sampled, a tokenizers.Tokenizer
+    parts = split_reasoning(tokenizer, ids, "</think>")  # ids as sampled, a tokenizers.Tokenizer
     parts.text                                                # of all ids
-    verdict = on_completion(reward.assess([Sample(prompt, parts.answer)])[0], parts)       # spans on that whole text
+    verdict = on_completion(reward.assess([Sample(prompt, parts.answer)])[0], parts)
+    # spans on that whole text
 
-The first end tag ends the reasoning, as in vLLM's reasoning parsers and TRL's response templates: a user is shown all
-that follows. (TRL's reasoning_accuracy_reward takes the last tag; then a policy could hide a bad answer before a second
-one.) A start tag is not required, since many chat templates write it into the prompt. Without an end tag the answer is
-empty, which metrics score as EMPTY, a real 0 without a judge call.
+The first end tag ends the reasoning, as in vLLM's reasoning parsers and TRL's response templates: a
+user is shown all that follows. (TRL's reasoning_accuracy_reward takes the last tag; then a policy
+could hide a bad answer before a second one.) A start tag is not required, since many chat templates
+write it into the prompt. Without an end tag the answer is empty, which metrics score as EMPTY, a
+real 0 without a judge call.
 
-The tag is searched in the decoded ids, special tokens included. TRL's message may lack the reasoning (a response
-template moves it to `reasoning_content` or `thinking`) or the tag (a special token, as Magistral's [/THINK]). The
-judged text is decoded without special tokens, as TRL does.
+The tag is searched in the decoded ids, special tokens included. TRL's message may lack the
+reasoning (a response template moves it to `reasoning_content` or `thinking`) or the tag (a special
+token, as Magistral's [/THINK]). The judged text is decoded without special tokens, as TRL does.
 """
 
 import re
@@ -29,15 +31,20 @@ from spanreward.rewards.text.written import BLOCK
 
 MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
 GAP = "\n\n"  # between turns that are judged as one text
-SHOWN = re.compile(rf"<(?:{BLOCK}|ref|box|img|strong|span)>", re.IGNORECASE)  # what follows is part of the answer
-UNKNOWN = ", and all of them is judged: if it begins a reasoning, set reasoning_end to the tag that ends it."
+# what follows is part of the answer
+SHOWN = re.compile(rf"<(?:{BLOCK}|ref|box|img|strong|span)>", re.IGNORECASE)
+UNKNOWN = (
+    ", and all of them is judged: if it begins a reasoning, set reasoning_end to the tag "
+    "that ends it."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """A completion's text and what is judged of it. finished: with the end tag.
 
-    places: the characters [start, end) of what is judged, in order: the answer, or each of the assistant's turns.
+    places: the characters [start, end) of what is judged, in order: the answer, or each of the
+    assistant's turns.
     """
 
     text: str
@@ -58,8 +65,12 @@ class Parts:
         return len(self.text)
 
 
-def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Sequence[int] = ()) -> Parts:
-    """Splits the ids' text after the last turn's first `end`, a tag such as "</think>". mask: 0 at a tool's ids."""
+def split_reasoning(
+    tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Sequence[int] = ()
+) -> Parts:
+    """Splits the ids' text after the last turn's first `end`, a tag such as "</think>". mask: 0 at
+    a tool's ids.
+    """
     turn = max((place for place, own in enumerate(mask, start=1) if not own), default=0)
 
     def spelled(count: int) -> str:
@@ -68,16 +79,19 @@ def split_reasoning(tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Se
     text = tokenizer.decode(ids, skip_special_tokens=True)
     if end not in spelled(len(ids)):
         return Parts(text, ((len(text), len(text)),), finished=False)
-    count = bisect_left(range(len(ids)), True, key=lambda count: end in spelled(count))  # tokens up to the tag's last
+    # tokens up to the tag's last
+    count = bisect_left(range(len(ids)), True, key=lambda count: end in spelled(count))
     written = spelled(count)
-    beyond = len(written) - written.index(end) - len(end)  # characters of the answer in the tag's last token
+    # characters of the answer in the tag's last token
+    beyond = len(written) - written.index(end) - len(end)
     start = len(tokenizer.decode(ids[:count], skip_special_tokens=True)) - beyond
     return Parts(text, ((start, len(text)),))
 
 
 def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: Sequence[str]) -> Parts:
-    """Finds in the text of the sampled ids what is judged of it, `said`: the assistant's last message, or all of its
-    messages in order, without the reasoning that the tokenizer's response_template takes out.
+    """Finds in the text of the sampled ids what is judged of it, `said`: the assistant's last
+    message, or all of its messages in order, without the reasoning that the tokenizer's
+    response_template takes out.
     """
     text = tokenizer.decode(ids, skip_special_tokens=True)
     turns = [turn for turn in said if turn] or [""]
@@ -93,18 +107,38 @@ def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: Sequence[str]) -
 
 
 def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequence[Parts]) -> str:
-    """Returns the mark, such as "[PLAN]", that opens most completions and is read as part of the answer, "" if none.
+    """Returns the mark, such as "[PLAN]", that opens most completions and is read as part of the
+    answer, "" if none.
 
     parts: as split_turns makes them.
     """
-    judged = [(row, part.answer.lstrip()) for row, part in zip(ids, parts, strict=True) if not part.places[0][0]]
-    pairs = [(tokenizer.decode(row[:16], skip_special_tokens=False), said) for row, said in judged if said]
-    found = Counter(mark[1] for text, said in pairs if (mark := MARK.match(text)) and not MARKS.match(said))
-    return next((mark for mark, count in found.items() if 2 * count > len(ids) and not SHOWN.fullmatch(mark)), "")
+    judged = [
+        (row, part.answer.lstrip())
+        for row, part in zip(ids, parts, strict=True)
+        if not part.places[0][0]
+    ]
+    pairs = [
+        (tokenizer.decode(row[:16], skip_special_tokens=False), said)
+        for row, said in judged
+        if said
+    ]
+    found = Counter(
+        mark[1] for text, said in pairs if (mark := MARK.match(text)) and not MARKS.match(said)
+    )
+    return next(
+        (
+            mark
+            for mark, count in found.items()
+            if 2 * count > len(ids) and not SHOWN.fullmatch(mark)
+        ),
+        "",
+    )
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
-    """Returns the ids' text without control tokens; with an `end`, what follows it. tokenizer: transformers'."""
+    """Returns the ids' text without control tokens; with an `end`, what follows it. tokenizer:
+    transformers'.
+    """
     if end is None:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
     return split_reasoning(tokenizer.backend_tokenizer, ids, end).answer
@@ -112,6 +146,8 @@ def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
 
 def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
     """Returns the answer's verdict with its spans moved to their place in the whole completion."""
-    places = ((span, parts.outer(span.start), parts.outer(span.end - 1) + 1) for span in verdict.spans)
+    places = (
+        (span, parts.outer(span.start), parts.outer(span.end - 1) + 1) for span in verdict.spans
+    )
     moved = (replace(span, start=start, end=end) for span, start, end in places)
     return replace(verdict, spans=tuple(moved))

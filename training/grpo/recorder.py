@@ -1,9 +1,11 @@
 """Recorder: a Reward for TRL that keeps what its judges found, and what wakes the judges of a step.
 
-    reward = Recorder(PoshReward(judge))                   # for callbacks that look at what was judged
-    GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)        # a call judges
+    reward = Recorder(PoshReward(judge))  # for callbacks that look at what was judged
+    GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)
+    # a call judges
 
-SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and lets TRL call afterwards:
+SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and lets TRL call
+afterwards:
 
     judge_step(recorders, prompts, completions, log_metric, {"reference": references})
     recorders[0](prompts, completions)                     # its scores, as TRL wants them
@@ -21,17 +23,27 @@ from spanreward.rewards.base.values import tools_pictures
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
-from spanreward.rewards.reward.reward import LogExtra, LogMetric, Reward, feedback, judges_of, summarise
+from spanreward.rewards.reward.reward import (
+    LogExtra,
+    LogMetric,
+    Reward,
+    feedback,
+    judges_of,
+    summarise,
+)
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
 
-Received = Sequence[tuple[int, int, float]]  # per token of a completion: its characters [start, end), its advantage
-Paid = Mapping[str, tuple[float | None, float]]  # what each reward function gave a completion, and its weight
+# per token of a completion: its characters [start, end), its advantage
+Received = Sequence[tuple[int, int, float]]
+# what each reward function gave a completion, and its weight
+Paid = Mapping[str, tuple[float | None, float]]
 LONG = 300.0  # seconds of waiting after which the log says so
 WAITING = "the reward %s has not answered for %g s, and the run waits for it."
-NOT_COLUMNS = ("prompt", "completion", "completion_ids")  # keys of a row that TRL passes by themselves
+# keys of a row that TRL passes by themselves
+NOT_COLUMNS = ("prompt", "completion", "completion_ids")
 
 
 class Recorder:
@@ -42,11 +54,16 @@ class Recorder:
     Attributes:
         samples: this rank's samples of the last batch.
         verdicts: their verdicts.
-        tool_pictures: whether the judge also sees the pictures that tools return in a completion's messages.
-        advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock TRL.
-        token_advantages: what each token received, by the index of a completion that ended by itself, with span_coef.
-        paid: from SpanGRPOTrainer, by completion, what each of its reward functions gave, NaN for none, and its weight.
-        watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's `log_metric`.
+        tool_pictures: whether the judge also sees the pictures that tools return in a completion's
+            messages.
+        advantages: one number per completion of the batch, from SpanGRPOTrainer; None with stock
+            TRL.
+        token_advantages: what each token received, by the index of a completion that ended by
+            itself, with span_coef.
+        paid: from SpanGRPOTrainer, by completion, what each of its reward functions gave, NaN for
+            none, and its weight.
+        watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's
+            `log_metric`.
     """
 
     def __init__(self, reward: Reward, tool_pictures: bool = False) -> None:
@@ -71,23 +88,28 @@ class Recorder:
         /,
         **columns: Any,
     ) -> None:
-        """Judge these completions and keep samples and verdicts. All are ERROR when the judge is `asleep`.
+        """Judge these completions and keep samples and verdicts. All are ERROR when the judge is
+        `asleep`.
 
-        asleep: "", or why it cannot be woken (`awake`). parts: of completions that are more than an answer. The answers
-        are judged; the samples and spans that are kept refer to the whole completions. Raises ValueError as
-        `Reward.__call__` does.
+        asleep: "", or why it cannot be woken (`awake`). parts: of completions that are more than an
+        answer. The answers are judged; the samples and spans that are kept refer to the whole
+        completions. Raises ValueError as `Reward.__call__` does.
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
         if self.tool_pictures:
             pictures = map(tools_pictures, completions)
-            samples = [replace(one, images=one.images + more) for one, more in zip(samples, pictures, strict=True)]
+            samples = [
+                replace(one, images=one.images + more)
+                for one, more in zip(samples, pictures, strict=True)
+            ]
         answers = samples
         if parts is not None:
             pairs = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in pairs]
             samples = [replace(sample, completion=part.text) for sample, part in pairs]
         failed = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
-        waiting = Timer(LONG, log.warning, (WAITING, self.__name__, LONG))  # a run that hangs does not say where
+        # a run that hangs does not say where
+        waiting = Timer(LONG, log.warning, (WAITING, self.__name__, LONG))
         waiting.daemon = True
         waiting.start()
         try:
@@ -95,12 +117,21 @@ class Recorder:
         finally:
             waiting.cancel()
         if parts is not None:
-            verdicts = [on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)]
+            verdicts = [
+                on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)
+            ]
         self.keep(samples, verdicts, log_metric)
 
-    def keep(self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None) -> None:
+    def keep(
+        self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
+    ) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
-        self.samples, self.verdicts, self.advantages, self.token_advantages = samples, verdicts, None, {}
+        self.samples, self.verdicts, self.advantages, self.token_advantages = (
+            samples,
+            verdicts,
+            None,
+            {},
+        )
         self.paid, self._judged = [], True
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
@@ -135,10 +166,11 @@ def judge_step(
     columns: Mapping[str, Sequence[Any]],
     parts: Sequence[Parts] | None = None,
 ) -> Usage:
-    """Have all recorders judge these completions, and return what that cost. Raises as `Recorder.judge`.
+    """Have all recorders judge these completions, and return what that cost. Raises as
+    `Recorder.judge`.
 
-    Each judge is woken once for all rewards that ask it, and sleeps before the next one wakes, so that a GPU holds at
-    most the largest.
+    Each judge is woken once for all rewards that ask it, and sleeps before the next one wakes, so
+    that a GPU holds at most the largest.
     """
     judges = judges_of(recorder.reward for recorder in recorders)
     before = total_usage(judges)
@@ -150,7 +182,10 @@ def judge_step(
 
 
 def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
-    """Returns the recorders in groups that wake the same judge, in order. One that wakes none is a group by itself."""
+    """Returns the recorders in groups that wake the same judge, in order.
+
+    One that wakes none is a group by itself.
+    """
     groups: dict[int, list[Recorder]] = {}
     for recorder in recorders:
         held = recorder.reward.judges_to_wake
@@ -160,14 +195,18 @@ def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
     """Returns for each completion whether a judge failed on it, for any reward."""
-    return [any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)]
+    return [
+        any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)
+    ]
 
 
 @contextmanager
 def awake(judges: Iterable[Judge]) -> Iterator[str]:
-    """Hold `with judge:` open for all judges. Yields why one cannot be woken, "" when all are awake.
+    """Hold `with judge:` open for all judges. Yields why one cannot be woken, "" when all are
+    awake.
 
-    An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no Exception and does.
+    An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no
+    Exception and does.
     """
     asleep, woken = "", []
     for judge in judges:
@@ -188,12 +227,18 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
 
 
 def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
-    """Raises ValueError for a judge that may keep its rank busy longer than the `timeout` seconds the others wait."""
+    """Raises ValueError for a judge that may keep its rank busy longer than the `timeout` seconds
+    the others wait.
+    """
     for reward in rewards:
-        own = [("reward", reward.deadline), *(("judge of", judge.deadline) for judge in reward.judges)]
+        own = [
+            ("reward", reward.deadline),
+            *(("judge of", judge.deadline) for judge in reward.judges),
+        ]
         for whose, deadline in own:
             if deadline is not None and deadline >= timeout:
                 raise ValueError(
-                    f"the {whose} {reward.__name__} may take {deadline:g} s in a step (its deadline), and the "
-                    f"other ranks wait {timeout:g} s (ddp_timeout): give it less, or the trainer more."
+                    f"the {whose} {reward.__name__} may take {deadline:g} s in a step (its "
+                    f"deadline), and the other ranks wait {timeout:g} s (ddp_timeout): give it "
+                    "less, or the trainer more."
                 )

@@ -4,14 +4,17 @@
 
 transformers 5.19 and TRL 1.16 leave five things out:
 
-- Weights. A checkpoint holds a vision-language model's weights under the hub's names. Trainer knows those in memory,
-  and trains on from the weights it began with. `from_pretrained`, which is used here, knows both.
+- Weights. A checkpoint holds a vision-language model's weights under the hub's names. Trainer knows
+  those in memory, and trains on from the weights it began with. `from_pretrained`, which is used
+  here, knows both.
 - Order. TRL shuffles every epoch with one generator, which begins again in a resumed run.
-- Phase. TRL counts the passes over a batch of completions from 0, and no checkpoint holds the batch. A run resumed
-  between two passes completes the batch's prompts again for the remaining passes, and warns.
-- Wholeness. trainer_state.json, written last, marks a checkpoint as whole, but rank 0 writes it without waiting for the
-  other ranks' random states. Here it waits.
-- The end. Trainer checks after a step whether the run is finished, and so makes one more step of a finished run.
+- Phase. TRL counts the passes over a batch of completions from 0, and no checkpoint holds the
+  batch. A run resumed between two passes completes the batch's prompts again for the remaining
+  passes, and warns.
+- Wholeness. trainer_state.json, written last, marks a checkpoint as whole, but rank 0 writes it
+  without waiting for the other ranks' random states. Here it waits.
+- The end. Trainer checks after a step whether the run is finished, and so makes one more step of a
+  finished run.
 """
 
 import logging
@@ -50,16 +53,25 @@ class CheckpointWeights(Trainer):
             super()._run_epoch(*arguments, **settings)
         else:
             made = self.state.max_steps
-            log.warning("the run had made its %d steps: no more is made, and its policy is saved.", made)
+            log.warning(
+                "the run had made its %d steps: no more is made, and its policy is saved.", made
+            )
             self.control.should_training_stop = True
 
     def _reads_itself(self) -> bool:
-        """False for an adapter's weights and for those sharded over ranks, which keep the names of the memory."""
-        return isinstance(self.model, PreTrainedModel) and not (self.is_deepspeed_enabled or self.is_fsdp_enabled)
+        """False for an adapter's weights and for those sharded over ranks, which keep the names of
+        the memory.
+        """
+        return isinstance(self.model, PreTrainedModel) and not (
+            self.is_deepspeed_enabled or self.is_fsdp_enabled
+        )
 
 
 def load_weights(model: Any, folder: str) -> None:
-    """Give the model the weights that `save_pretrained` wrote. Raises OSError where there are none."""
+    """Give the model the weights that `save_pretrained` wrote.
+
+    Raises OSError where there are none.
+    """
     model.load_state_dict(type(model).from_pretrained(folder, dtype=model.dtype).state_dict())
 
 
@@ -84,7 +96,7 @@ class ResumingTrainer(CheckpointWeights, GRPOTrainer):
         self._step = self.state.global_step * self.args.gradient_accumulation_steps
         if self._step % self.args.passes_per_batch:
             log.warning(
-                "%s was saved within the %d passes over a batch of completions: its prompts are completed again, and "
-                "the run is not the uninterrupted one.",
+                "%s was saved within the %d passes over a batch of completions: its prompts are "
+                "completed again, and the run is not the uninterrupted one.",
                 *(checkpoint, self.args.passes_per_batch),
             )

@@ -1,12 +1,14 @@
-"""How the spans' credit and a completion's scalar advantage become the advantages of its tokens. Pure functions.
+"""How the spans' credit and a completion's scalar advantage become the advantages of its tokens.
+Pure functions.
 
     std = credit_std(credit_moments(credit, covered))           # the moments are summed over ranks
     add_centred(advantages, scale_credit(credit, covered, std), mask, coefficient)          # (B, T)
 
-advantages: (B,), the scalar of each completion. credit: (B, T), each token's credit less its baseline, in standard
-deviations over the batch, 0 where no span is (training/grpo/credit.py). mask: (B, T), True on the sampled tokens.
-coefficient: 0 or more; at 0 it is the scalar. Rows are independent of each other, and a row without credit has its
-scalar on every token. docs/evidence/credit.md has the measurements.
+advantages: (B,), the scalar of each completion. credit: (B, T), each token's credit less its
+baseline, in standard deviations over the batch, 0 where no span is (training/grpo/credit.py). mask:
+(B, T), True on the sampled tokens. coefficient: 0 or more; at 0 it is the scalar. Rows are
+independent of each other, and a row without credit has its scalar on every token.
+docs/evidence/credit.md has the measurements.
 """
 
 import torch
@@ -16,30 +18,45 @@ STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
 
 
 def add_centred(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
-    """A_i + c (z - mean of z over the row's tokens). A row keeps its sum: the scalar alone says whether it was good."""
+    """A_i + c (z - mean of z over the row's tokens).
+
+    A row keeps its sum: the scalar alone says whether it was good.
+    """
     return advantages.unsqueeze(1) + coefficient * centred(credit, mask)
 
 
 def centred(values: Tensor, mask: Tensor) -> Tensor:
-    """Values (B, T) less their row's mean over the tokens of `mask`; 0 elsewhere, and in rows without tokens."""
+    """Values (B, T) less their row's mean over the tokens of `mask`; 0 elsewhere, and in rows
+    without tokens.
+    """
     kept = torch.where(mask, values, torch.zeros_like(values))
     mean = kept.sum(dim=1, keepdim=True) / mask.sum(dim=1, keepdim=True).clamp(min=1)
     return torch.where(mask, kept - mean, torch.zeros_like(values))
 
 
 def punish_within(rewards: Tensor, column: int) -> Tensor:
-    """Returns the rewards, (rows, R), with a column, the overlong punishment, taken off the others and made 0.
+    """Returns the rewards, (rows, R), with a column, the overlong punishment, taken off the others
+    and made 0.
 
-    Where each reward is normalised by itself, a punishment of .01 alone would move the policy as far as a metric does.
+    Where each reward is normalised by itself, a punishment of .01 alone would move the policy as
+    far as a metric does.
     """
     here = torch.arange(rewards.shape[1], device=rewards.device) == column
     return (rewards + rewards[:, [column]]).masked_fill(here, 0.0)
 
 
 def credit_moments(credit: Tensor, covered: Tensor) -> Tensor:
-    """Returns (sum, sum of squares, count) of the covered tokens' credit, (3,) float64, to be summed over ranks."""
+    """Returns (sum, sum of squares, count) of the covered tokens' credit, (3,) float64, to be
+    summed over ranks.
+    """
     values = credit[covered].double()
-    return torch.stack([values.sum(), values.square().sum(), torch.tensor(float(values.numel()), device=values.device)])
+    return torch.stack(
+        [
+            values.sum(),
+            values.square().sum(),
+            torch.tensor(float(values.numel()), device=values.device),
+        ]
+    )
 
 
 def credit_std(moments: Tensor) -> float:
@@ -51,5 +68,7 @@ def credit_std(moments: Tensor) -> float:
 
 
 def scale_credit(credit: Tensor, covered: Tensor, std: float) -> Tensor:
-    """Returns the credit in standard deviations on covered tokens, 0 elsewhere; all (B, T) (docs/credit.md)."""
+    """Returns the credit in standard deviations on covered tokens, 0 elsewhere; all (B, T)
+    (docs/credit.md).
+    """
     return torch.where(covered, credit / std, torch.zeros_like(credit))

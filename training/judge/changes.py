@@ -1,10 +1,13 @@
-"""People's captions changed on purpose, with a label on the very words. Nobody has to label anything.
+"""People's captions changed on purpose, with a label on the very words. Nobody has to label
+anything.
 
     changes = Changes({"1": ["A dog on grass.", "The dog sits."], ...}, Random(0))
-    changes.example("replaced", "1")     # Example("A cat on grass.", "The dog sits.", ((0, 15, 1.0), (2, 5, 0.0)), "1")
+    changes.example("replaced", "1")
+    # Example("A cat on grass.", "The dog sits.", ((0, 15, 1.0), (2, 5, 0.0)), "1")
 
-The target is one to four other captions of the same picture. One or two captions do not tell whether a word that they
-lack is right, so nothing is learnt about that word. docs/train_a_judge.md says what the kinds of change are.
+The target is one to four other captions of the same picture. One or two captions do not tell
+whether a word that they lack is right, so nothing is learnt about that word. docs/train_a_judge.md
+says what the kinds of change are.
 """
 
 import re
@@ -24,7 +27,9 @@ from spanreward.rewards.language.words import NOUNS, word_set
 
 CHANGED = ("NOUN", "PROPN", "ADJ", "VERB", "ADP", "NUM")  # equally likely
 OPENING = ("ADP", "CCONJ", "SCONJ", "PUNCT", "PRON")  # with these a part of a caption begins
-COLOURS = word_set("red green blue yellow white black brown orange purple pink gray grey tan golden silver")
+COLOURS = word_set(
+    "red green blue yellow white black brown orange purple pink gray grey tan golden silver"
+)
 JOINING = word_set("and or , a an the")
 ARTICLE = re.compile(r"\b([Aa])n?( +)$")
 NEAR = 0.7  # the share of other pictures that share a word with this one
@@ -35,7 +40,9 @@ Places = list[tuple[int, int]]
 
 
 class Word(NamedTuple):
-    """A word at its characters [start, end). pool: names the words that may stand for it, "" for none."""
+    """A word at its characters [start, end). pool: names the words that may stand for it, "" for
+    none.
+    """
 
     start: int
     end: int
@@ -47,8 +54,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text beside a target. marks: characters [start, end), and how right they are, in [0, 1]; None is not known. A
-    token's last mark counts. A token without one is not trained on. picture: what is held out together.
+    """A text beside a target. marks: characters [start, end), and how right they are, in [0, 1];
+    None is not known. A token's last mark counts. A token without one is not trained on. picture:
+    what is held out together.
     """
 
     text: str
@@ -64,24 +72,32 @@ class Changes:
         self.captions, self.names, self.random = captions, list(captions), random
         texts = list(dict.fromkeys(text for several in captions.values() for text in several))
         parsed = load_pipeline().pipe(texts, disable=["parser"])
-        self.words = {text: [read(token) for token in doc] for text, doc in zip(texts, parsed, strict=True)}
+        self.words = {
+            text: [read(token) for token in doc] for text, doc in zip(texts, parsed, strict=True)
+        }
         self.changeable: dict[str, list[Word]] = {
             name: [word for text in several for word in self.words[text] if word.pool]
             for name, several in captions.items()
         }
-        self.known = {name: {word.lemma for word in words} for name, words in self.changeable.items()}
+        self.known = {
+            name: {word.lemma for word in words} for name, words in self.changeable.items()
+        }
         self.having = defaultdict(list)
         for name, lemmas in self.known.items():
             for lemma in sorted(lemmas):
                 self.having[lemma].append(name)
 
     def example(self, kind: str, name: str) -> Example | None:
-        """Returns an example of this picture, or None where the drawn caption has no place for this kind."""
+        """Returns an example of this picture, or None where the drawn caption has no place for this
+        kind.
+        """
         caption, *rest = self.random.sample(self.captions[name], len(self.captions[name]))
         rest = rest[: 1 + self.random.randrange(MOST)]
         if kind == "other":
             caption = self.random.choice(self.captions[self.other(name)])
-            return Example(caption, " ".join(rest), marked(self.words[caption], self.known[name]), name)
+            return Example(
+                caption, " ".join(rest), marked(self.words[caption], self.known[name]), name
+            )
         if kind == "unsaid":
             return self._unsaid(name, caption)
         text, places = self.changed(kind, name, caption)
@@ -89,24 +105,44 @@ class Changes:
             return None
         said = {word.lemma for other in rest for word in self.words[other]}
         unsure = [word.text for word in self.words[caption] if word.pool and word.lemma not in said]
-        unknown = re.finditer(rf"\b({'|'.join(map(re.escape, unsure))})\b", text) if unsure and len(rest) < MANY else ()
+        unknown = (
+            re.finditer(rf"\b({'|'.join(map(re.escape, unsure))})\b", text)
+            if unsure and len(rest) < MANY
+            else ()
+        )
         marks = [(0, len(text), 1.0), *((m.start(), m.end(), None) for m in unknown)]
         marks += [(start, end, 0.0) for start, end in places]
         return Example(text, " ".join(rest), tuple(marks), name)
 
     def changed(self, kind: str, name: str, text: str) -> tuple[str, Places]:
-        """Returns one of this picture's texts changed, and where; nowhere if it has no place for this kind."""
+        """Returns one of this picture's texts changed, and where; nowhere if it has no place for
+        this kind.
+        """
         if kind == "unclaimed":
             return self._unclaimed(name, text)
-        make = {"swapped": self._swapped, "added": self._added, "right": lambda *_: {}}.get(kind, self._replaced)
+        make = {"swapped": self._swapped, "added": self._added, "right": lambda *_: {}}.get(
+            kind, self._replaced
+        )
         return rewrite(text, make(name, self.words[text]))
 
     def _unsaid(self, name: str, caption: str) -> Example:
-        texts = [caption, *self.random.sample(self.captions[self.other(name)], self.random.randrange(2))]
+        texts = [
+            caption,
+            *self.random.sample(self.captions[self.other(name)], self.random.randrange(2)),
+        ]
         self.random.shuffle(texts)
-        text, target, words, said, keep = "", "", list[Word](), set[str](), self.random.random() < 0.5
+        text, target, words, said, keep = (
+            "",
+            "",
+            list[Word](),
+            set[str](),
+            self.random.random() < 0.5,
+        )
         for one in texts:
-            words += [w._replace(start=w.start + len(text), end=w.end + len(text)) for w in self.words[one]]
+            words += [
+                w._replace(start=w.start + len(text), end=w.end + len(text))
+                for w in self.words[one]
+            ]
             text += f"{one} "
         for word, after in pairwise([*words, Word(len(text), len(text))]):
             keep = self.random.random() < 0.5 if word.kind in OPENING else keep
@@ -114,9 +150,15 @@ class Changes:
                 said.add(word.lemma)
                 target += text[word.start : after.start]
         target = f"{' '.join(target.split()).strip(' ,.') or 'A picture'}."
-        things = [word for word in words if word.pool and word.kind == "NOUN" and word.lemma not in said]
-        if things and self.random.random() < 0.5:  # what a sentence names and does not claim is not said either
-            thing, texts = self.random.choice(things), [word.text.lower() for word in words if word.pool]
+        things = [
+            word for word in words if word.pool and word.kind == "NOUN" and word.lemma not in said
+        ]
+        # what a sentence names and does not claim is not said either
+        if things and self.random.random() < 0.5:
+            thing, texts = (
+                self.random.choice(things),
+                [word.text.lower() for word in words if word.pool],
+            )
             sentence, _ = unclaimed(thing.text.lower(), thing.pool == "NNS", texts, self.random)
             target = " ".join(self.random.sample((target, sentence), 2))
         return Example(text.rstrip(), target, marked(words, said), name)
@@ -144,7 +186,11 @@ class Changes:
 
     def _added(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         pool = self.random.choice(("JJ", "colour"))
-        places = [Word(word.start, word.start, pool=pool) for word in words if word.kind in NOUNS and word.start]
+        places = [
+            Word(word.start, word.start, pool=pool)
+            for word in words
+            if word.kind in NOUNS and word.start
+        ]
         at = self.random.choice(places) if places else None
         new = self._instead(name, at) if at else ""
         return {at: f"{new} "} if at and new else {}
@@ -153,16 +199,23 @@ class Changes:
         things = [word for word in self.changeable[name] if word.pool in ("NN", "NNS")]
         if not things:
             return text, []
-        thing, words = self.random.choice(things), [word.text.lower() for word in self.changeable[name]]
+        thing, words = (
+            self.random.choice(things),
+            [word.text.lower() for word in self.changeable[name]],
+        )
         absent = self._instead(name, thing) if self.random.random() < 0.5 else ""
-        sentence, denied = unclaimed((absent or thing.text).lower(), thing.pool == "NNS", words, self.random)
+        sentence, denied = unclaimed(
+            (absent or thing.text).lower(), thing.pool == "NNS", words, self.random
+        )
         whole = text if text.endswith((".", "!", "?")) else f"{text}."
         before, after = self.random.choice((("", f" {whole}"), (f"{whole} ", "")))
         places = [] if absent and denied else [(len(before), len(before) + len(sentence))]
         return before + sentence + after, places
 
     def _instead(self, name: str, word: Word) -> str:
-        """Returns a word that may stand for this one and that no caption of the picture has; "" if none is found."""
+        """Returns a word that may stand for this one and that no caption of the picture has; "" if
+        none is found.
+        """
         for _ in range(20):
             words = [new for new in self.changeable[self.other(name)] if new.pool == word.pool]
             new = self.random.choice(words) if words else word
@@ -192,7 +245,9 @@ def cased(text: str, like: Word) -> str:
 
 
 def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
-    """Returns a sentence that names the thing, or words in no order, and whether it denies it, which may be right."""
+    """Returns a sentence that names the thing, or words in no order, and whether it denies it,
+    which may be right.
+    """
     rules = GRAMMAR | GRAMMAR["many" if many else "one"] | {"noun": [noun], "word": words}
 
     def grown(text: str) -> str:
@@ -204,12 +259,16 @@ def unclaimed(noun: str, many: bool, words: list[str], random: Random) -> tuple[
 
 
 def rewrite(text: str, changes: Mapping[Word, str]) -> tuple[str, Places]:
-    """Returns the text with these words replaced, and the new words' places. An "a" or "an" before one is set right."""
+    """Returns the text with these words replaced, and the new words' places.
+
+    An "a" or "an" before one is set right.
+    """
     made, places, done = "", [], 0
     for word, new in sorted(changes.items()):
         made += text[done : word.start]
         if new != word.text and (article := ARTICLE.search(made)):
-            made = f"{made[: article.start()]}{article[1]}{'n' * (new[0].lower() in 'aeiou')}{article[2]}"
+            before_vowel = "n" if new[0].lower() in "aeiou" else ""
+            made = f"{made[: article.start()]}{article[1]}{before_vowel}{article[2]}"
         places.append((len(made), len(made) + len(new.rstrip())))
         made, done = made + new, word.end
     return made + text[done:], places

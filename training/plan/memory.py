@@ -1,12 +1,13 @@
 """How much memory a run takes on each GPU, computed before anything is loaded.
 
-Per trained parameter AdamW keeps 16 bytes (ZeRO, arXiv 1910.02054, section 3.1): DeepSpeed 2 of weights, 2 of gradients
-and 12 of optimizer state; PyTorch and FSDP 4, 4 and 8, and autocast a bfloat16 copy; of a bfloat16 policy without
-sharding 2, 2 and 4. ZeRO-3 holds up to LIVE whole weights in a pass, FSDP two layers, and transformers gathers all to
-write. Gradient checkpointing keeps every layer's input, and 34 bytes a number of one layer (arXiv 2205.05198, equation
-1). TRL projects TILE at once and keeps its gradients in float32 (trl/kernels/chunked_logprob.py). A judge's batch takes
-28 bytes a number of the widest layer, which is assumed, and its float32 logits twice. Not counted: fragmentation,
-communication buffers, and activations of pictures.
+Per trained parameter AdamW keeps 16 bytes (ZeRO, arXiv 1910.02054, section 3.1): DeepSpeed 2 of
+weights, 2 of gradients and 12 of optimizer state; PyTorch and FSDP 4, 4 and 8, and autocast a
+bfloat16 copy; of a bfloat16 policy without sharding 2, 2 and 4. ZeRO-3 holds up to LIVE whole
+weights in a pass, FSDP two layers, and transformers gathers all to write. Gradient checkpointing
+keeps every layer's input, and 34 bytes a number of one layer (arXiv 2205.05198, equation 1). TRL
+projects TILE at once and keeps its gradients in float32 (trl/kernels/chunked_logprob.py). A judge's
+batch takes 28 bytes a number of the widest layer, which is assumed, and its float32 logits twice.
+Not counted: fragmentation, communication buffers, and activations of pictures.
 """
 
 from dataclasses import dataclass
@@ -17,14 +18,20 @@ import torch
 from transformers import AutoConfig, PretrainedConfig
 
 from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.local.vllm_arguments import BATCHED_PROMPTS, BATCHED_TOKENS, bytes_per_token
+from spanreward.rewards.judges.local.vllm_arguments import (
+    BATCHED_PROMPTS,
+    BATCHED_TOKENS,
+    bytes_per_token,
+)
 from spanreward.training.policy import model_class
 
 CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(Path(__file__).with_name("known_models.yaml"))
-PROCESS = 2_000_000_000  # assumed: what CUDA and its libraries keep for one process beside its tensors
+# assumed: what CUDA and its libraries keep for one process beside its tensors
+PROCESS = 2_000_000_000
 TILE = 4096, 32768  # tokens, entries of the vocabulary
-# Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block, which torch rounds up to
-# a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357 and 178 MB, become 134, 67, 537 and 268.
+# Main memory of a sleeping judge's weights / their size: vLLM copies each into a pinned block,
+# which torch rounds up to a power of two. The fused weights of a layer of Qwen3-14B, 73, 52, 357
+# and 178 MB, become 134, 67, 537 and 268.
 PINNED = 1.51
 LIVE = 1_000_000_000  # parameters
 SHARDED: dict[str, tuple[str, ...]] = {
@@ -42,12 +49,16 @@ class Size:
     hidden: int
     kv_bytes: int  # of one token's keys and values in all layers, in bfloat16
     vocabulary: int
-    linear: int  # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many parameters
+    # rows plus columns of all linear layers: a LoRA adapter of rank r has r times as many
+    # parameters
+    linear: int
 
 
 @dataclass(frozen=True, slots=True)
 class Awake:
-    """A judge on each rank's GPU, in bfloat16. parallel: GPUs that share it. kv_tokens: that its KV cache holds."""
+    """A judge on each rank's GPU, in bfloat16. parallel: GPUs that share it. kv_tokens: that its KV
+    cache holds.
+    """
 
     size: Size
     parallel: int = 1
@@ -59,7 +70,8 @@ class Awake:
         return {
             "judge": 2 * self.size.parameters // self.parallel,
             "KV cache": self.size.kv_bytes * self.kv_tokens // self.parallel,
-            "judge's batch": 28 * BATCHED_TOKENS * self.size.hidden + 8 * BATCHED_PROMPTS * self.size.vocabulary,
+            "judge's batch": 28 * BATCHED_TOKENS * self.size.hidden
+            + 8 * BATCHED_PROMPTS * self.size.vocabulary,
         }
 
 
@@ -67,10 +79,11 @@ class Awake:
 class Plan:
     """A policy in training, which computes in bfloat16, and the judges on its GPUs.
 
-    gpus: with a training process each. sharding: a key of SHARDED. lora_rank: of adapters on all linear layers; None
-    trains all weights. tokens: of prompts and completions in one pass on one GPU; written_tokens: that transformers has
-    at once when it writes. dtype: of the policy's weights as they are loaded. engine: bytes of TRL's engine on the GPU,
-    0 if it has GPUs of its own, None where transformers writes. engine_sleeps: whether it is away while others work.
+    gpus: with a training process each. sharding: a key of SHARDED. lora_rank: of adapters on all
+    linear layers; None trains all weights. tokens: of prompts and completions in one pass on one
+    GPU; written_tokens: that transformers has at once when it writes. dtype: of the policy's
+    weights as they are loaded. engine: bytes of TRL's engine on the GPU, 0 if it has GPUs of its
+    own, None where transformers writes. engine_sleeps: whether it is away while others work.
     """
 
     policy: Size
@@ -86,18 +99,28 @@ class Plan:
 
     @property
     def trained(self) -> int:
-        return self.policy.parameters if self.lora_rank is None else self.lora_rank * self.policy.linear
+        return (
+            self.policy.parameters
+            if self.lora_rank is None
+            else self.lora_rank * self.policy.linear
+        )
 
     @property
     def bytes_each(self) -> tuple[int, int, int]:
         """Bytes of a trained parameter: weights, gradients, optimizer."""
         if self.sharding.startswith("zero"):
             return 2, 2, 12
-        return (2, 2, 4) if (self.dtype, self.sharding, self.lora_rank) == ("bfloat16", "none", None) else (4, 4, 8)
+        return (
+            (2, 2, 4)
+            if (self.dtype, self.sharding, self.lora_rank) == ("bfloat16", "none", None)
+            else (4, 4, 8)
+        )
 
     @property
     def state(self) -> dict[str, int]:
-        """What stays on each GPU: the policy's weights, the optimizer's state, an engine without sleep, processes."""
+        """What stays on each GPU: the policy's weights, the optimizer's state, an engine without
+        sleep, processes.
+        """
         weights, _, optimizer = self.bytes_each
         frozen = 0 if self.lora_rank is None else self.policy.parameters
         frozen *= 4 if self.dtype == "float32" and not self.sharding.startswith("zero") else 2
@@ -114,15 +137,24 @@ class Plan:
         """Each GPU in a backward pass, while judges sleep."""
         numbers = self.tokens * self.policy.hidden
         weights, gradients, _ = self.bytes_each
-        whole = {"zero3": min(self.policy.parameters, LIVE), "fsdp": 2 * self.policy.parameters // self.policy.layers}
+        whole = {
+            "zero3": min(self.policy.parameters, LIVE),
+            "fsdp": 2 * self.policy.parameters // self.policy.layers,
+        }
         whole["none"] = self.trained if weights == 4 and self.lora_rank is None else 0
         return {
             **self.state,
             "gradients": self._share("gradients", gradients * self.trained),
             "copies of weights": 2 * whole.get(self.sharding, 0),
             "activations": numbers * (2 * self.policy.layers + 34),
-            "log-probabilities": 2 * min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
-            + 4 * (numbers + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)),
+            "log-probabilities": 2
+            * min(self.tokens, TILE[0])
+            * min(self.policy.vocabulary, TILE[1])
+            + 4
+            * (
+                numbers
+                + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)
+            ),
         }
 
     @property
@@ -131,24 +163,36 @@ class Plan:
         if self.engine is not None:
             return self.state | ({"TRL's engine": self.engine} if self.engine else {})
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
-        return {**self.state, "gathered weights": gathered, "KV cache": self.policy.kv_bytes * self.written_tokens}
+        return {
+            **self.state,
+            "gathered weights": gathered,
+            "KV cache": self.policy.kv_bytes * self.written_tokens,
+        }
 
     @property
     def judging(self) -> dict[str, int]:
-        """Each GPU while the largest judge is awake, as one is after another, without gradients and activations."""
-        return self.state | max((judge.parts for judge in self.judges), key=lambda p: sum(p.values()), default={})
+        """Each GPU while the largest judge is awake, as one is after another, without gradients and
+        activations.
+        """
+        return self.state | max(
+            (judge.parts for judge in self.judges), key=lambda p: sum(p.values()), default={}
+        )
 
     @property
     def main_memory(self) -> int:
         """The weights of all sleeping judges (level 1), in pinned blocks of main memory."""
-        return sum(round(self.gpus // one.parallel * 2 * PINNED * one.size.parameters) for one in self.judges)
+        return sum(
+            round(self.gpus // one.parallel * 2 * PINNED * one.size.parameters)
+            for one in self.judges
+        )
 
     def _share(self, part: str, size: int) -> int:
         return size // self.gpus if part in SHARDED[self.sharding] else size
 
 
 def size_by_name(model: str) -> Size | None:
-    """Returns the size of a hub id's or a folder's model; None where nothing on this machine knows it.
+    """Returns the size of a hub id's or a folder's model; None where nothing on this machine knows
+    it.
 
     Looks at a folder's config.json, the hub's local cache, then known_models.yaml.
     """
@@ -160,12 +204,18 @@ def size_by_name(model: str) -> Size | None:
 
 
 def size_of(config: PretrainedConfig) -> Size:
-    """Returns a model's exact size from its configuration, by building it without memory for its weights."""
+    """Returns a model's exact size from its configuration, by building it without memory for its
+    weights.
+    """
     with torch.device("meta"):
         model = model_class(config).from_config(config)
     text = config.get_text_config()
     head = model.get_output_embeddings()
-    linear = [module for module in model.modules() if isinstance(module, torch.nn.Linear) and module is not head]
+    linear = [
+        module
+        for module in model.modules()
+        if isinstance(module, torch.nn.Linear) and module is not head
+    ]
     return Size(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         layers=text.num_hidden_layers,

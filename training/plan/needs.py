@@ -39,13 +39,18 @@ class Steps:
 
 
 def read_launch(path: str | None) -> Launch:
-    """Returns the launch in accelerate's configuration; one process without. Raises RecipeError for a bad file."""
+    """Returns the launch in accelerate's configuration; one process without.
+
+    Raises RecipeError for a bad file.
+    """
     if path is None:
         return Launch()
     try:
         config = load_config_from_file(path)
     except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
-        raise RecipeError(f"{path} is no configuration of accelerate: {' '.join(str(error).split())}") from error
+        raise RecipeError(
+            f"{path} is no configuration of accelerate: {' '.join(str(error).split())}"
+        ) from error
     stage = config.deepspeed_config.get("zero_stage", 2)
     kinds = {"DEEPSPEED": f"zero{stage}" if stage else "none", "FSDP": "fsdp"}
     sharding = kinds.get(config.distributed_type.value, "none")
@@ -54,11 +59,16 @@ def read_launch(path: str | None) -> Launch:
 
 def settings_of(recipe: Recipe) -> dict[str, Any]:
     """Returns the trainer's arguments with TRL's defaults."""
-    return {field.name: field.default for field in fields(trainer_config(recipe.algorithm))} | recipe.trainer
+    return {
+        field.name: field.default for field in fields(trainer_config(recipe.algorithm))
+    } | recipe.trainer
 
 
 def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
-    """Returns each judge that a run would start, once, with the metrics that ask it. HarmonicEval may have two."""
+    """Returns each judge that a run would start, once, with the metrics that ask it.
+
+    HarmonicEval may have two.
+    """
     found: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
@@ -68,7 +78,9 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
 
 
 def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
-    """Returns the memory of a run; None on the CPU, and where the size of a model is not known here."""
+    """Returns the memory of a run; None on the CPU, and where the size of a model is not known
+    here.
+    """
     settings, policy, judges = settings_of(recipe), size_by_name(recipe.policy.model), []
     if settings["use_cpu"] or policy is None:
         return None
@@ -77,13 +89,20 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         if kind in ("vllm", "transformers"):  # it is on a rank's GPU
             if (size := size_by_name(model)) is None:
                 return None
-            awake, cache = Awake(size, int(judge.options.get("tensor_parallel", 1))), judge.options.get("memory") or 0
-            judges.append(replace(awake, kv_tokens=int(cache / size.kv_bytes)) if cache > 1 else awake)
+            awake, cache = (
+                Awake(size, int(judge.options.get("tensor_parallel", 1))),
+                judge.options.get("memory") or 0,
+            )
+            judges.append(
+                replace(awake, kv_tokens=int(cache / size.kv_bytes)) if cache > 1 else awake
+            )
     pixels = [part.max_pixels for part in recipe.data.parts if part.max_pixels]
     prompt = max(pixels) // PIXELS_PER_TOKEN + 128 if pixels else PROMPT_TOKENS
     longest = settings.get("max_completion_length") or settings.get("max_length") or 1024
     tokens = settings["per_device_train_batch_size"] * (prompt + longest)
-    share = settings["vllm_gpu_memory_utilization"] if settings.get("vllm_mode") == "colocate" else 0
+    share = (
+        settings["vllm_gpu_memory_utilization"] if settings.get("vllm_mode") == "colocate" else 0
+    )
     return Plan(
         policy=policy,
         judges=tuple(judges),
@@ -91,7 +110,8 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         sharding=launch.sharding,
         lora_rank=recipe.policy.lora.r if recipe.policy.lora else None,
         tokens=tokens,
-        written_tokens=tokens * (settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]),
+        written_tokens=tokens
+        * (settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]),
         dtype=recipe.policy.dtype,
         engine=int(share * gpu_memory()) if settings.get("use_vllm") else None,
         engine_sleeps=settings.get("vllm_enable_sleep_mode", False),
@@ -99,22 +119,34 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
 
 
 def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | None) -> Steps:
-    """Returns the steps of GRPO and DAPO. Raises RecipeError for a batch that is no whole number of groups."""
+    """Returns the steps of GRPO and DAPO.
+
+    Raises RecipeError for a batch that is no whole number of groups.
+    """
     per_device, generations = settings["per_device_train_batch_size"], settings["num_generations"]
     batch, accumulation = settings["generation_batch_size"], settings["gradient_accumulation_steps"]
-    rounds = settings["steps_per_generation"] or (batch // (per_device * processes) if batch else accumulation)
+    rounds = settings["steps_per_generation"] or (
+        batch // (per_device * processes) if batch else accumulation
+    )
     batch = batch or per_device * processes * rounds
     if batch % generations:
         raise RecipeError(
-            f"a batch of {batch} completions ({per_device} x {rounds} on {processes} processes) is not a whole "
-            f"number of groups of trainer.num_generations {generations}."
+            f"a batch of {batch} completions ({per_device} x {rounds} on {processes} processes) is "
+            f"not a whole number of groups of trainer.num_generations {generations}."
         )
-    groups, passes = batch // generations, rounds * settings["num_iterations"]  # of a process over one batch
+    # of a process over one batch
+    groups, passes = batch // generations, rounds * settings["num_iterations"]
     total = settings["max_steps"] if settings["max_steps"] > 0 else None
     if rows is not None and total is None:
-        total = math.ceil(math.ceil(rows // groups * passes / accumulation) * settings["num_train_epochs"])
+        total = math.ceil(
+            math.ceil(rows // groups * passes / accumulation) * settings["num_train_epochs"]
+        )
     return Steps(total, passes / accumulation, batch, groups)
 
 
 def gpu_memory() -> int:
-    return torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else GPU_MEMORY
+    return (
+        torch.cuda.get_device_properties(0).total_memory
+        if torch.cuda.is_available()
+        else GPU_MEMORY
+    )

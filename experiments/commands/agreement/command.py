@@ -1,4 +1,5 @@
-"""How far a metric or a judge agrees with the sets of people's judgments beside this repository, or with Scenes' truth.
+"""How far a metric or a judge agrees with the sets of people's judgments beside this repository, or
+with Scenes' truth.
 
     python -m experiments agreement people ../shared/data --judge match [--sets hat_aloha ...] [mode=published ...]
     python -m experiments agreement graphs ../shared/data [--rules]

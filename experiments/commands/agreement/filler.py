@@ -1,4 +1,6 @@
-"""`python -m experiments agreement filler`: what the penalty for words that say nothing takes from people."""
+"""`python -m experiments agreement filler`: what the penalty for words that say nothing takes from
+people.
+"""
 
 import argparse
 from dataclasses import asdict
@@ -19,7 +21,14 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.fillers import LOSS, measure_filler
 
     rows = [asdict(row) for row in measure_filler(arguments.folder)]
-    table = Table("set", "texts", "words", f"lose more than {LOSS}", "mean share of filler", title="Filler in captions")
+    table = Table(
+        "set",
+        "texts",
+        "words",
+        f"lose more than {LOSS}",
+        "mean share of filler",
+        title="Filler in captions",
+    )
     for row in rows:
         numbers = (f"{row['words']:.1f}", f"{row['charged']:.2%}", f"{row['mean']:.3%}")
         table.add_row(row["name"], str(row["texts"]), *numbers)

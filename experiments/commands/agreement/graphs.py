@@ -16,10 +16,18 @@ PoSh's table 8 in its gold.json. With --rules, what each rule adds on DiscoSG.""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders, or gold.json")
-    parser.add_argument("--pipeline", help="the spaCy pipeline, for gold.json (default: the best one installed)")
-    parser.add_argument("--coref", default="rules", help="coreference, for gold.json: rules, none or maverick")
-    parser.add_argument("--rules", action="store_true", help="what each rule adds alone, and what its removal costs")
+    parser.add_argument(
+        "folder", type=Path, help="the folder that holds the sets' own folders, or gold.json"
+    )
+    parser.add_argument(
+        "--pipeline", help="the spaCy pipeline, for gold.json (default: the best one installed)"
+    )
+    parser.add_argument(
+        "--coref", default="rules", help="coreference, for gold.json: rules, none or maverick"
+    )
+    parser.add_argument(
+        "--rules", action="store_true", help="what each rule adds alone, and what its removal costs"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -27,8 +35,12 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.graphs import measure_graphs, measure_rules, read_drawn
 
     gold = arguments.folder.suffix == ".json"
-    if (gold and arguments.rules) or (not gold and (arguments.pipeline or arguments.coref != "rules")):
-        raise ValueError("--rules is for DiscoSG's folder, --pipeline and --coref are for gold.json.")
+    if (gold and arguments.rules) or (
+        not gold and (arguments.pipeline or arguments.coref != "rules")
+    ):
+        raise ValueError(
+            "--rules is for DiscoSG's folder, --pipeline and --coref are for gold.json."
+        )
     if gold:
         found = measure_gold(read_gold(arguments.folder), arguments.pipeline, arguments.coref)
         rows = [asdict(row) for row in found]
@@ -57,7 +69,9 @@ def graph_table(rows: list[dict[str, Any]]) -> Table:
 
 def gold_table(rows: list[dict[str, Any]]) -> Table:
     names = ("precision", "recall", "f1", "coref", "head", "tail")
-    table = table_with("Scene graphs against PoSh's gold graphs (table 8), means over texts", ["mode", "of"], names)
+    table = table_with(
+        "Scene graphs against PoSh's gold graphs (table 8), means over texts", ["mode", "of"], names
+    )
     for row in rows:
         table.add_row(row["mode"], row["kind"], *(shown(row[name]) for name in names))
     return table
@@ -65,7 +79,8 @@ def gold_table(rows: list[dict[str, Any]]) -> Table:
 
 def rule_table(rows: list[dict[str, Any]]) -> Table:
     table = Table(
-        title="Change in exact matching when a rule is added to published, and when it is removed from default"
+        title="Change in exact matching when a rule is added to published, and when it is removed "
+        "from default"
     )
     for column in ("rule", "split"):
         table.add_column(column)

@@ -1,4 +1,6 @@
-"""`agreement judge`: a judge's scores, pairs and rankings against people's (MLLM-as-a-Judge, section 3)."""
+"""`agreement judge`: a judge's scores, pairs and rankings against people's (MLLM-as-a-Judge,
+section 3).
+"""
 
 import argparse
 import json
@@ -29,16 +31,28 @@ MOST = 8  # authors, or mistakes, of a table
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="laid out as MLLM-as-a-Judge or VL-RewardBench")
     default = "experiments/scenes/word_judge.py:WordJudge"
-    add_flags(parser, *ASKING, judge={"default": default, "help": "who is measured (default: words alone)"})
-    parser.add_argument("--prompts", metavar="PATH", help="a file like rewards/pairwise/prompts.yaml (default: ours)")
-    parser.add_argument("--analyse", action="store_true", help="have the judge write an analysis before it decides")
+    add_flags(
+        parser,
+        *ASKING,
+        judge={"default": default, "help": "who is measured (default: words alone)"},
+    )
+    parser.add_argument(
+        "--prompts",
+        metavar="PATH",
+        help="a file like rewards/pairwise/prompts.yaml (default: ours)",
+    )
+    parser.add_argument(
+        "--analyse", action="store_true", help="have the judge write an analysis before it decides"
+    )
     parser.add_argument(
         "--request-as-context",
         action="store_true",
         help="where a picture is missing, judge by the words of the request (default: the judge is "
         "told that it does not see the picture)",
     )
-    parser.add_argument("--votes", type=Path, metavar="PATH", help="write every answer there, a JSON object a line")
+    parser.add_argument(
+        "--votes", type=Path, metavar="PATH", help="write every answer there, a JSON object a line"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +78,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     judge = judge_of(arguments)
     with closing([judge]), judge:
         answered = [answers_of(arguments.judge, judge, found, arguments.analyse, arguments.prompts)]
-    answered += [answers_of(stand_in.name, stand_in, found) for stand_in in (FirstJudge(), LongerJudge())]
+    answered += [
+        answers_of(stand_in.name, stand_in, found) for stand_in in (FirstJudge(), LongerJudge())
+    ]
     if arguments.votes:
         arguments.votes.parent.mkdir(parents=True, exist_ok=True)
         lines = (json.dumps(line) + "\n" for one in answered for line in votes_of(one, found))
@@ -76,7 +92,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
 
 
 def by_request(found: Any) -> Any:
-    """The set with the request's words as the context of what has neither a picture nor a context."""
+    """The set with the request's words as the context of what has neither a picture nor a
+    context.
+    """
 
     def known(judged: Any) -> Any:
         shown = judged.shown
@@ -92,7 +110,9 @@ def by_request(found: Any) -> Any:
     )
 
 
-def answers_of(name: str, judge: Any, found: Any, analyse: bool = False, prompts: str | None = None) -> Answered:
+def answers_of(
+    name: str, judge: Any, found: Any, analyse: bool = False, prompts: str | None = None
+) -> Answered:
     from experiments.agreement.judging import judge_pairs, judge_rankings, judge_scores
 
     return Answered(
@@ -119,8 +139,8 @@ def numbers_of(one: Answered, found: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def votes_of(one: Answered, found: Any) -> Iterator[dict[str, Any]]:
-    """Every answer with what it was about and the order in which texts were shown, by their places. Draws are of the
-    answers whose consistency is measured, pairs in the file's order and scores.
+    """Every answer with what it was about and the order in which texts were shown, by their places.
+    Draws are of the answers whose consistency is measured, pairs in the file's order and scores.
     """
     from experiments.agreement.judging import SEED, drawn
     from spanreward.rewards.judges.judge import Failure
@@ -134,22 +154,41 @@ def votes_of(one: Answered, found: Any) -> Iterator[dict[str, Any]]:
 
     draws = drawn([votes.one for votes in one.pairs])
     for pair, votes, repeated in zip(found.pairs, one.pairs, draws, strict=True):
-        about = {"judge": one.name, "kind": "pair", "id": pair.id, "authors": pair.authors, "people": pair.people}
+        about = {
+            "judge": one.name,
+            "kind": "pair",
+            "id": pair.id,
+            "authors": pair.authors,
+            "people": pair.people,
+        }
         answers = zip(votes.choices, (votes.one, votes.two), strict=True)
         first, second = ({"choice": choice, **said(answer)} for choice, answer in answers)
         yield {**about, "order": [0, 1], **first, "seed": SEED, "draws": repeated}
         yield {**about, "order": [1, 0], **second}
     for text, rating, repeated in zip(found.scores, one.ratings, drawn(one.ratings), strict=True):
-        about = {"judge": one.name, "kind": "score", "id": text.id, "authors": text.authors, "people": text.people}
+        about = {
+            "judge": one.name,
+            "kind": "score",
+            "id": text.id,
+            "authors": text.authors,
+            "people": text.people,
+        }
         yield {**about, "order": [0], **said(rating), "seed": SEED, "draws": repeated}
     for group, rankings in zip(found.rankings, one.rankings, strict=True):
-        about = {"judge": one.name, "kind": "ranking", "id": group.id, "authors": group.authors, "people": group.people}
+        about = {
+            "judge": one.name,
+            "kind": "ranking",
+            "id": group.id,
+            "authors": group.authors,
+            "people": group.people,
+        }
         places = list(range(len(group.texts)))
         for ranking, order in zip(rankings, (places, places[::-1]), strict=True):
             yield {**about, "order": order, **said(ranking)}
 
 
-# Per table: its rows' key, its title, and the columns, each a heading and the key of a share or number.
+# Per table: its rows' key, its title, and the columns, each a heading and the key of a share or
+# number.
 TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
     (
         "pairs",
@@ -218,7 +257,12 @@ TABLES: tuple[tuple[str, str, dict[str, str]], ...] = (
     (
         "errors",
         "Pairs whose worse text has a mistake, by its label",
-        {"right": "right", "undecided": "undecided", "worse preferred": "preferred", "95 %": "interval"},
+        {
+            "right": "right",
+            "undecided": "undecided",
+            "worse preferred": "preferred",
+            "95 %": "interval",
+        },
     ),
 )
 NAMES = {"authors": "author", "authors_of_scores": "author", "errors": "error"}
@@ -234,7 +278,11 @@ def tables(judges: dict[str, dict[str, list[dict[str, Any]]]]) -> Iterator[Table
         for heading in (*counted, *columns):
             table.add_column(heading, justify="right")
         for judge, rows in judges.items():
-            often = sorted(rows[kind], key=lambda row: -row["n"])[:MOST] if kind in NAMES else rows[kind]
+            often = (
+                sorted(rows[kind], key=lambda row: -row["n"])[:MOST]
+                if kind in NAMES
+                else rows[kind]
+            )
             for row in often:
                 cells = [shown(row[key]) for key in (*counted.values(), *columns.values())]
                 table.add_row(judge, row[named], *cells)

@@ -1,4 +1,6 @@
-"""`python -m experiments agreement marked`: the sets whose words are marked, as rows of `spanreward labels spans`."""
+"""`python -m experiments agreement marked`: the sets whose words are marked, as rows of `spanreward
+labels spans`.
+"""
 
 import argparse
 from pathlib import Path
@@ -16,14 +18,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("hat", "long"))
     parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
     parser.add_argument("output", type=Path, metavar="OUTPUT.jsonl")
-    parser.add_argument("--each", type=int, default=8, metavar="N", help="long: texts per picture (default 8)")
+    parser.add_argument(
+        "--each", type=int, default=8, metavar="N", help="long: texts per picture (default 8)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.judging.long_texts import flagged_by_people, long_texts, write
 
     hat = arguments.what == "hat"
-    rows = flagged_by_people(arguments.folder) if hat else long_texts(arguments.folder, arguments.each)
+    rows = (
+        flagged_by_people(arguments.folder) if hat else long_texts(arguments.folder, arguments.each)
+    )
     write(rows, arguments.output)
     numbers = {
         "rows": len(rows),

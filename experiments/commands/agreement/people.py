@@ -1,4 +1,6 @@
-"""`python -m experiments agreement people`: scores and spans against people's judgments of captions."""
+"""`python -m experiments agreement people`: scores and spans against people's judgments of
+captions.
+"""
 
 import argparse
 from dataclasses import asdict
@@ -20,10 +22,18 @@ HarmonicEval's criteria against THumB's, the references in place of the picture.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="the folder that holds the sets' own folders")
-    parser.add_argument("--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh")
-    parser.add_argument("--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)")
-    parser.add_argument("--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)")
-    parser.add_argument("--joined", action="store_true", help="posh: read a text's references as one")
+    parser.add_argument(
+        "--metric", choices=("posh", "4grams", "scene_graphs", "harmonic"), default="posh"
+    )
+    parser.add_argument(
+        "--images", type=int, metavar="N", help="harmonic: only the first N pictures (default all)"
+    )
+    parser.add_argument(
+        "--sets", nargs="+", metavar="SET", default=[], help="the sets to measure (default all)"
+    )
+    parser.add_argument(
+        "--joined", action="store_true", help="posh: read a text's references as one"
+    )
     judge = {
         "default": "match",
         "help": "who answers the metric's questions (default match; harmonic: Scenes' WordJudge)",
@@ -39,7 +49,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     if arguments.metric == "harmonic":
         return measure_criteria(arguments)
     if arguments.metric in ("4grams", "scene_graphs") and arguments.options:
-        raise ValueError(f"the metric {arguments.metric} takes no options, got {' '.join(arguments.options)}.")
+        raise ValueError(
+            f"the metric {arguments.metric} takes no options, got {' '.join(arguments.options)}."
+        )
     sets = arguments.sets or list(SETS)
     if arguments.metric == "posh":
         with open_metric("posh", arguments) as (reward, settings):
@@ -47,7 +59,10 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
             rows = [asdict(row) for row in measure_people(arguments.folder, reader, sets)]
         asked = f"judge {arguments.judge}, read by {settings['parsed_by']}"
     else:
-        rows = [asdict(row) for row in measure_people(arguments.folder, embedding_metric(arguments.metric), sets)]
+        rows = [
+            asdict(row)
+            for row in measure_people(arguments.folder, embedding_metric(arguments.metric), sets)
+        ]
         asked = f"metric {arguments.metric}"
     return rows, [people_table(rows, asked)]
 
@@ -57,7 +72,10 @@ def measure_criteria(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.scenes.parts import WORDS
 
     if arguments.sets or (arguments.images is not None and arguments.images < 1):
-        raise ValueError("the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or more.")
+        raise ValueError(
+            "the metric harmonic is measured on THumB: leave --sets out, and give --images 1 or "
+            "more."
+        )
     arguments.judge = WORDS if arguments.judge == "match" else arguments.judge
     arguments.options = ["evidence=context", "spans=none", *arguments.options]
     with open_metric("harmonic", arguments) as (reward, _):
@@ -81,6 +99,13 @@ def people_table(rows: list[dict[str, Any]], asked: str) -> Table:
     for row in rows:
         low, high = row["interval"].values()
         interval = "-" if low is None else f"{low:.3f} - {high:.3f}"
-        values = (shown(row["ours"]), interval, shown(row["floor"]), shown(row["target"]), str(row["n"]), row["note"])
+        values = (
+            shown(row["ours"]),
+            interval,
+            shown(row["floor"]),
+            shown(row["target"]),
+            str(row["n"]),
+            row["note"],
+        )
         table.add_row(row["set"], row["measure"], *values)
     return table

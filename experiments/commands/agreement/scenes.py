@@ -1,4 +1,6 @@
-"""`python -m experiments agreement scenes`: how right a judge is about descriptions of Scenes, whose truth is known."""
+"""`python -m experiments agreement scenes`: how right a judge is about descriptions of Scenes,
+whose truth is known.
+"""
 
 import argparse
 import time
@@ -16,9 +18,15 @@ probabilities are calibrated, and how many questions it answers a second. Half o
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--count", type=int, default=100, help="pictures, some 35 questions each (default 100)")
-    parser.add_argument("--levels", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2], help="(default 1 2)")
-    parser.add_argument("--split", choices=("train", "validation", "test"), default="test", help="(default test)")
+    parser.add_argument(
+        "--count", type=int, default=100, help="pictures, some 35 questions each (default 100)"
+    )
+    parser.add_argument(
+        "--levels", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2], help="(default 1 2)"
+    )
+    parser.add_argument(
+        "--split", choices=("train", "validation", "test"), default="test", help="(default test)"
+    )
     add_flags(parser, *ASKING, judge={"required": True})
 
 
@@ -35,7 +43,11 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     settings = {"levels": arguments.levels, "count": arguments.count, "split": arguments.split}
     scenes = judged_scenes(**settings)
     generator = random.Random("held-out questions")
-    lessons = [lesson for ask in (posh_lessons, lave_lessons, pair_lessons) for lesson in ask(scenes, generator)]
+    lessons = [
+        lesson
+        for ask in (posh_lessons, lave_lessons, pair_lessons)
+        for lesson in ask(scenes, generator)
+    ]
     arguments.cache = bool(arguments.cache)  # remembered answers take no time, which is measured
     judge = judge_of(arguments)
     with closing([judge]):
@@ -46,10 +58,20 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     found = measured(lessons, answers)
     asked = max(judge.usage.questions - judge.usage.cached, 1)
     table = Table(
-        "questions", "number", "right", "where yes", "where no", "calibration error", "no rating", title=arguments.judge
+        "questions",
+        "number",
+        "right",
+        "where yes",
+        "where no",
+        "calibration error",
+        "no rating",
+        title=arguments.judge,
     )
     for kind, row in found.items():
-        shares = ["" if share is None else f"{share:.1%}" for share in (row.accuracy, row.of_yes, row.of_no)]
+        shares = [
+            "" if share is None else f"{share:.1%}"
+            for share in (row.accuracy, row.of_yes, row.of_no)
+        ]
         error = "" if row.calibration_error is None else f"{row.calibration_error:.3f}"
         table.add_row(kind, str(row.questions), *shares, error, str(row.failed))
     speed = {
@@ -58,7 +80,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         "tokens_a_question": judge.usage.prompt_tokens / asked,
     }
     table.caption = (
-        f"{speed['questions_a_second']:.0f} questions a second, {speed['tokens_a_question']:.0f} tokens each"
+        f"{speed['questions_a_second']:.0f} questions a second, "
+        f"{speed['tokens_a_question']:.0f} tokens each"
     )
     numbers = {
         "judge": arguments.judge,

@@ -1,4 +1,6 @@
-"""`python -m experiments agreement spans`: which words of Scenes a judge calls wrong, what they cost, and the truth."""
+"""`python -m experiments agreement spans`: which words of Scenes a judge calls wrong, what they
+cost, and the truth.
+"""
 
 import argparse
 from pathlib import Path
@@ -25,8 +27,15 @@ squared credit on words without effect."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sample", type=Path, help="the output folder of `spanreward compare`")
-    parser.add_argument("--models", nargs="+", default=[], help="which of the compared models (default all)")
-    parser.add_argument("--count", type=int, default=500, help="completions, over the models and seeds (default 500)")
+    parser.add_argument(
+        "--models", nargs="+", default=[], help="which of the compared models (default all)"
+    )
+    parser.add_argument(
+        "--count",
+        type=int,
+        default=500,
+        help="completions, over the models and seeds (default 500)",
+    )
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -34,7 +43,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         raise ValueError(f"--count must be 1 or more, got {arguments.count}.")
     completions, skipped = read_completions(arguments.sample, arguments.models, arguments.count)
     agreement = {**summarise(completions), "skipped": skipped}
-    counted = f"{agreement['completions']} completions" + (f", {skipped} without a verdict left out" if skipped else "")
+    counted = f"{agreement['completions']} completions" + (
+        f", {skipped} without a verdict left out" if skipped else ""
+    )
     found, tables = reliability_of(labels_of(completions), f"Spans, by the referee: {counted}")
     return defined({**agreement, **found}), [
         table_of(f"Wrong words, judge and referee: {counted}", agreement["words"]),
@@ -52,5 +63,8 @@ def table_of(title: str, agreement: dict[str, Any]) -> Table:
     for name in agreement["all"]:
         table.add_column(name.replace("_", " "), justify="right")
     for name, entry in rows.items():
-        table.add_row(name, *(number(v) if v is None or isinstance(v, float) else str(v) for v in entry.values()))
+        table.add_row(
+            name,
+            *(number(v) if v is None or isinstance(v, float) else str(v) for v in entry.values()),
+        )
     return table

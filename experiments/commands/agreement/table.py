@@ -1,4 +1,6 @@
-"""`python -m experiments agreement table`: `labels table` with the papers' baselines as further rows."""
+"""`python -m experiments agreement table`: `labels table` with the papers' baselines as further
+rows.
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -36,7 +38,11 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     numbers, records, judged = labels.measure_all(
         arguments, others, lambda found: {"random": random_verdicts(found)} if spans else {}
     )
-    tests = [asdict(test) for test in answer_tests(records, judged, next(iter(judged)))] if answers else []
+    tests = (
+        [asdict(test) for test in answer_tests(records, judged, next(iter(judged)))]
+        if answers
+        else []
+    )
     measures, notes = labels.tables_of(numbers)
     for sentence in left_out:
         notes.add_row(sentence)

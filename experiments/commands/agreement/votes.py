@@ -1,4 +1,6 @@
-"""`python -m experiments agreement votes`: win rates with intervals over prompts (docs/evidence/votes.md)."""
+"""`python -m experiments agreement votes`: win rates with intervals over prompts
+(docs/evidence/votes.md).
+"""
 
 import argparse
 from pathlib import Path
@@ -17,7 +19,11 @@ SCORE = {"mllm_bench": "win rate", "wildvision_bench": "score", "iiw_votes": "ne
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, help="a folder with votes.jsonl, laid out as docs/evidence/votes.md says")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        help="a folder with votes.jsonl, laid out as docs/evidence/votes.md says",
+    )
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -36,28 +42,42 @@ def main_table(results: VoteResults) -> Table:
     against = f" against {results.anchor}" if results.anchor else ""
     table = Table(title=f"Votes{against}, in percent, 95 % over prompts")
     table.add_column("model", overflow="fold")
-    published = any(isinstance(model, dict) and "ci95" in model for model in results.published.values())
+    published = any(
+        isinstance(model, dict) and "ci95" in model for model in results.published.values()
+    )
     five = results.layout != "mllm_bench"
     columns = [f"{SCORE[results.layout]} [95 %]", *(["published"] if published else [])]
-    for column in (*columns, *(["win rate", "reward"] if five else []), *count_names(results), "unreadable", "prompts"):
+    for column in (
+        *columns,
+        *(["win rate", "reward"] if five else []),
+        *count_names(results),
+        "unreadable",
+        "prompts",
+    ):
         table.add_column(column, justify="right")
     for name, model in results.models.items():
         cells = [f"{shown(model.score)} {reach(model.interval)}"]
         cells += [published_interval(results.published.get(name))] if published else []
         cells += [shown(model.win_rate), shown(model.reward)] if five else []
-        table.add_row(name, *cells, *map(str, (*model.counts.values(), model.unreadable, model.prompts)))
+        table.add_row(
+            name, *cells, *map(str, (*model.counts.values(), model.unreadable, model.prompts))
+        )
     return table
 
 
 def count_names(results: VoteResults) -> list[str]:
-    """Returns a column head per outcome in `ModelVotes.counts`: short, and naming neither the model nor the anchor."""
+    """Returns a column head per outcome in `ModelVotes.counts`: short, and naming neither the model
+    nor the anchor.
+    """
     if results.layout == "mllm_bench":
         return ["win", "loss", "situation 1", "situation 2", "unable", "tie"]
     return [name.replace("_", " ") for name in next(iter(results.models.values())).counts]
 
 
 def order_table(results: VoteResults) -> Table:
-    title = f"Both orders (all models: they agree on {number(results.swap_consistency)} of the pairs)"
+    title = (
+        f"Both orders (all models: they agree on {number(results.swap_consistency)} of the pairs)"
+    )
     table = table_with(title, ["model"], ["orders agree", "decided votes for the first slot"])
     for name, model in results.models.items():
         if model.swap_consistency is not None:
@@ -66,17 +86,23 @@ def order_table(results: VoteResults) -> Table:
 
 
 def part_tables(results: VoteResults) -> list[Table]:
-    """Wins, ties and losses by level, as in MLLM-Bench's table 5, and by its capabilities, a row each."""
+    """Wins, ties and losses by level, as in MLLM-Bench's table 5, and by its capabilities, a row
+    each.
+    """
     if results.layout != "mllm_bench":
         return []
     models = results.models
     levels = list(dict.fromkeys(part for model in models.values() for part in model.slices))
     by_level = table_with("Wins / ties / losses by level", ["model"], levels)
     for name, model in models.items() if levels else ():
-        by_level.add_row(name, *("/".join(map(str, model.slices.get(part, (0, 0, 0)))) for part in levels))
+        by_level.add_row(
+            name, *("/".join(map(str, model.slices.get(part, (0, 0, 0)))) for part in levels)
+        )
     by_capability = table_with("Wins / ties / losses by capability", ["capability"], models)
     for part in dict.fromkeys(part for model in models.values() for part in model.capabilities):
-        cells = ("/".join(map(str, model.capabilities.get(part, (0, 0, 0)))) for model in models.values())
+        cells = (
+            "/".join(map(str, model.capabilities.get(part, (0, 0, 0)))) for model in models.values()
+        )
         by_capability.add_row(part, *cells)
     return [by_level, by_capability]
 
@@ -84,7 +110,15 @@ def part_tables(results: VoteResults) -> list[Table]:
 def unreadable_table(results: VoteResults) -> Table:
     score = SCORE[results.layout].capitalize()
     title = f"{score} if unreadable votes were something else, and without filled-in labels"
-    treated = ("unreadable", "left out", "as ties", "as losses", "as wins", "filled in", "without these too")
+    treated = (
+        "unreadable",
+        "left out",
+        "as ties",
+        "as losses",
+        "as wins",
+        "filled in",
+        "without these too",
+    )
     table = table_with(title, ["model"], treated)
     for name, model in results.models.items():
         if model.unreadable or model.unspoken:
@@ -101,7 +135,10 @@ def length_table(results: VoteResults) -> Table:
     for name, model in results.models.items():
         if (length := model.length) is not None:
             found = [(getattr(length, of), getattr(length, f"{of}_interval")) for of in rates[:2]]
-            cells = [NONE if rate is None else f"{100 * rate:.1f} {reach(bounds, 100)}" for rate, bounds in found]
+            cells = [
+                NONE if rate is None else f"{100 * rate:.1f} {reach(bounds, 100)}"
+                for rate, bounds in found
+            ]
             table.add_row(name, *cells, number(length.longer), length.note)
     return table
 
@@ -115,8 +152,13 @@ def reach(bounds: Interval | None, scale: float = 1) -> str:
 
 
 def published_interval(model: Any) -> str:
-    """Returns the source's score and interval, which it gives as distances; "-" where it gives none."""
+    """Returns the source's score and interval, which it gives as distances; "-" where it gives
+    none.
+    """
     match model:
-        case {"score": int() | float() as score, "ci95": [int() | float() as low, int() | float() as high]}:
+        case {
+            "score": int() | float() as score,
+            "ci95": [int() | float() as low, int() | float() as high],
+        }:
             return f"{shown(score)} {interval(score + low, score + high, 1)}"
     return NONE

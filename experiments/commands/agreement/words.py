@@ -1,4 +1,6 @@
-"""`python -m experiments agreement words`: which words a judge suspects, beside the words that are wrong."""
+"""`python -m experiments agreement words`: which words a judge suspects, beside the words that are
+wrong.
+"""
 
 import argparse
 from pathlib import Path
@@ -17,18 +19,31 @@ and the F1 of the best threshold, which is seen on the texts themselves."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="rows with completion, reference and mistakes")
-    parser.add_argument("--unseen", type=Path, metavar="FOLDER", help="only pictures that this encoder did not read")
-    parser.add_argument("--limit", type=int, metavar="N", help="N of these, evenly spread (default all)")
+    parser.add_argument(
+        "rows", type=Path, metavar="ROWS.jsonl", help="rows with completion, reference and mistakes"
+    )
+    parser.add_argument(
+        "--unseen", type=Path, metavar="FOLDER", help="only pictures that this encoder did not read"
+    )
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="N of these, evenly spread (default all)"
+    )
     parser.add_argument("--joined", action="store_true", help="read a text's references as one")
-    parser.add_argument("--tokens", action="store_true", help="the encoder's own suspicion, without PoSh")
+    parser.add_argument(
+        "--tokens", action="store_true", help="the encoder's own suspicion, without PoSh"
+    )
     judge = {"default": "match", "help": "who answers PoSh's questions (default match)"}
     add_flags(parser, *ASKING, "options", judge=judge)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from experiments.agreement.captions import Joined
-    from experiments.agreement.word_suspicion import measure_words, read_words, suspected_words, unseen_of
+    from experiments.agreement.word_suspicion import (
+        measure_words,
+        read_words,
+        suspected_words,
+        unseen_of,
+    )
     from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
     from spanreward.training.data.marks import read_marked
 
@@ -39,12 +54,24 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     kind, _, model = arguments.judge.partition(":")
     if arguments.tokens:
         if kind != "encoder":
-            raise ValueError(f"--tokens reads an encoder: give --judge encoder:FOLDER, got {arguments.judge}.")
+            raise ValueError(
+                f"--tokens reads an encoder: give --judge encoder:FOLDER, got {arguments.judge}."
+            )
         found = measure_words(read_words(EncoderJudge(model), marked))
     else:
         with open_metric("posh", arguments) as (reward, _):
-            found = measure_words(suspected_words(Joined(reward) if arguments.joined else reward, marked))
-    table = Table("texts", "words", "wrong", "AUROC", "95 %", "best F1", title=f"{arguments.rows}, {arguments.judge}")
+            found = measure_words(
+                suspected_words(Joined(reward) if arguments.joined else reward, marked)
+            )
+    table = Table(
+        "texts",
+        "words",
+        "wrong",
+        "AUROC",
+        "95 %",
+        "best F1",
+        title=f"{arguments.rows}, {arguments.judge}",
+    )
     counts = [str(found[name]) for name in ("texts", "words", "wrong")]
     area = (number(found["auroc"], 3), interval(found["low"], found["high"], 3))
     table.add_row(*counts, *area, number(found["f1"], 3))

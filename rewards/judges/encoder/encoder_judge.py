@@ -1,19 +1,22 @@
-"""A judge that reads a text once beside its target, and rates its phrases by a token classifier. No published metric.
+"""A judge that reads a text once beside its target, and rates its phrases by a token classifier. No
+published metric.
 
     judge = EncoderJudge("KRLabsOrg/lettucedect-base-modernbert-en-v1")
     dog = PresenceProbe("A cat.", "entity", Mention("dog"), source="A dog.", places=((2, 5),))
     judge.rate([Question([], probe=dog)])
 
-The model is a transformers token classifier over the pair (context, answer) with two labels, 0 supported and 1
-unsupported: the layout of LettuceDetect (Kovács and Recski 2025, arXiv 2502.17125). The context is the target, and the
-answer is the text that the question was made from. A phrase's probability of support is the mean over its tokens. It is
-the probability of the scale's last entry, and the rest is that of the first.
+The model is a transformers token classifier over the pair (context, answer) with two labels, 0
+supported and 1 unsupported: the layout of LettuceDetect (Kovács and Recski 2025, arXiv 2502.17125).
+The context is the target, and the answer is the text that the question was made from. A phrase's
+probability of support is the mean over its tokens. It is the probability of the scale's last entry,
+and the rest is that of the first.
 
-A pair that fits into the encoder is one window. Else the text, the target or both are cut into parts of one length,
-such that the encoder reads the fewest tokens. Neighbours overlap by about a sentence. A token's probability is its mean
-over the windows of one piece of the target, and the highest over the pieces, as one piece is enough to support it.
-A decoder reads a token with what comes before it only. So it reads the text twice (Springer et al. 2024, arXiv
-2402.15449), where that fits into one window, and the second time counts: "a dog" is wrong in "a dog is gone".
+A pair that fits into the encoder is one window. Else the text, the target or both are cut into
+parts of one length, such that the encoder reads the fewest tokens. Neighbours overlap by about a
+sentence. A token's probability is its mean over the windows of one piece of the target, and the
+highest over the pieces, as one piece is enough to support it. A decoder reads a token with what
+comes before it only. So it reads the text twice (Springer et al. 2024, arXiv 2402.15449), where
+that fits into one window, and the second time counts: "a dog" is wrong in "a dog is gone".
 """
 
 import math
@@ -39,12 +42,15 @@ UNSUPPORTED = 1  # the label
 OVERLAP = 32  # tokens, about one and a half sentences
 SLACK = 4  # tokens that a cut inside a word can add
 BREAK = "\n"  # between target and text, where the tokenizer puts nothing
-Tokens = dict[tuple[int, int], float]  # by characters: how likely it is that the target supports the token
+# by characters: how likely it is that the target supports the token
+Tokens = dict[tuple[int, int], float]
 
 
 @dataclass(slots=True)
 class Window:
-    """One input of the encoder. places: each token's characters in the text, or None. right: the answer."""
+    """One input of the encoder. places: each token's characters in the text, or None. right: the
+    answer.
+    """
 
     piece: int
     inputs: dict[str, list[int]]
@@ -53,19 +59,23 @@ class Window:
 
 
 class EncoderJudge(Judge):
-    """A judge that reads each (text, target) once within a `with`, whatever the number of questions. It never writes.
+    """A judge that reads each (text, target) once within a `with`, whatever the number of
+    questions. It never writes.
 
-    It runs on this rank's GPU in bfloat16, or on the CPU in float32. On a GPU it is in main memory outside `with`.
+    It runs on this rank's GPU in bfloat16, or on the CPU in float32. On a GPU it is in main memory
+    outside `with`.
 
     Args:
-        model: a hub id or a folder with a token classifier of two labels, as safetensors, and a fast tokenizer.
+        model: a hub id or a folder with a token classifier of two labels, as safetensors, and a
+            fast tokenizer.
     """
 
     reads_source = True
 
     def __init__(self, model: str) -> None:
         self.model = model
-        self._loaded: tuple[Any, Any, bool] | None = None  # tokenizer, model, whether it is a decoder
+        # tokenizer, model, whether it is a decoder
+        self._loaded: tuple[Any, Any, bool] | None = None
         self._read: dict[tuple[str, str], Tokens] = {}  # until the outermost `with` ends
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,7 +86,10 @@ class EncoderJudge(Judge):
         return f"encoder:{self.model}@{files_hash(model_folder(self.model))}"
 
     def start(self) -> None:
-        """Loads the model. Raises FileNotFoundError without its files, ValueError if it has not two labels."""
+        """Loads the model.
+
+        Raises FileNotFoundError without its files, ValueError if it has not two labels.
+        """
         if self._loaded is None:
             folder = model_folder(self.model)
             model, loaded = AutoModelForTokenClassification.from_pretrained(
@@ -84,13 +97,15 @@ class EncoderJudge(Judge):
             )
             if loaded["missing_keys"]:  # transformers would draw these at random
                 raise ValueError(
-                    f"{self.model} is no trained token classifier (its files lack {min(loaded['missing_keys'])}): give "
-                    "the folder of `spanreward judge train`, or a model of LettuceDetect's layout."
+                    f"{self.model} is no trained token classifier (its files lack "
+                    f"{min(loaded['missing_keys'])}): give the folder of `spanreward judge train`, "
+                    "or a model of LettuceDetect's layout."
                 )
             if model.config.num_labels != 2:
                 raise ValueError(
-                    f"the token classifier {self.model} has {model.config.num_labels} labels, and the encoder judge "
-                    "needs 2 (0 supported, 1 unsupported): give a model of LettuceDetect's layout."
+                    f"the token classifier {self.model} has {model.config.num_labels} labels, and "
+                    "the encoder judge needs 2 (0 supported, 1 unsupported): give a model of "
+                    "LettuceDetect's layout."
                 )
             self._loaded = padding_tokenizer(folder), model, is_decoder(model)
 
@@ -107,11 +122,19 @@ class EncoderJudge(Judge):
         if torch.cuda.is_available() and self._loaded is not None:
             self._loaded[1].to("cpu")
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one rating per question, and a Failure (UNPARSED) for other probes than phrases with a source."""
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        """Returns one rating per question, and a Failure (UNPARSED) for other probes than phrases
+        with a source.
+        """
         self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
-        pairs = list(dict.fromkeys((p.source, p.text) for p in probes if isinstance(p, PresenceProbe) and p.source))
+        pairs = list(
+            dict.fromkeys(
+                (p.source, p.text) for p in probes if isinstance(p, PresenceProbe) and p.source
+            )
+        )
         with self, self.usage.clock("seconds"):
             new = [pair for pair in pairs if pair not in self._read]
             self._read |= zip(new, self.read(new), strict=True)
@@ -120,18 +143,33 @@ class EncoderJudge(Judge):
         def answer(probe: Any) -> Rating | Failure:
             if not isinstance(probe, PresenceProbe) or not probe.source:
                 self.usage.unparsed += 1
-                return Failure(Status.UNPARSED, f"an encoder rates phrases with a source, got {type(probe).__name__}")
+                return Failure(
+                    Status.UNPARSED,
+                    f"an encoder rates phrases with a source, got {type(probe).__name__}",
+                )
             tokens = read[probe.source, probe.text]
-            at = [p for (start, end), p in tokens.items() if any(start < e and s < end for s, e in probe.places)]
-            chosen = at or list(tokens.values())  # a phrase without a place is rated as its whole text
+            at = [
+                p
+                for (start, end), p in tokens.items()
+                if any(start < e and s < end for s, e in probe.places)
+            ]
+            # a phrase without a place is rated as its whole text
+            chosen = at or list(tokens.values())
             right = sum(chosen) / len(chosen) if chosen else 0.0
-            right = 1 - right if probe.kind == "denied" else right  # a denial that is supported: the thing is not there
-            return Rating({entry: right * (entry == scale[-1]) + (1 - right) * (entry == scale[0]) for entry in scale})
+            # a denial that is supported: the thing is not there
+            right = 1 - right if probe.kind == "denied" else right
+            return Rating(
+                {
+                    entry: right * (entry == scale[-1]) + (1 - right) * (entry == scale[0])
+                    for entry in scale
+                }
+            )
 
         return [answer(probe) for probe in probes]
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Returns per (text, target) the probability, in [0, 1], that the target supports each token of the text.
+        """Returns per (text, target) the probability, in [0, 1], that the target supports each
+        token of the text.
 
         The keys are the tokens' characters [start, end) in the text.
         """
@@ -141,7 +179,9 @@ class EncoderJudge(Judge):
         tokenizer, model, twice = self._loaded  # type: ignore[misc]  # started
         longest = min(readable(model), tokenizer.model_max_length)
         cut = [windows(tokenizer, text, target, longest, twice) for text, target in pairs]
-        order = sorted((window for several in cut for window in several), key=lambda window: len(window.places))
+        order = sorted(
+            (window for several in cut for window in several), key=lambda window: len(window.places)
+        )
         batch = BATCH[model.device.type]
         for start in range(0, len(order), batch):
             self._classify(tokenizer, model, order[start : start + batch])
@@ -149,7 +189,9 @@ class EncoderJudge(Judge):
 
     @torch.inference_mode()
     def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
-        padded = tokenizer.pad([window.inputs for window in batch], return_tensors="pt").to(model.device)
+        padded = tokenizer.pad([window.inputs for window in batch], return_tensors="pt").to(
+            model.device
+        )
         logits = model(**padded).logits.float()
         right = 1 - logits.softmax(-1)[..., UNSUPPORTED]
         self.usage.prompt_tokens += sum(len(window.places) for window in batch)
@@ -164,40 +206,66 @@ class EncoderJudge(Judge):
 
 
 def padding_tokenizer(folder: Path) -> Any:
-    """Returns the folder's tokenizer, which pads on the right; one without a padding token with the end's."""
+    """Returns the folder's tokenizer, which pads on the right; one without a padding token with the
+    end's.
+    """
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="right")
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     return tokenizer
 
 
 def readable(model: Any) -> int:
-    """Returns how many tokens the model reads. RoBERTa counts positions from the padding's on: 512 of 514."""
+    """Returns how many tokens the model reads.
+
+    RoBERTa counts positions from the padding's on: 512 of 514.
+    """
     positions, words = model.config.max_position_embeddings, model.get_input_embeddings()
-    tables = [part for part in model.modules() if isinstance(part, torch.nn.Embedding) and part is not words]
+    tables = [
+        part
+        for part in model.modules()
+        if isinstance(part, torch.nn.Embedding) and part is not words
+    ]
     paddings = [table.padding_idx for table in tables if table.num_embeddings == positions]
     return positions - max((padding + 1 for padding in paddings if padding is not None), default=0)
 
 
 @torch.no_grad()
 def is_decoder(model: Any) -> bool:
-    """Returns whether a token is read without those after it: another last token changes nothing before it."""
+    """Returns whether a token is read without those after it: another last token changes nothing
+    before it.
+    """
     first, other = model(torch.tensor([[5, 5], [5, 6]], device=model.device)).logits[:, 0].float()
     return torch.allclose(first, other)
 
 
-def windows(tokenizer: Any, text: str, target: str, longest: int, twice: bool = False) -> list[Window]:
-    """Returns a pair's windows, of at most `longest` tokens, with the text `twice` if it fits. No token is special."""
+def windows(
+    tokenizer: Any, text: str, target: str, longest: int, twice: bool = False
+) -> list[Window]:
+    """Returns a pair's windows, of at most `longest` tokens, with the text `twice` if it fits.
+
+    No token is special.
+    """
     text, target = encodable(text), encodable(target)
-    end = "" if tokenizer.num_special_tokens_to_add(True) > tokenizer.num_special_tokens_to_add(False) else BREAK
+    end = (
+        ""
+        if tokenizer.num_special_tokens_to_add(True) > tokenizer.num_special_tokens_to_add(False)
+        else BREAK
+    )
     again = f"{target}{BREAK}{text}"
-    if twice and len(tokenizer(again + end, text, split_special_tokens=True)["input_ids"]) + SLACK <= longest:
+    if (
+        twice
+        and len(tokenizer(again + end, text, split_special_tokens=True)["input_ids"]) + SLACK
+        <= longest
+    ):
         target = again
     both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
     sides = both.sequence_ids()
     whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]
     beside = sides.count(None) + SLACK
     overlap = min(OVERLAP, longest // 8)
-    text_length, target_length = fewest_tokens(sides.count(1), len(whole), longest - beside, overlap)
+    text_length, target_length = fewest_tokens(
+        sides.count(1), len(whole), longest - beside, overlap
+    )
     found = []
     for number, piece in enumerate(_pieces(target, whole, target_length, overlap)):
         read = tokenizer(
@@ -213,13 +281,18 @@ def windows(tokenizer: Any, text: str, target: str, longest: int, twice: bool = 
         for row in range(len(read["input_ids"])):
             inputs = {key: read[key][row] for key in tokenizer.model_input_names if key in read}
             sides = read.sequence_ids(row)
-            places = [tuple(o) if s == 1 else None for o, s in zip(read["offset_mapping"][row], sides, strict=True)]
+            places = [
+                tuple(o) if s == 1 else None
+                for o, s in zip(read["offset_mapping"][row], sides, strict=True)
+            ]
             found.append(Window(number, inputs, places))
     return found
 
 
 def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
-    """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of each."""
+    """Returns the target in pieces of `length` tokens that overlap. tokens: the characters of
+    each.
+    """
     if len(tokens) <= length:
         return [target]
     starts = range(0, max(len(tokens) - overlap, 1), max(length - overlap, 1))
@@ -228,10 +301,12 @@ def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap
 
 
 def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:
-    """Returns the lengths of the parts of a text and of a target whose windows have the fewest tokens in all.
+    """Returns the lengths of the parts of a text and of a target whose windows have the fewest
+    tokens in all.
 
-    All are numbers of tokens. A window holds one part of each, at most `token_budget` together. Neighbouring parts
-    share `overlap` tokens. Of equals the one with the longest part of the target is taken.
+    All are numbers of tokens. A window holds one part of each, at most `token_budget` together.
+    Neighbouring parts share `overlap` tokens. Of equals the one with the longest part of the target
+    is taken.
     """
 
     def long(tokens: int, parts: int) -> int:
@@ -252,7 +327,9 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
 
 
 def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:
-    """Returns the probability of each token of the text, by its characters, from the windows' answers."""
+    """Returns the probability of each token of the text, by its characters, from the windows'
+    answers.
+    """
     said: dict[tuple[int, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for window in read:
         for place, right in zip(window.places, window.right, strict=True):

@@ -2,11 +2,12 @@
 
     encoder = ChatEncoder(AutoTokenizer.from_pretrained(folder))
     encoder.encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])     # [1, 4093, 198, ...]
-    encoder.scale(("1", "2", "3"))                                             # {"1": (33, 216), ...}
+    encoder.scale(("1", "2", "3"))  # {"1": (33, 216), ...}
 
-The text of people and policies is data. The chat template is rendered around the messages' contents, with thinking off.
-The contents are encoded without the tokenizer's added tokens, so a completion's `<|im_end|>` is ten characters to the
-judge, and all control tokens come from the template. A chat that is too long loses only the end of its description.
+The text of people and policies is data. The chat template is rendered around the messages'
+contents, with thinking off. The contents are encoded without the tokenizer's added tokens, so a
+completion's `<|im_end|>` is ten characters to the judge, and all control tokens come from the
+template. A chat that is too long loses only the end of its description.
 """
 
 import json
@@ -29,7 +30,8 @@ from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rat
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-MIN_MASS = 0.05  # with less probability on the scale, the judge answers something else than a rating
+# with less probability on the scale, the judge answers something else than a rating
+MIN_MASS = 0.05
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
 AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
 LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
@@ -39,26 +41,35 @@ _SLOTS = re.compile(r"(slot-\d+-for-content)")
 
 
 class ChatEncoder:
-    """Encodes chats with a model's tokenizer and chat template. No text of a message becomes a control token.
+    """Encodes chats with a model's tokenizer and chat template. No text of a message becomes a
+    control token.
 
-    Raises ValueError for a tokenizer that has no chat template, is not of the `tokenizers` library, or encodes plain
-    text as control tokens.
+    Raises ValueError for a tokenizer that has no chat template, is not of the `tokenizers` library,
+    or encodes plain text as control tokens.
     """
 
     thinking = False  # whether the template lets a model think first, if the model can
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> None:
         if not tokenizer.is_fast:
-            raise ValueError(f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be kept apart")
+            raise ValueError(
+                f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be "
+                "kept apart"
+            )
         if not tokenizer.chat_template:
             raise ValueError(
-                f"{tokenizer.name_or_path} has no chat template: take an instruct model, or give the judge's option "
-                f"chat_template, a Jinja file or {PLAIN!r}."
+                f"{tokenizer.name_or_path} has no chat template: take an instruct model, or give "
+                f"the judge's option chat_template, a Jinja file or {PLAIN!r}."
             )
-        self.tokenizer: Any = tokenizer  # Any, because its methods declare unions of all that they may return
+        # Any, because its methods declare unions of all that they may return
+        self.tokenizer: Any = tokenizer
         added = tokenizer.added_tokens_decoder
         self.control_ids = frozenset(number for number, token in added.items() if token.special)
-        self._added = {token.content.strip(): number for number, token in added.items() if token.content.strip()}
+        self._added = {
+            token.content.strip(): number
+            for number, token in added.items()
+            if token.content.strip()
+        }
         longest_first = sorted(added.values(), key=lambda token: -len(token.content))
         patterns = [  # some tokens take the white space beside them too
             r"\s*" * token.lstrip + re.escape(token.content) + r"\s*" * token.rstrip
@@ -69,28 +80,41 @@ class ChatEncoder:
         self._plain = _without_added_tokens(tokenizer)
         self._ahead: dict[str, list[int]] = {}  # texts that were encoded together, and their ids
         for text, number in self._added.items():
-            if number in self.control_ids and not self.control_ids.isdisjoint(self._plain_ids(text)):
-                raise ValueError(f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token")
+            if number in self.control_ids and not self.control_ids.isdisjoint(
+                self._plain_ids(text)
+            ):
+                raise ValueError(
+                    f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token"
+                )
         self._layouts: dict[tuple[str, ...], list[str | int]] = {}
         self._starts = lru_cache(maxsize=LONG_TEXTS)(self._token_starts)
 
     def encode(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
-        """Returns the chat's ids, up to where the answer begins. Raises ValueError for roles the template refuses."""
+        """Returns the chat's ids, up to where the answer begins.
+
+        Raises ValueError for roles the template refuses.
+        """
         ids: list[int] = []
         for piece in self._pieces(messages):
             ids += [piece] if isinstance(piece, int) else self._plain_ids(piece)
         return ids
 
     def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
-        """Yields the questions. The texts of AHEAD of them, but for descriptions of more than `budget` characters, are
-        encoded together, which the tokenizer does on all cores.
+        """Yields the questions. The texts of AHEAD of them, but for descriptions of more than
+        `budget` characters, are encoded together, which the tokenizer does on all cores.
         """
         for start in range(0, len(questions), AHEAD):
             several = questions[start : start + AHEAD]
             sizes = [one.description[1] - one.description[0] for one in several]
-            short = [one for one, size in zip(several, sizes, strict=True) if size <= budget and not one.images]
+            short = [
+                one
+                for one, size in zip(several, sizes, strict=True)
+                if size <= budget and not one.images
+            ]
             texts = list({text for one in short for text in self._texts(one)})
-            found = self._plain.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
+            found = self._plain.encode_batch_fast(
+                [encodable(text) for text in texts], add_special_tokens=False
+            )
             self._ahead = {text: encoding.ids for text, encoding in zip(texts, found, strict=True)}
             yield from several
         self._ahead = {}
@@ -102,7 +126,9 @@ class ChatEncoder:
             return []
 
     def _pieces(self, messages: Sequence[Mapping[str, str]]) -> list[str | int]:
-        """The chat's control tokens as ids, and what stands between two of them as one text, encoded as a whole."""
+        """The chat's control tokens as ids, and what stands between two of them as one text,
+        encoded as a whole.
+        """
         contents = iter(message["content"] for message in messages)
         pieces: list[str | int] = []
         text = ""
@@ -119,17 +145,24 @@ class ChatEncoder:
         return Prompt((), tuple(ids)), cut
 
     def fit(self, question: Question, budget: int) -> tuple[list[int], int]:
-        """Returns the question's chat in at most `budget` tokens, and how many characters of the description were cut.
-        A long description is encoded once for all questions that share it. Each question is then encoded twice: without
-        the description, and with the part that fits (again if the tokens change at the cut). Raises ValueError if
-        nothing of the description fits, or the chat has none and does not fit.
+        """Returns the question's chat in at most `budget` tokens, and how many characters of the
+        description were cut. A long description is encoded once for all questions that share it.
+        Each question is then encoded twice: without the description, and with the part that fits
+        (again if the tokens change at the cut). Raises ValueError if nothing of the description
+        fits, or the chat has none and does not fit.
         """
         *others, last = question.messages
         start, end = question.description
-        before, description, after = last["content"][:start], last["content"][start:end], last["content"][end:]
+        before, description, after = (
+            last["content"][:start],
+            last["content"][start:end],
+            last["content"][end:],
+        )
 
         def shortened(length: int) -> list[int]:
-            return self.encode([*others, {**last, "content": before + description[:length] + after}])
+            return self.encode(
+                [*others, {**last, "content": before + description[:length] + after}]
+            )
 
         if len(description) <= budget:  # one with more characters is probably too long
             ids = self.encode(question.messages)
@@ -139,7 +172,9 @@ class ChatEncoder:
         starts = self._starts(description)
         left = budget - needed
         while left > 0:
-            length = cut_place(description, starts[left]) if left < len(starts) else len(description)
+            length = (
+                cut_place(description, starts[left]) if left < len(starts) else len(description)
+            )
             if length == 0:
                 break
             ids = shortened(length)
@@ -148,8 +183,8 @@ class ChatEncoder:
             left = min(left, len(starts)) - (len(ids) - budget)
         without = " without its description" if description else ""
         raise ValueError(
-            f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has room for {budget} "
-            "beside the answer: take a judge with a longer context."
+            f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has "
+            f"room for {budget} beside the answer: take a judge with a longer context."
         )
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -160,10 +195,13 @@ class ChatEncoder:
     def words(self) -> list[str]:
         """The text of each token id, decoded alone."""
         size = max(self.tokenizer.get_vocab().values()) + 1
-        return self.tokenizer.backend_tokenizer.decode_batch([[i] for i in range(size)], skip_special_tokens=False)
+        return self.tokenizer.backend_tokenizer.decode_batch(
+            [[i] for i in range(size)], skip_special_tokens=False
+        )
 
     def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Returns the token ids of each entry: those whose whole text is the entry, except for leading spaces.
+        """Returns the token ids of each entry: those whose whole text is the entry, except for
+        leading spaces.
 
         Raises ValueError for an entry that is no single token, because a rating is one token.
         """
@@ -175,49 +213,78 @@ class ChatEncoder:
             if not numbers:
                 raise ValueError(
                     f"the scale entry {entry!r} is {len(self._plain_ids(entry))} tokens to "
-                    f"{self.tokenizer.name_or_path}, and a rating reads one: choose entries of one token, such as "
-                    "digits or capital letters."
+                    f"{self.tokenizer.name_or_path}, and a rating reads one: choose entries of one "
+                    "token, such as digits or capital letters."
                 )
         return {entry: tuple(numbers) for entry, numbers in wanted.items()}
 
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
-        """The template for these roles: its plain text, its control tokens as ids, and a slot for each content."""
+        """The template for these roles: its plain text, its control tokens as ids, and a slot for
+        each content.
+        """
         if roles not in self._layouts:
             slots = [_SLOT.format(number) for number in range(len(roles))]
-            options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": self.thinking}
+            options = {
+                "tokenize": False,
+                "add_generation_prompt": True,
+                "enable_thinking": self.thinking,
+            }
             try:
                 text = self.tokenizer.apply_chat_template(self._chat(roles, slots), **options)
             except TemplateError as error:
-                raise ValueError(f"the chat template refuses the roles {', '.join(roles)}: {error}") from error
+                raise ValueError(
+                    f"the chat template refuses the roles {', '.join(roles)}: {error}"
+                ) from error
             if _SLOTS.findall(text) != slots:
-                raise ValueError(f"the chat template does not show the messages of {', '.join(roles)} once, in order")
+                raise ValueError(
+                    f"the chat template does not show the messages of {', '.join(roles)} once, in "
+                    "order"
+                )
             layout: list[str | int] = []
             start = 0
             for match in self._split.finditer(text):
-                layout += [*_SLOTS.split(text[start : match.start()]), self._added[match.group().strip()]]
+                layout += [
+                    *_SLOTS.split(text[start : match.start()]),
+                    self._added[match.group().strip()],
+                ]
                 start = match.end()
-            self._layouts[roles] = [part for part in (*layout, *_SLOTS.split(text[start:])) if part != ""]
+            self._layouts[roles] = [
+                part for part in (*layout, *_SLOTS.split(text[start:])) if part != ""
+            ]
         return self._layouts[roles]
 
     def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
-        return [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
+        return [
+            {"role": role, "content": content}
+            for role, content in zip(roles, contents, strict=True)
+        ]
 
     def _plain_ids(self, text: str) -> list[int]:
         known = self._ahead.get(text)
-        return known if known is not None else self._plain.encode(encodable(text), add_special_tokens=False).ids
+        return (
+            known
+            if known is not None
+            else self._plain.encode(encodable(text), add_special_tokens=False).ids
+        )
 
     def _token_starts(self, text: str) -> Sequence[int]:
         """The character offset at which each token of the text begins."""
-        return [start for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets]
+        return [
+            start
+            for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets
+        ]
 
 
 def chat_template(given: str, tokenizer: "PreTrainedTokenizerBase") -> str:
-    """Returns the Jinja template of a file. PLAIN shows the messages' texts, with an empty line between two of them and
-    with the tokens around them that the tokenizer puts around any text. Raises ValueError where there is no file.
+    """Returns the Jinja template of a file. PLAIN shows the messages' texts, with an empty line
+    between two of them and with the tokens around them that the tokenizer puts around any text.
+    Raises ValueError where there is no file.
     """
     if given != PLAIN:
         if not Path(given).is_file():
-            raise ValueError(f"chat_template is a Jinja file or {PLAIN!r}, and there is no file {given}.")
+            raise ValueError(
+                f"chat_template is a Jinja file or {PLAIN!r}, and there is no file {given}."
+            )
         return Path(given).read_text("utf-8")
     tokens = tokenizer.convert_ids_to_tokens(tokenizer("a").input_ids)
     special = set(tokenizer.all_special_tokens)
@@ -227,13 +294,16 @@ def chat_template(given: str, tokenizer: "PreTrainedTokenizerBase") -> str:
 
 
 def encodable(text: str) -> str:
-    """Replaces lone surrogates by `?`, because they cannot be encoded and would make the whole question fail."""
+    """Replaces lone surrogates by `?`, because they cannot be encoded and would make the whole
+    question fail.
+    """
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cut_place(text: str, end: int) -> int:
-    """Returns where to cut the text: at `end` or the last place before it between two words, because half a word may be
-    another word. In a run of LONGEST_WORD characters without a space it is `end`.
+    """Returns where to cut the text: at `end` or the last place before it between two words,
+    because half a word may be another word. In a run of LONGEST_WORD characters without a space it
+    is `end`.
     """
     if end >= len(text) or text[end].isspace():
         return end
@@ -244,50 +314,71 @@ def cut_place(text: str, end: int) -> int:
 def rating_from_top(
     logprobs: Mapping[int, float], words: Sequence[str], scale: Sequence[str], cut: int = 0
 ) -> Rating | Failure:
-    """Reads a rating as PoSh's published code does: a softmax over those of the likeliest tokens that contain an entry.
-    logprobs: of the likeliest tokens, by id. words: the text of each id. UNPARSED if no token contains an entry, or as
-    `rating_from_logprobs`.
+    """Reads a rating as PoSh's published code does: a softmax over those of the likeliest tokens
+    that contain an entry. logprobs: of the likeliest tokens, by id. words: the text of each id.
+    UNPARSED if no token contains an entry, or as `rating_from_logprobs`.
     """
-    spelled = {number: words[number] for number in logprobs if number < len(words)}  # models pad their vocabulary
-    holding = {entry: [number for number, word in spelled.items() if entry in word] for entry in scale}
+    # models pad their vocabulary
+    spelled = {number: words[number] for number in logprobs if number < len(words)}
+    holding = {
+        entry: [number for number, word in spelled.items() if entry in word] for entry in scale
+    }
     return rating_from_logprobs(logprobs, holding, min_mass=0.0, cut=cut)
 
 
 def rating_from_logprobs(
-    logprobs: Mapping[int, float], scale: Mapping[str, Sequence[int]], min_mass: float = MIN_MASS, cut: int = 0
+    logprobs: Mapping[int, float],
+    scale: Mapping[str, Sequence[int]],
+    min_mass: float = MIN_MASS,
+    cut: int = 0,
 ) -> Rating | Failure:
-    """Reads a distribution over the scale from natural log-probabilities by token id. A missing token counts as 0.
+    """Reads a distribution over the scale from natural log-probabilities by token id. A missing
+    token counts as 0.
 
-    scale: the token ids of each entry. UNPARSED if a log-probability is NaN or above 0, if the tokens have more than
-    LARGEST_MASS together, or if less than min_mass of the probability is on the scale.
+    scale: the token ids of each entry. UNPARSED if a log-probability is NaN or above 0, if the
+    tokens have more than LARGEST_MASS together, or if less than min_mass of the probability is on
+    the scale.
     """
     wrong = [value for value in logprobs.values() if not value <= 1e-3]  # also NaN
     if wrong:
         return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
     given = sum(map(math.exp, logprobs.values()))
     if given > LARGEST_MASS:
-        return Failure(Status.UNPARSED, f"the judge gave {given:.0%} of probability, which is no distribution")
-    masses = {entry: sum(math.exp(logprobs[i]) for i in ids if i in logprobs) for entry, ids in scale.items()}
+        return Failure(
+            Status.UNPARSED, f"the judge gave {given:.0%} of probability, which is no distribution"
+        )
+    masses = {
+        entry: sum(math.exp(logprobs[i]) for i in ids if i in logprobs)
+        for entry, ids in scale.items()
+    }
     mass = sum(masses.values())
     if mass < min_mass or mass == 0.0:
         entries = ", ".join(scale)
-        return Failure(Status.UNPARSED, f"the judge put {mass:.1%} on {entries}: it answered something else")
+        return Failure(
+            Status.UNPARSED, f"the judge put {mass:.1%} on {entries}: it answered something else"
+        )
     return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0), cut)
 
 
 def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> Tokenizer:
-    """A copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of white space still apply.
+    """A copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of white
+    space still apply.
 
-    No token is removed, because the ids after it would change. A Unigram vocabulary (T5) also has the control tokens as
-    pieces of plain text; there they get names that no text has, because a space never reaches the vocabulary.
+    No token is removed, because the ids after it would change. A Unigram vocabulary (T5) also has
+    the control tokens as pieces of plain text; there they get names that no text has, because a
+    space never reaches the vocabulary.
     """
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     if state["model"]["type"] == "Unigram":
         control = {token["content"] for token in state["added_tokens"] if token["special"]}
         pieces = state["model"]["vocab"]
-        state["model"]["vocab"] = [[f" {text}" if text in control else text, score] for text, score in pieces]
+        state["model"]["vocab"] = [
+            [f" {text}" if text in control else text, score] for text, score in pieces
+        ]
         in_vocabulary = {text for text, _ in pieces}
-        state["added_tokens"] = [one for one in state["added_tokens"] if one["content"] not in control & in_vocabulary]
+        state["added_tokens"] = [
+            one for one in state["added_tokens"] if one["content"] not in control & in_vocabulary
+        ]
     for token in state["added_tokens"]:
         token["special"] = bool(token["content"].strip())
     state |= {"post_processor": None, "truncation": None, "padding": None}

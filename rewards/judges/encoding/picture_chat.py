@@ -1,11 +1,12 @@
 """Questions with pictures as token ids and pixels. Texts are as safe as with ChatEncoder.
 
     encoder = PictureChatEncoder(load_processor(folder))
-    prompt, cut = encoder.prompt(question, budget=4096)      # a question with Pictures, see `prompt.ready`
-    encoder.inputs(prompt, prompt.head)                    # pixel_values and the model's other arguments
+    prompt, cut = encoder.prompt(question, budget=4096)
+    # a question with Pictures, see `prompt.ready`
+    encoder.inputs(prompt, prompt.head)  # pixel_values and the model's other arguments
 
-The pictures stand, in order, before the text of the first user message. An input has no other placeholder tokens: a
-completion's `<image>` or `<|image_pad|>` is plain text.
+The pictures stand, in order, before the text of the first user message. An input has no other
+placeholder tokens: a completion's `<image>` or `<|image_pad|>` is plain text.
 """
 
 import copy
@@ -13,7 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from transformers import PROCESSOR_MAPPING, AutoConfig, BatchFeature, PretrainedConfig, ProcessorMixin
+from transformers import (
+    PROCESSOR_MAPPING,
+    AutoConfig,
+    BatchFeature,
+    PretrainedConfig,
+    ProcessorMixin,
+)
 from transformers.utils import is_torchvision_available
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
@@ -22,21 +29,26 @@ from spanreward.rewards.judges.judge import Question
 
 
 class PictureChatEncoder(ChatEncoder):
-    """ChatEncoder for an image-text model. processor: from `load_processor`. Raises as ChatEncoder does."""
+    """ChatEncoder for an image-text model. processor: from `load_processor`.
+
+    Raises as ChatEncoder does.
+    """
 
     def __init__(self, processor: Any) -> None:
         self.processor = processor
         processor.tokenizer.chat_template = processor.chat_template
         super().__init__(processor.tokenizer)
         self.placeholder_id: int = self.tokenizer.convert_tokens_to_ids(processor.image_token)
-        self._before: list[int] = self.tokenizer("").input_ids  # the begin-of-sequence token, if there is one
+        # the begin-of-sequence token, if there is one
+        self._before: list[int] = self.tokenizer("").input_ids
         self._pictures = 0
         self._seeing: dict[int, Self] = {}
         self._placeholders: dict[tuple[int, int], list[int]] = {}  # by width and height
 
     def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
-        """As in ChatEncoder, for a question whose images are Pictures. Raises ValueError also if a picture could not be
-        decoded, the model's processor refuses it, or no user message can hold the pictures.
+        """As in ChatEncoder, for a question whose images are Pictures. Raises ValueError also if a
+        picture could not be decoded, the model's processor refuses it, or no user message can hold
+        the pictures.
         """
         if not question.images:
             return super().prompt(question, budget)
@@ -51,7 +63,9 @@ class PictureChatEncoder(ChatEncoder):
         return Prompt(question.images, tuple(ids), head, tuple(short)), cut
 
     def inputs(self, prompt: Prompt, length: int) -> BatchFeature:
-        """The model's arguments beside the first `length` ids, which include all pictures: tensors by name."""
+        """The model's arguments beside the first `length` ids, which include all pictures: tensors
+        by name.
+        """
         inputs: BatchFeature = self._process(list(prompt.pictures), return_tensors="pt")
         del inputs["input_ids"], inputs["attention_mask"]
         if "mm_token_type_ids" in inputs:
@@ -81,7 +95,9 @@ class PictureChatEncoder(ChatEncoder):
 
     def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
         if self._pictures and "user" not in roles:
-            raise ValueError("a question with pictures needs a user message, before whose text they stand")
+            raise ValueError(
+                "a question with pictures needs a user message, before whose text they stand"
+            )
         chat = super()._chat(roles, contents)
         for message in chat:
             message["content"] = [{"type": "text", "text": message["content"]}]
@@ -94,12 +110,16 @@ class PictureChatEncoder(ChatEncoder):
         shown = layout.count(self.placeholder_id)
         if shown != self._pictures:
             raise ValueError(f"the chat template shows {shown} pictures of {self._pictures}")
-        has_begin = self._before[:1] == layout[:1]  # some templates write the begin-of-sequence token themselves
+        # some templates write the begin-of-sequence token themselves
+        has_begin = self._before[:1] == layout[:1]
         return layout if has_begin else [*self._before, *layout]
 
 
 def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -> ProcessorMixin:
-    """Loads a model's processor. Without torchvision, which only videos need, it is one that takes no videos."""
+    """Loads a model's processor.
+
+    Without torchvision, which only videos need, it is one that takes no videos.
+    """
     kind: Any = PROCESSOR_MAPPING[type(config or AutoConfig.from_pretrained(folder))]
     parts = kind.get_attributes()
     if "video_processor" in parts and not is_torchvision_available():

@@ -1,8 +1,8 @@
 """Encoded questions: equal ones are asked once, and a model computes common beginnings once.
 
-questions = ready(questions)                          # their images are now Pictures: RGB, upright, of limited size
-answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
-for run in runs(sorted(prompts)):
+questions = ready(questions)                          # their images are now Pictures: RGB, upright,
+of limited size answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct
+encodings, sorted for run in runs(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
 
@@ -25,7 +25,8 @@ MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of it
 class Picture:
     """A picture as a judge sees it (files/pictures.py converts it).
 
-    key: 32 hex digits of the size and the pixels; "" if there is no image. trouble: says why there is none.
+    key: 32 hex digits of the size and the pixels; "" if there is no image. trouble: says why there
+    is none.
     """
 
     key: str
@@ -37,8 +38,9 @@ class Picture:
 class Prompt:
     """A model's input. Prompts sort by pictures, then ids.
 
-    ids: with all placeholder tokens that the model needs for each picture. head: tokens up to the end of the last
-    picture. short: for vLLM, the ids with one placeholder per picture; None without pictures.
+    ids: with all placeholder tokens that the model needs for each picture. head: tokens up to the
+    end of the last picture. short: for vLLM, the ids with one placeholder per picture; None without
+    pictures.
     """
 
     pictures: tuple[Picture, ...]
@@ -49,7 +51,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Prompts [start, stop) of a sorted sequence. shared: how many first tokens they have in common."""
+    """Prompts [start, stop) of a sorted sequence. shared: how many first tokens they have in
+    common.
+    """
 
     start: int
     stop: int
@@ -57,8 +61,8 @@ class Run:
 
 
 def ready(questions: Sequence[Question]) -> list[Question]:
-    """Returns the questions with Pictures in place of PIL images. An image of several questions is decoded once. Only
-    questions about one that cannot be decoded become Failures.
+    """Returns the questions with Pictures in place of PIL images. An image of several questions is
+    decoded once. Only questions about one that cannot be decoded become Failures.
 
     Raises ValueError for an image that is not a PIL image.
     """
@@ -67,12 +71,16 @@ def ready(questions: Sequence[Question]) -> list[Question]:
         for image in question.images:
             if not isinstance(image, Image.Image):
                 raise ValueError(
-                    f"a question's images are PIL images, got {type(image).__name__} {str(image)[:100]!r}: open it "
-                    "with PIL.Image.open first; nothing is downloaded or opened by name here."
+                    f"a question's images are PIL images, got {type(image).__name__} "
+                    f"{str(image)[:100]!r}: open it with PIL.Image.open first; nothing is "
+                    "downloaded or opened by name here."
                 )
             if id(image) not in pictures:
                 pictures[id(image)] = picture(image)
-    return [replace(question, images=tuple(pictures[id(image)] for image in question.images)) for question in questions]
+    return [
+        replace(question, images=tuple(pictures[id(image)] for image in question.images))
+        for question in questions
+    ]
 
 
 def picture(image: Image.Image) -> Picture:
@@ -80,15 +88,21 @@ def picture(image: Image.Image) -> Picture:
     try:
         shown = shown_picture(loaded(image))
     except Exception as error:  # each format raises its own kind for a damaged file
-        return Picture("", trouble=f"a picture of {image.width} x {image.height} pixels is of no use: {error}")
+        return Picture(
+            "", trouble=f"a picture of {image.width} x {image.height} pixels is of no use: {error}"
+        )
     digest = hashlib.sha256(repr(shown.size).encode() + shown.tobytes())
     return Picture(digest.hexdigest()[:32], shown)
 
 
 def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
-    """Cuts sorted prompts into runs with a common beginning, which is at least the head of prompts with equal heads."""
+    """Cuts sorted prompts into runs with a common beginning, which is at least the head of prompts
+    with equal heads.
+    """
     start = 0
-    for _, block in groupby(prompts, key=lambda prompt: (prompt.pictures, prompt.ids[: prompt.head])):
+    for _, block in groupby(
+        prompts, key=lambda prompt: (prompt.pictures, prompt.ids[: prompt.head])
+    ):
         same_head = list(block)
         ids = [prompt.ids for prompt in same_head]
         ranges = [(0, len(ids))] if same_head[0].pictures else groups(ids)
@@ -100,15 +114,20 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
 
 
 def shared_length(prompts: Sequence[Sequence[int]]) -> int:
-    """How many first tokens these sorted prompts have in common; fewer than the shortest prompt has."""
+    """How many first tokens these sorted prompts have in common; fewer than the shortest prompt
+    has.
+    """
     first, last = prompts[0], prompts[-1]
     limit = min(len(prompt) for prompt in prompts) - 1
     return next((i for i in range(limit) if first[i] != last[i]), limit)
 
 
 def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Cuts sorted prompts into ranges [start, stop) where two share less than half of what one shares beside it."""
-    shared = [0, *(shared_length(pair) for pair in pairwise(prompts)), 0]  # shared[i]: prompts i - 1 and i
+    """Cuts sorted prompts into ranges [start, stop) where two share less than half of what one
+    shares beside it.
+    """
+    # shared[i]: prompts i - 1 and i
+    shared = [0, *(shared_length(pair) for pair in pairwise(prompts)), 0]
     inner = range(1, len(prompts))
     cuts = [i for i in inner if 2 * shared[i] < max(shared[i - 1], shared[i + 1])]
     return list(pairwise([0, *cuts, len(prompts)]))
@@ -119,11 +138,12 @@ def ask_once(
     encode: Callable[[Question], tuple[Any, int]],
     ask: Callable[[list[Any]], Sequence[T | Failure]],
 ) -> tuple[list[T | Failure], list[int]]:
-    """Returns an answer per question, in order, and how many characters of each description were cut.
+    """Returns an answer per question, in order, and how many characters of each description were
+    cut.
 
-    encode: returns a hashable encoding that sorts by its beginning, and the number of characters cut (two descriptions
-    may become equal by it). If it raises ValueError, this question is a Failure and the others are asked.
-    ask: is not called with an empty list.
+    encode: returns a hashable encoding that sorts by its beginning, and the number of characters
+    cut (two descriptions may become equal by it). If it raises ValueError, this question is a
+    Failure and the others are asked. ask: is not called with an empty list.
     """
     cuts: list[int] = []
     answers: list[T | Failure] = []

@@ -1,7 +1,8 @@
 """A model's tokenizer and chat template, read from its files without transformers.
 
-tokenizer = TokenizerFiles(folder)          # tokenizer.json, tokenizer_config.json, chat_template.jinja
-ChatEncoder(tokenizer).encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])
+tokenizer = TokenizerFiles(folder)          # tokenizer.json, tokenizer_config.json,
+chat_template.jinja ChatEncoder(tokenizer).encode([{"role": "user", "content": "Rate from 1 to 5:
+..."}])
 """
 
 import json
@@ -30,36 +31,60 @@ class Generation(Extension):
 
 
 class TokenizerFiles:
-    """What ChatEncoder needs of a tokenizer. Raises FileNotFoundError without tokenizer.json, ValueError if broken."""
+    """What ChatEncoder needs of a tokenizer.
+
+    Raises FileNotFoundError without tokenizer.json, ValueError if broken.
+    """
 
     is_fast = True
 
     def __init__(self, folder: Path) -> None:
         if not (folder / FILES[0]).is_file():
-            raise FileNotFoundError(f"{folder} has no {FILES[0]}: save one with transformers' fast tokenizer.")
+            raise FileNotFoundError(
+                f"{folder} has no {FILES[0]}: save one with transformers' fast tokenizer."
+            )
         self.name_or_path = str(folder)
         try:
             self.backend_tokenizer = Tokenizer.from_file(str(folder / FILES[0]))
         except Exception as error:  # the library raises nothing narrower
-            raise ValueError(f"{folder / FILES[0]} cannot be read ({error}): copy or save it anew.") from None
+            raise ValueError(
+                f"{folder / FILES[0]} cannot be read ({error}): copy or save it anew."
+            ) from None
         self.added_tokens_decoder = self.backend_tokenizer.get_added_tokens_decoder()
-        self.get_vocab, self.decode = self.backend_tokenizer.get_vocab, self.backend_tokenizer.decode
+        self.get_vocab, self.decode = (
+            self.backend_tokenizer.get_vocab,
+            self.backend_tokenizer.decode,
+        )
         config, template = folder / FILES[1], folder / FILES[2]
         settings: dict[str, Any] = json.loads(config.read_text("utf-8")) if config.is_file() else {}
         given = template.read_text("utf-8") if template.is_file() else settings.get("chat_template")
-        named = {one["name"]: one["template"] for one in given} if isinstance(given, list) else {"default": given}
+        named = (
+            {one["name"]: one["template"] for one in given}
+            if isinstance(given, list)
+            else {"default": given}
+        )
         self.chat_template: str | None = named.get("default")
-        tokens = {name: token.get("content") if isinstance(token, dict) else token for name, token in settings.items()}
+        tokens = {
+            name: token.get("content") if isinstance(token, dict) else token
+            for name, token in settings.items()
+        }
         self._tokens = {
-            name: text for name, text in tokens.items() if name.endswith("_token") and isinstance(text, str)
+            name: text
+            for name, text in tokens.items()
+            if name.endswith("_token") and isinstance(text, str)
         }
 
-    def apply_chat_template(self, chat: list[dict[str, Any]], tokenize: bool = False, **options: Any) -> str:
+    def apply_chat_template(
+        self, chat: list[dict[str, Any]], tokenize: bool = False, **options: Any
+    ) -> str:
         """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses."""
         settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
         room = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
         room.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
-        room.globals |= {"raise_exception": refuse, "strftime_now": lambda form: datetime.now().strftime(form)}
+        room.globals |= {
+            "raise_exception": refuse,
+            "strftime_now": lambda form: datetime.now().strftime(form),
+        }
         template = room.from_string(self.chat_template or "")
         return template.render(messages=chat, tools=None, documents=None, **self._tokens, **options)
 

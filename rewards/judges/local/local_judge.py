@@ -1,7 +1,9 @@
-"""Base class of the judges whose weights are on this machine: model files, encoding, order of answers, and counts.
+"""Base class of the judges whose weights are on this machine: model files, encoding, order of
+answers, and counts.
 
-LocalJudge turns questions into Prompts, sorted so that common beginnings are neighbours, and puts the answers back into
-the order of the questions. A subclass answers the Prompts. The model's configuration says whether it sees pictures.
+LocalJudge turns questions into Prompts, sorted so that common beginnings are neighbours, and puts
+the answers back into the order of the questions. A subclass answers the Prompts. The model's
+configuration says whether it sees pictures.
 """
 
 import os
@@ -25,29 +27,46 @@ from spanreward.rewards.judges.encoding.chat import (
 )
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
 from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once, ready
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, T, by_reading
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    T,
+    by_reading,
+)
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
-RELATIVE = ("t5", "mt5", "umt5")  # models whose positions are relative, so that they read texts of any length
+# models whose positions are relative, so that they read texts of any length
+RELATIVE = ("t5", "mt5", "umt5")
 RELATIVE_CONTEXT = 4096  # tokens that these are given
 
 
 class LocalJudge(Judge):
-    """A judge from a hub id, a folder, or `smollm2`. The model loads at the first use. A pickle has the settings only.
+    """A judge from a hub id, a folder, or `smollm2`. The model loads at the first use. A pickle has
+    the settings only.
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        max_length: the most tokens of a prompt with its answer; None is the model's context. A longer question loses
-            the end of its description, and is a Failure if that is not enough.
-        min_mass: the share of the probability, in [0, 1], that must be on the scale; with less, an answer is UNPARSED.
-        chat_template: a Jinja file in place of the model's own template, or "plain" for the bare text. None is the
-            model's own, and "plain" for an encoder-decoder model (T5), which has none.
+        max_length: the most tokens of a prompt with its answer; None is the model's context. A
+            longer question loses the end of its description, and is a Failure if that is not
+            enough.
+        min_mass: the share of the probability, in [0, 1], that must be on the scale; with less, an
+            answer is UNPARSED.
+        chat_template: a Jinja file in place of the model's own template, or "plain" for the bare
+            text. None is the model's own, and "plain" for an encoder-decoder model (T5), which has
+            none.
     """
 
     kind: str  # the judge's kind and number format, with which its name begins
 
     def __init__(
-        self, model: str, max_length: int | None = None, min_mass: float = MIN_MASS, chat_template: str | None = None
+        self,
+        model: str,
+        max_length: int | None = None,
+        min_mass: float = MIN_MASS,
+        chat_template: str | None = None,
     ) -> None:
         self.model = model
         self.max_length = max_length
@@ -55,12 +74,22 @@ class LocalJudge(Judge):
         self.chat_template = chat_template
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in super().__getstate__().items() if key not in ("encoder", "config")}
+        return {
+            key: value
+            for key, value in super().__getstate__().items()
+            if key not in ("encoder", "config")
+        }
 
     @cached_property
     def name(self) -> str:
-        """Kind, model, hash of the model's files, and settings. Judges with equal names give equal answers."""
-        name = f"{self.kind}:{self.model}@{files_hash(self.folder)} mass>={self.min_mass} tokens<={self.context}"
+        """Kind, model, hash of the model's files, and settings.
+
+        Judges with equal names give equal answers.
+        """
+        name = (
+            f"{self.kind}:{self.model}@{files_hash(self.folder)} mass>={self.min_mass} "
+            f"tokens<={self.context}"
+        )
         template = self.encoder.tokenizer.chat_template if self.chat_template else ""
         return f"{name} template@{sha256(template.encode()).hexdigest()[:12]}" if template else name
 
@@ -81,14 +110,21 @@ class LocalJudge(Judge):
 
     @cached_property
     def encoder(self) -> ChatEncoder:
-        """The model's chat template with its tokenizer, or with its processor if it sees pictures."""
+        """The model's chat template with its tokenizer, or with its processor if it sees
+        pictures.
+        """
         given = self.chat_template or (PLAIN if self.config.is_encoder_decoder else None)
         if given == PLAIN and self.sees_pictures:
-            raise ValueError(f"{self.model} sees pictures, which plain text does not show: leave out chat_template.")
+            raise ValueError(
+                f"{self.model} sees pictures, which plain text does not show: leave out "
+                "chat_template."
+            )
         load: Any = load_processor if self.sees_pictures else AutoTokenizer.from_pretrained
         reader = load(self.folder)
         if given:
-            reader.chat_template = chat_template(given, reader.tokenizer if self.sees_pictures else reader)
+            reader.chat_template = chat_template(
+                given, reader.tokenizer if self.sees_pictures else reader
+            )
         return PictureChatEncoder(reader) if self.sees_pictures else ChatEncoder(reader)
 
     @property
@@ -99,17 +135,26 @@ class LocalJudge(Judge):
         longest = self.config.get_text_config().max_position_embeddings
         return min(self.max_length or longest, longest)
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order. Raises ValueError for a scale with an entry of several tokens and
-        for images that the model cannot see, and what loading the model raises, and nothing else.
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        """Returns one Rating per question, in order. Raises ValueError for a scale with an entry of
+        several tokens and for images that the model cannot see, and what loading the model raises,
+        and nothing else.
         """
-        return by_reading(self._ready(questions), lambda asked, top: self._rate(asked, scale, top), self.usage)
+        return by_reading(
+            self._ready(questions), lambda asked, top: self._rate(asked, scale, top), self.usage
+        )
 
-    def _rate(self, questions: Sequence[Question], scale: Sequence[str], top: int) -> list[Rating | Failure]:
+    def _rate(
+        self, questions: Sequence[Question], scale: Sequence[str], top: int
+    ) -> list[Rating | Failure]:
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
             ids = sorted({number for several in tokens.values() for number in several})
-            answers, cuts = self._answer(questions, 1, lambda prompts: self._logprobs(prompts, ids, top))
+            answers, cuts = self._answer(
+                questions, 1, lambda prompts: self._logprobs(prompts, ids, top)
+            )
         return [
             answer
             if isinstance(answer, Failure)
@@ -120,20 +165,36 @@ class LocalJudge(Judge):
         ]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns one greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
-        answers = self.write_ids(questions, max_tokens)
-        return [answer if isinstance(answer, Failure) else self.encoder.decode(answer) for answer in answers]
+        """Returns one greedy text of at most max_tokens tokens per question, in order.
 
-    def write_ids(self, questions: Sequence[Question], max_tokens: int) -> list[Sequence[int] | Failure]:
-        """Like `write`, but returns token ids, with the end token if the judge's engine returns it."""
+        Raises as `rate` does.
+        """
+        answers = self.write_ids(questions, max_tokens)
+        return [
+            answer if isinstance(answer, Failure) else self.encoder.decode(answer)
+            for answer in answers
+        ]
+
+    def write_ids(
+        self, questions: Sequence[Question], max_tokens: int
+    ) -> list[Sequence[int] | Failure]:
+        """Like `write`, but returns token ids, with the end token if the judge's engine returns
+        it.
+        """
         questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
-            answers, _ = self._answer(questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens))
+            answers, _ = self._answer(
+                questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens)
+            )
         return answers
 
     @abstractmethod
-    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int], top: int) -> list[Mapping[int, float] | Failure]:
-        """Returns log-probabilities (natural) after each of the sorted prompts: of these ids or the likeliest `top`."""
+    def _logprobs(
+        self, prompts: Sequence[Prompt], ids: list[int], top: int
+    ) -> list[Mapping[int, float] | Failure]:
+        """Returns log-probabilities (natural) after each of the sorted prompts: of these ids or the
+        likeliest `top`.
+        """
 
     @abstractmethod
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
@@ -143,27 +204,39 @@ class LocalJudge(Judge):
         self.start()
 
     def _ready(self, questions: Sequence[Question]) -> Sequence[Question]:
-        """Returns the questions with Pictures in place of images. Raises ValueError if the model sees no pictures."""
+        """Returns the questions with Pictures in place of images.
+
+        Raises ValueError if the model sees no pictures.
+        """
         if not any(question.images for question in questions):
             return questions
         if not self.sees_pictures:
             raise ValueError(
-                f"a question has images, and the judge {self.model} reads text only (its architecture is "
-                f"{self.config.model_type}): take an image-text model, such as one of Qwen2.5-VL or LLaVA."
+                f"a question has images, and the judge {self.model} reads text only (its "
+                f"architecture is {self.config.model_type}): take an image-text model, such as one "
+                "of Qwen2.5-VL or LLaVA."
             )
         return ready(questions)
 
     def _answer(
-        self, questions: Sequence[Question], reserve: int, ask: Callable[[list[Prompt]], list[T | Failure]]
+        self,
+        questions: Sequence[Question],
+        reserve: int,
+        ask: Callable[[list[Prompt]], list[T | Failure]],
     ) -> tuple[list[T | Failure], list[int]]:
-        """`ask_once` with the model's encoding, which leaves space for `reserve` tokens of the answer."""
+        """`ask_once` with the model's encoding, which leaves space for `reserve` tokens of the
+        answer.
+        """
         self.usage.questions += len(questions)
         budget, encoder = self.context - reserve, self.encoder
-        return ask_once(encoder.ahead(questions, budget), lambda question: encoder.prompt(question, budget), ask)
+        return ask_once(
+            encoder.ahead(questions, budget), lambda question: encoder.prompt(question, budget), ask
+        )
 
 
 def rank_index() -> int:
-    """Index of this rank's GPU among those that the process sees: all of the machine, or only its own, as SLURM and
-    Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate set, and without a GPU.
+    """Index of this rank's GPU among those that the process sees: all of the machine, or only its
+    own, as SLURM and Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate
+    set, and without a GPU.
     """
     return int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())

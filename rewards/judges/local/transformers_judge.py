@@ -1,12 +1,14 @@
-"""A judge that runs in this process through transformers. It needs no engine, and is slower than vLLM on a GPU.
+"""A judge that runs in this process through transformers. It needs no engine, and is slower than
+vLLM on a GPU.
 
     judge = TransformersJudge("smollm2")                     # or a hub id, or a folder
     judge.rate([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
 
-It takes text models, also encoder-decoder models such as Flan-T5, and image-text models (by their configuration), and
-is tested with the LLaVA, Qwen2.5-VL and T5 architectures. A common beginning of a call's prompts is computed once, so a
-picture is encoded once for all questions that begin with it. The model stays on its device between calls. Under ZeRO-3,
-call `start()` before the training arguments are made.
+It takes text models, also encoder-decoder models such as Flan-T5, and image-text models (by their
+configuration), and is tested with the LLaVA, Qwen2.5-VL and T5 architectures. A common beginning of
+a call's prompts is computed once, so a picture is encoded once for all questions that begin with
+it. The model stays on its device between calls. Under ZeRO-3, call `start()` before the training
+arguments are made.
 """
 
 import copy
@@ -16,7 +18,12 @@ from itertools import takewhile
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM, GenerationConfig
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForSeq2SeqLM,
+    GenerationConfig,
+)
 from transformers.integrations import is_deepspeed_zero3_enabled
 
 from spanreward.rewards.base.verdict import Status
@@ -36,7 +43,8 @@ class TransformersJudge(LocalJudge):
         model: a hub id, a folder, or `smollm2`.
         dtype: of the weights, as torch spells it; "auto" is bfloat16 on CUDA and float32 on a CPU.
         batch_size: prompts in one forward pass. A batch that does not fit into memory is halved.
-        device: None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate set), or the CPU without CUDA.
+        device: None is the rank's GPU (LOCAL_RANK, which torchrun and accelerate set), or the CPU
+            without CUDA.
         max_length, min_mass, chat_template: see LocalJudge.
     """
 
@@ -67,23 +75,29 @@ class TransformersJudge(LocalJudge):
             return
         if is_deepspeed_zero3_enabled():
             raise RuntimeError(
-                "ZeRO-3 is on, and would partition the judge with the policy: call judge.start() before the training "
-                "arguments are made."
+                "ZeRO-3 is on, and would partition the judge with the policy: call judge.start() "
+                "before the training arguments are made."
             )
-        text_model = AutoModelForSeq2SeqLM if self.config.is_encoder_decoder else AutoModelForCausalLM
+        text_model = (
+            AutoModelForSeq2SeqLM if self.config.is_encoder_decoder else AutoModelForCausalLM
+        )
         kind: Any = AutoModelForImageTextToText if self.sees_pictures else text_model
         model: Any = kind.from_pretrained(self.folder, dtype=self.dtype).to(self.device)
         # A model's own settings may have a repetition penalty, which changes greedy texts.
         ends = model.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends
         start = model.generation_config.decoder_start_token_id
-        model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start)
+        model.generation_config = GenerationConfig(
+            eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start
+        )
         self._model = model.eval()
 
     def close(self) -> None:
         self._model = None
 
-    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int], top: int) -> list[Mapping[int, float] | Failure]:
+    def _logprobs(
+        self, prompts: Sequence[Prompt], ids: list[int], top: int
+    ) -> list[Mapping[int, float] | Failure]:
         def ask(rows: list[Prompt], shared: int, cache: Any) -> list[Mapping[int, float]]:
             table = self._after([row.ids[shared:] for row in rows], cache)
             if not top:
@@ -101,26 +115,35 @@ class TransformersJudge(LocalJudge):
             return self._continued([row.ids for row in rows], shared, cache, max_tokens)
 
         answers = self._in_runs(prompts, ask)
-        self.usage.generated_tokens += sum(len(text) for text in answers if not isinstance(text, Failure))
+        self.usage.generated_tokens += sum(
+            len(text) for text in answers if not isinstance(text, Failure)
+        )
         return answers
 
     def _in_runs(
         self, prompts: Sequence[Prompt], ask: Callable[[list[Prompt], int, Any], Sequence[T]]
     ) -> list[T | Failure]:
-        """Calls `ask(batch, shared, cache)` for batches of prompts whose first `shared` tokens are in the cache."""
+        """Calls `ask(batch, shared, cache)` for batches of prompts whose first `shared` tokens are
+        in the cache.
+        """
         answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
-        alone = [Run(0, len(prompts), 0)]  # an encoder reads a prompt as a whole, so beginnings are not shared
+        # an encoder reads a prompt as a whole, so beginnings are not shared
+        alone = [Run(0, len(prompts), 0)]
         for run in alone if self.config.is_encoder_decoder else runs(prompts):
             try:
                 cache = self._prefilled(prompts[run.start], run.shared) if run.shared else None
             except RuntimeError as error:  # out of memory, above all
-                answers[run.start : run.stop] = [self._failure(error, run.stop - run.start)] * (run.stop - run.start)
+                answers[run.start : run.stop] = [self._failure(error, run.stop - run.start)] * (
+                    run.stop - run.start
+                )
                 continue
             order = sorted(range(run.start, run.stop), key=lambda n: len(prompts[n].ids))
             for first in range(0, len(order), self.batch_size):
                 batch = order[first : first + self.batch_size]
                 rows = [prompts[n] for n in batch]
-                for number, answer in zip(batch, self._halving(rows, run.shared, cache, ask), strict=True):
+                for number, answer in zip(
+                    batch, self._halving(rows, run.shared, cache, ask), strict=True
+                ):
                     answers[number] = answer
             self.usage.cached_tokens += run.shared * (run.stop - run.start - 1)
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
@@ -129,15 +152,24 @@ class TransformersJudge(LocalJudge):
         return answers
 
     def _halving(
-        self, rows: list[Prompt], shared: int, cache: Any, ask: Callable[[list[Prompt], int, Any], Sequence[T]]
+        self,
+        rows: list[Prompt],
+        shared: int,
+        cache: Any,
+        ask: Callable[[list[Prompt], int, Any], Sequence[T]],
     ) -> Sequence[T | Failure]:
-        """Calls `ask`; if memory runs out, once for each half of the rows. A single row without room is a Failure."""
+        """Calls `ask`; if memory runs out, once for each half of the rows.
+
+        A single row without room is a Failure.
+        """
         try:
             return ask(rows, shared, cache)
         except torch.OutOfMemoryError as error:
             if len(rows) == 1:
                 return [self._failure(error, 1)]
-            log.warning("%s: out of memory with %d questions at a time, trying half", self.model, len(rows))
+            log.warning(
+                "%s: out of memory with %d questions at a time, trying half", self.model, len(rows)
+            )
         except RuntimeError as error:
             return [self._failure(error, len(rows))] * len(rows)
         # Outside `except`, because there the traceback still holds the batch that was too large.
@@ -145,7 +177,10 @@ class TransformersJudge(LocalJudge):
             torch.cuda.empty_cache()
         self.usage.retries += len(rows)
         half = len(rows) // 2
-        return [*self._halving(rows[:half], shared, cache, ask), *self._halving(rows[half:], shared, cache, ask)]
+        return [
+            *self._halving(rows[:half], shared, cache, ask),
+            *self._halving(rows[half:], shared, cache, ask),
+        ]
 
     def _failure(self, error: RuntimeError, questions: int) -> Failure:
         log.error("the judge failed on %d questions", questions, exc_info=error)
@@ -158,15 +193,19 @@ class TransformersJudge(LocalJudge):
         if prompt.pictures:
             assert isinstance(self.encoder, PictureChatEncoder)
             inputs = self.encoder.inputs(prompt, length).to(self._model.device, self._model.dtype)
-        # Qwen's models keep here how far the last call's pictures moved the positions of the text after them.
+        # Qwen's models keep here how far the last call's pictures moved the positions of the text
+        # after them.
         self._model.base_model.rope_deltas = None
         ids = torch.tensor([prompt.ids[:length]], device=self.device)
-        return self._model(input_ids=ids, **inputs, use_cache=True, logits_to_keep=1).past_key_values
+        return self._model(
+            input_ids=ids, **inputs, use_cache=True, logits_to_keep=1
+        ).past_key_values
 
     @torch.inference_mode()
     def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
-        """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of what is in the cache.
-        The padding is on the right, where a causal model does not see it, so no mask is needed.
+        """Returns log-probabilities (len(suffixes), vocabulary) of the token after each suffix of
+        what is in the cache. The padding is on the right, where a causal model does not see it, so
+        no mask is needed.
         """
         inputs = padded(suffixes, self.device)
         if self.config.is_encoder_decoder:
@@ -177,7 +216,9 @@ class TransformersJudge(LocalJudge):
         past = repeated(cache, len(suffixes))
         kept = last.unique()  # sorted
         batch = inputs["input_ids"]
-        output = self._model(input_ids=batch, past_key_values=past, use_cache=past is not None, logits_to_keep=kept)
+        output = self._model(
+            input_ids=batch, past_key_values=past, use_cache=past is not None, logits_to_keep=kept
+        )
         rows = torch.arange(len(suffixes), device=self.device)
         logits = output.logits[rows, torch.searchsorted(kept, last)]
         return logits.float().log_softmax(-1)
@@ -186,33 +227,49 @@ class TransformersJudge(LocalJudge):
     def _continued(
         self, prompts: list[tuple[int, ...]], shared: int, cache: Any, max_tokens: int
     ) -> list[Sequence[int]]:
-        """Returns the greedy continuations, without the end token, of prompts that begin with what is in the cache.
-        The padding is between the shared beginning and the rest, because generation needs the ends in one column; for
-        an encoder it is at the end.
+        """Returns the greedy continuations, without the end token, of prompts that begin with what
+        is in the cache. The padding is between the shared beginning and the rest, because
+        generation needs the ends in one column; for an encoder it is at the end.
         """
         two = self.config.is_encoder_decoder
         inputs = padded(prompts, self.device, None if two else shared)
-        first = 1 if two else inputs["input_ids"].shape[1]  # after the token that a decoder starts from, or the prompt
+        # after the token that a decoder starts from, or the prompt
+        first = 1 if two else inputs["input_ids"].shape[1]
         past = repeated(cache, len(prompts))
-        texts = self._model.generate(**inputs, past_key_values=past, max_new_tokens=max_tokens, do_sample=False)
+        texts = self._model.generate(
+            **inputs, past_key_values=past, max_new_tokens=max_tokens, do_sample=False
+        )
         ends = self._model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
-        return [[*takewhile(lambda token: token not in stops, text)] for text in texts[:, first:].tolist()]
+        return [
+            [*takewhile(lambda token: token not in stops, text)]
+            for text in texts[:, first:].tolist()
+        ]
 
 
-def padded(rows: Sequence[Sequence[int]], device: str, start: int | None = None) -> dict[str, torch.Tensor]:
-    """Returns ids (len(rows), width) and the mask of their padding, after each row's first `start` ids (None: all)."""
+def padded(
+    rows: Sequence[Sequence[int]], device: str, start: int | None = None
+) -> dict[str, torch.Tensor]:
+    """Returns ids (len(rows), width) and the mask of their padding, after each row's first `start`
+    ids (None: all).
+    """
     width = max(map(len, rows))
     ids, mask = [], []
     for row in rows:
         place, pad = len(row) if start is None else start, [0] * (width - len(row))
         ids.append([*row[:place], *pad, *row[place:]])
         mask.append([*[1] * place, *pad, *[1] * (len(row) - place)])
-    return {"input_ids": torch.tensor(ids, device=device), "attention_mask": torch.tensor(mask, device=device)}
+    return {
+        "input_ids": torch.tensor(ids, device=device),
+        "attention_mask": torch.tensor(mask, device=device),
+    }
 
 
 def repeated(cache: Any, rows: int) -> Any:
-    """Copies the keys and values for this many rows. A copy, because the model writes into its cache."""
+    """Copies the keys and values for this many rows.
+
+    A copy, because the model writes into its cache.
+    """
     if cache is None:
         return None
     past = copy.deepcopy(cache)

@@ -11,8 +11,8 @@ from spanreward.rewards.judges.encoding.prompt import Prompt
 CPU_KV_CACHE_BYTES = 1 << 30  # vLLM's default is a large part of the machine's memory
 CPU_BLOCK_SIZE = 32  # tokens; vLLM's 128 would lose most of what short questions have in common
 LEAST_UTILIZATION = 0.01
-# vLLM's defaults on smaller GPUs. Its defaults on large ones, 16,384 and 1,024, take 2 to 5 GB of activations and
-# logits beside the cache. training/plan/memory.py counts these.
+# vLLM's defaults on smaller GPUs. Its defaults on large ones, 16,384 and 1,024, take 2 to 5 GB of
+# activations and logits beside the cache. training/plan/memory.py counts these.
 BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
 BLOCK = 256  # tokens; a multiple of the block sizes that vLLM chooses
@@ -20,8 +20,9 @@ BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 
 
 def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool) -> dict[str, Any]:
-    """The KV cache and the weights' dtype (see VllmJudge for `memory` and `dtype`), how much is read at once, and sleep
-    mode where the platform has it. No room for videos, which no metric shows.
+    """The KV cache and the weights' dtype (see VllmJudge for `memory` and `dtype`), how much is
+    read at once, and sleep mode where the platform has it. No room for videos, which no metric
+    shows.
     """
     from vllm.platforms import current_platform
 
@@ -44,7 +45,8 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
     elif memory > 1:
         arguments["kv_cache_memory_bytes"] = int(memory)
         if not on_cpu:
-            # The cache's size is given, but at its start vLLM still wants this fraction to be free: 92 % by default.
+            # The cache's size is given, but at its start vLLM still wants this fraction to be free:
+            # 92 % by default.
             arguments["gpu_memory_utilization"] = LEAST_UTILIZATION
     else:
         arguments["gpu_memory_utilization"] = memory
@@ -52,29 +54,41 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
 
 
 def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
-    """Bytes of one token's keys and values on one device. config: the text model's. dtype: "auto" is the config's."""
+    """Bytes of one token's keys and values on one device. config: the text model's. dtype: "auto"
+    is the config's.
+    """
     heads = config.num_attention_heads
     shared = getattr(config, "num_key_value_heads", None) or heads
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     name = str(config.dtype if dtype == "auto" else dtype).removeprefix("torch.")
-    return 2 * config.num_hidden_layers * max(shared // tensor_parallel, 1) * size * BYTES.get(name, 2)
+    return (
+        2 * config.num_hidden_layers * max(shared // tensor_parallel, 1) * size * BYTES.get(name, 2)
+    )
 
 
 def tokens_that_fit(memory: int, token: int) -> int:
-    """Tokens of one request that fit into `memory` bytes: whole blocks, less one that vLLM keeps. token: bytes of each.
+    """Tokens of one request that fit into `memory` bytes: whole blocks, less one that vLLM keeps.
+    token: bytes of each.
 
     Raises ValueError if no block fits.
     """
     blocks = memory // (token * BLOCK) - 1
     if blocks < 1:
         raise ValueError(
-            f"memory={memory:.3g} bytes hold {memory // token} tokens of the judge's KV cache, which is less than "
-            f"{2 * BLOCK}: give it {2 * BLOCK * token:.2g} or more."
+            f"memory={memory:.3g} bytes hold {memory // token} tokens of the judge's KV cache, "
+            f"which is less than {2 * BLOCK}: give it {2 * BLOCK * token:.2g} or more."
         )
     return blocks * BLOCK
 
 
 def as_request(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as a request of vLLM. The ids have one placeholder per picture, which vLLM itself expands."""
-    pictures = {"multi_modal_data": {"image": [one.image for one in prompt.pictures]}} if prompt.pictures else {}
+    """A prompt as a request of vLLM.
+
+    The ids have one placeholder per picture, which vLLM itself expands.
+    """
+    pictures = (
+        {"multi_modal_data": {"image": [one.image for one in prompt.pictures]}}
+        if prompt.pictures
+        else {}
+    )
     return {"prompt_token_ids": list(prompt.short or prompt.ids), **pictures}

@@ -1,8 +1,10 @@
-"""The processes of a vLLM engine: starting them, waiting for them with a limit, and the memory they hold.
+"""The processes of a vLLM engine: starting them, waiting for them with a limit, and the memory they
+hold.
 
 with one_at_a_time([1]), environment(CUDA_VISIBLE_DEVICES="1"):
     engine = LLM(...)
-watched(lambda: engine.generate(requests), processes, end)      # raises if the engine is dead or hangs
+watched(lambda: engine.generate(requests), processes, end)      # raises if the engine is dead or
+hangs
 """
 
 import fcntl
@@ -25,19 +27,23 @@ from spanreward.rewards.judges.local.local_judge import rank_index
 
 T = TypeVar("T")
 
-# What is used of vLLM and is no interface of it (read in 0.28, 0.31, 0.32 and 0.33): of `vllm.envs`, and of an LLM.
+# What is used of vLLM and is no interface of it (read in 0.28, 0.31, 0.32 and 0.33): of
+# `vllm.envs`, and of an LLM.
 ENVS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
 END = "llm_engine.engine_core.shutdown"
 
 LOOK_SECONDS = 0.5  # between two checks that the engine's processes are alive
-WAIT = 'cat; kill -KILL "$@" 2>/dev/null'  # cat ends when this process does, which holds the other end of its input
+# cat ends when this process does, which holds the other end of its input
+WAIT = 'cat; kill -KILL "$@" 2>/dev/null'
 
 
 class Guard:
-    """Kills processes when this process ends, even by SIGKILL. Call `release` once they may outlive this process.
+    """Kills processes when this process ends, even by SIGKILL. Call `release` once they may outlive
+    this process.
 
-    Without it vLLM's engine waits for ever for a killed parent and keeps its memory (seen with 0.32). It is a shell
-    that reads from this process, in its own session, so that Ctrl-C does not reach it.
+    Without it vLLM's engine waits for ever for a killed parent and keeps its memory (seen with
+    0.32). It is a shell that reads from this process, in its own session, so that Ctrl-C does not
+    reach it.
     """
 
     def __init__(self, pids: Iterable[int]) -> None:
@@ -50,10 +56,11 @@ class Guard:
 
 
 def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
-    """Calls the engine in a thread, and returns or raises what the call does. A daemon thread holds up no exit.
+    """Calls the engine in a thread, and returns or raises what the call does. A daemon thread holds
+    up no exit.
 
-    Raises RuntimeError if one of the engine's processes ends during the call (vLLM itself would wait for ever, seen
-    with 0.32), and TimeoutError at `end`, a time of the monotonic clock.
+    Raises RuntimeError if one of the engine's processes ends during the call (vLLM itself would
+    wait for ever, seen with 0.32), and TimeoutError at `end`, a time of the monotonic clock.
     """
     answer: Future[T] = Future()
 
@@ -83,7 +90,9 @@ def free_memory() -> int:
 
 
 def family(pid: int) -> list[int]:
-    """The ids of the process and of all processes below it; of it alone on a system without /proc."""
+    """The ids of the process and of all processes below it; of it alone on a system without
+    /proc.
+    """
     lists = Path(f"/proc/{pid}/task").glob("*/children")
     children = [int(child) for one in lists for child in one.read_text().split()]
     return [pid, *(member for child in children for member in family(child))]
@@ -91,7 +100,9 @@ def family(pid: int) -> list[int]:
 
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
-    """Sets environment variables, which the engine's processes inherit, and restores them at the end."""
+    """Sets environment variables, which the engine's processes inherit, and restores them at the
+    end.
+    """
     before = {name: os.environ[name] for name in values if name in os.environ}
     os.environ.update(values)
     try:
@@ -103,7 +114,9 @@ def environment(**values: str) -> Iterator[None]:
 
 
 def check_names(owner: Any, names: Iterable[str]) -> None:
-    """Raises RuntimeError for a name, or attributes with dots between, that an object of vLLM has no more."""
+    """Raises RuntimeError for a name, or attributes with dots between, that an object of vLLM has
+    no more.
+    """
     import vllm
 
     for name in names:
@@ -111,15 +124,15 @@ def check_names(owner: Any, names: Iterable[str]) -> None:
             attrgetter(name)(owner)
         except AttributeError as error:
             raise RuntimeError(
-                f"vLLM {vllm.__version__} has no {name}, which vllm: judges need: pip install 'vllm{VLLM}', or put the "
-                "judge behind a server (server:URL#MODEL)."
+                f"vLLM {vllm.__version__} has no {name}, which vllm: judges need: pip install "
+                f"'vllm{VLLM}', or put the judge behind a server (server:URL#MODEL)."
             ) from error
 
 
 @contextmanager
 def environment_read_anew() -> Iterator[None]:
-    """Makes vLLM read the current environment, even if an engine in this process (such as TRL's colocated one) has
-    cached it. Raises RuntimeError for a vLLM without such a cache.
+    """Makes vLLM read the current environment, even if an engine in this process (such as TRL's
+    colocated one) has cached it. Raises RuntimeError for a vLLM without such a cache.
     """
     from vllm import envs
 
@@ -135,9 +148,10 @@ def environment_read_anew() -> Iterator[None]:
 
 @contextmanager
 def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
-    """Lets one engine at a time start on each of these GPUs (indices of visible ones; none is the CPU), because vLLM
-    measures a GPU's free memory at its start, and takes each change for its own (v1/worker/gpu_worker.py). Engines on
-    different GPUs share nothing: one worker meets itself in a file of its own, not at a port (uniproc_executor.py).
+    """Lets one engine at a time start on each of these GPUs (indices of visible ones; none is the
+    CPU), because vLLM measures a GPU's free memory at its start, and takes each change for its own
+    (v1/worker/gpu_worker.py). Engines on different GPUs share nothing: one worker meets itself in a
+    file of its own, not at a port (uniproc_executor.py).
     """
     CACHE.mkdir(parents=True, exist_ok=True)
     names = sorted(str(torch.cuda.get_device_properties(gpu).uuid) for gpu in gpus) or ["cpu"]

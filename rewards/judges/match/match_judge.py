@@ -1,27 +1,41 @@
-"""A judge without a model that looks presence questions up in the scene graph of the text. Not a published metric.
+"""A judge without a model that looks presence questions up in the scene graph of the text. Not a
+published metric.
 
-    MatchJudge().rate([Question(messages, probe=PresenceProbe("A red circle.", "attribute", Mention("circle"), "red"))])
+    probe = PresenceProbe("A red circle.", "attribute", Mention("circle"), "red")
+    MatchJudge().rate([Question(messages, probe=probe)])
 
-It reads `Question.probe`, never the prompt, and knows words, not their meaning: lemmas must be equal, an attribute must
-belong to the thing in question, a relation must connect the two things. All probability is on one rating, but see 1:
+It reads `Question.probe`, never the prompt, and knows words, not their meaning: lemmas must be
+equal, an attribute must belong to the thing in question, a relation must connect the two things.
+All probability is on one rating, but see 1:
 
     5  found
-    4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with" / "wears",
-       "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" / "men", "left corner" / "left"
-    3  the text has the words, but the parser tied them to nothing (for a relation: to neither of its two things)
+    4  found in other words of the same stem or place: "sits in" / "in", "next to" / "near", "with"
+       / "wears", "snowy" / "snow covered", "coffee cup" / "cup of coffee", "a group of men" /
+       "men", "left
+       corner" / "left"
+    3  the text has the words, but the parser tied them to nothing (for a relation: to neither of
+       its two things)
     2  the text has a thing of that name, but describes it otherwise
-    1  not found. 5 % of the probability is on 2, because other words may say it. None of it is on 2 for a colour, a
-       count or one of two opposites that the text does not give, and for a relation that the text gives otherwise
+    1  not found. 5 % of the probability is on 2, because other words may say it. None of it is on 2
+       for a colour, a count or one of two opposites that the text does not give, and for a relation
+       that the text gives otherwise
 
-Of several things with the name, those count that share most attributes and relations with the thing in the question's
-source text. One that fits is enough. rate_answer.py rates LAVE's answers.
+Of several things with the name, those count that share most attributes and relations with the thing
+in the question's source text. One that fits is enough. rate_answer.py rates LAVE's answers.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, rating_of
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    rating_of,
+)
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
@@ -30,8 +44,8 @@ from spanreward.rewards.language.parse import describe, reader_name
 REMEMBERED_GRAPHS = 256  # until the `with` ends
 NO_PROSE = Failure(
     Status.UNPARSED,
-    "match compares words for posh and lave, and answers no other question: give a judge that reads prose, such as "
-    "vllm:MODEL or server:URL#MODEL",
+    "match compares words for posh and lave, and answers no other question: give a judge that "
+    "reads prose, such as vllm:MODEL or server:URL#MODEL",
 )
 
 
@@ -39,13 +53,15 @@ class MatchJudge(Judge):
     """A judge that answers from the words of the text, without a model. It is no published metric.
 
     Args:
-        pipeline, coref: as for `describe` of rewards/language. Texts whose probe has a graph are not parsed.
+        pipeline, coref: as for `describe` of rewards/language. Texts whose probe has a graph are
+            not parsed.
     """
 
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
-        self._given: dict[int, TextIndex] = {}  # by the id of a probe's graph, which the index holds
+        # by the id of a probe's graph, which the index holds
+        self._given: dict[int, TextIndex] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_given": {}}
@@ -55,26 +71,41 @@ class MatchJudge(Judge):
 
     @property
     def name(self) -> str:
-        """Returns what it parses texts with. Raises ImportError where the pipeline is not installed."""
+        """Returns what it parses texts with.
+
+        Raises ImportError where the pipeline is not installed.
+        """
         return f"match {reader_name(self.pipeline, self.coref)}"
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         """Returns one rating per question, and NO_PROSE for all but presence and answers."""
         self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
-        presences = {number: probe for number, probe in enumerate(probes) if isinstance(probe, PresenceProbe)}
+        presences = {
+            number: probe for number, probe in enumerate(probes) if isinstance(probe, PresenceProbe)
+        }
         with self.usage.clock("seconds"):
             asked = list(presences.values())
             levels = dict(zip(presences, self.levels(asked, self._indexes_of(asked)), strict=True))
-        levels |= {n: rate_answer(probe)[0] for n, probe in enumerate(probes) if isinstance(probe, AnswerProbe)}
-        return [rating_of(levels[n], scale) if n in levels else NO_PROSE for n in range(len(probes))]
+        levels |= {
+            n: rate_answer(probe)[0]
+            for n, probe in enumerate(probes)
+            if isinstance(probe, AnswerProbe)
+        }
+        return [
+            rating_of(levels[n], scale) if n in levels else NO_PROSE for n in range(len(probes))
+        ]
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
         return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else NO_PROSE."""
+        """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else
+        NO_PROSE.
+        """
         self.usage.questions += len(questions)
         return [written(question.probe) for question in questions]
 
@@ -83,11 +114,16 @@ class MatchJudge(Judge):
         graphs = {id(probe.graph): probe.graph for probe in probes if probe.graph is not None}
         if len(self._given) > REMEMBERED_GRAPHS:
             self._given = {}
-        self._given |= {key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given}
+        self._given |= {
+            key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given
+        }
         texts = list(dict.fromkeys(probe.text for probe in probes if probe.graph is None))
         described = describe(texts, self.pipeline, self.coref) if texts else []
         parsed = {text: TextIndex(graph) for text, graph in zip(texts, described, strict=True)}
-        return [parsed[probe.text] if probe.graph is None else self._given[id(probe.graph)] for probe in probes]
+        return [
+            parsed[probe.text] if probe.graph is None else self._given[id(probe.graph)]
+            for probe in probes
+        ]
 
 
 def written(probe: Any) -> str | Failure:

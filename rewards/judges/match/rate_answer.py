@@ -1,23 +1,27 @@
-"""Rates an answer by its words against people's answers: how MatchJudge answers LAVE. Not a published metric.
+"""Rates an answer by its words against people's answers: how MatchJudge answers LAVE. Not a
+published metric.
 
-    rate_answer(AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson")))      # (3.0, ...)
+    probe = AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson"))
+    rate_answer(probe)      # (3.0, ...)
 
 It knows no synonyms, compares number words as digits, and rates by the first rule that applies:
 
     asked       The answer ends with a question mark: 1.
-    yes/no      Yes or no is the most frequent reference. The first piece that says yes or no decides; 1 if a later one
-                begins with the other or with "or", if none does, if it doubts, and for "not sure". The rating goes by
-                the share of yes and no references that agree: 3 from two thirds, 1 up to one third.
+    yes/no      Yes or no is the most frequent reference. The first piece that says yes or no
+                decides; 1 if a later one begins with the other or with "or", if none does, if it
+                doubts, and for "not sure". The rating goes by the share of yes and no references
+                that agree: 3 from two thirds, 1 up to one third.
     equality    It is a reference: 3, or 2 where another is given more than twice as often.
-    share       What an answer says beside the references is another answer, so that a list pays no more than a guess.
-                An answer is worth the smaller of two shares: of its words that the references know, and of a
-                reference's words that it has. From two thirds 3, from one half 2, else 1; at most 2 where another is
-                given more than twice as often.
+    share       What an answer says beside the references is another answer, so that a list pays no
+                more than a guess. An answer is worth the smaller of two shares: of its words that
+                the references know, and of a reference's words that it has. From two thirds 3, from
+                one half 2, else 1; at most 2 where another is given more than twice as often.
 
-Words count that are neither function words nor the question's; if all references are numbers, only numbers. A piece
-between commas, full stops and "but" that denies or doubts ("not", "unless") counts nothing, and one that does nothing
-else ("no way") takes back what stands before it. Prose says many words, or one of the question's. In it only pieces
-with a reference's words count, with one explaining word free for each such word, and short pieces in a row with them.
+Words count that are neither function words nor the question's; if all references are numbers, only
+numbers. A piece between commas, full stops and "but" that denies or doubts ("not", "unless") counts
+nothing, and one that does nothing else ("no way") takes back what stands before it. Prose says many
+words, or one of the question's. In it only pieces with a reference's words count, with one
+explaining word free for each such word, and short pieces in a row with them.
 """
 
 import re
@@ -35,12 +39,20 @@ YES = word_set("yes yeah yep yup true")
 NO = NEGATED | word_set("no nope nah not false never cannot")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
 DENYING = NO | word_set(
-    "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect mistake mistaken "
-    "impossible lie myth ruled unsure hardly scarcely supposedly allegedly if unless whether suppose assume unlike "
-    "except fails failed far rather instead"
+    "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect "
+    "mistake mistaken impossible lie myth ruled unsure hardly scarcely supposedly allegedly if "
+    "unless whether suppose assume unlike except fails failed far rather instead"
 )
-TAKING_BACK = DENYING | word_set("way really is that this it can be clearly so was right true correct very or and")
-FREE = FUNCTION_WORDS | HEDGES | ARTICLES | DENYING | word_set("definitely certainly looks like appears be")
+TAKING_BACK = DENYING | word_set(
+    "way really is that this it can be clearly so was right true correct very or and"
+)
+FREE = (
+    FUNCTION_WORDS
+    | HEDGES
+    | ARTICLES
+    | DENYING
+    | word_set("definitely certainly looks like appears be")
+)
 OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b")
 PIECES = re.compile(
     r",(?!\d{3}\b)|[;:/|()\[\]\n]+|\.(?!\w)|\s[-\u2013\u2014]\s|\bbut\b|(?=\b(?:rather|instead|unlike|except|because)\b)"
@@ -60,7 +72,9 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     if candidate.rstrip().endswith("?"):
         return 1.0, "it asks"
     question = set(answer_words(asked.question))
-    pieces = list(pieces_of(candidate, question | {word for said in references for word in said} - NO))
+    pieces = list(
+        pieces_of(candidate, question | {word for said in references for word in said} - NO)
+    )
     counts = Counter(map(normalise, people))
     if counts.most_common(1)[0][0] in ("yes", "no"):
         return _binary([(answer_words(piece), denied) for piece, denied in pieces], counts)
@@ -75,10 +89,16 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     def counting(word: str) -> str:
         """Returns the base form of a word that counts, else ""."""
         base = lemma(word)
-        counts_here = base in known or (word.isdigit() if numbers else word not in FREE and base not in about)
+        counts_here = base in known or (
+            word.isdigit() if numbers else word not in FREE and base not in about
+        )
         return base if counts_here else ""
 
-    items = [list(map(counting, answer_words(part))) for piece in asserted(pieces) for part in LINKS.split(piece)]
+    items = [
+        list(map(counting, answer_words(part)))
+        for piece in asserted(pieces)
+        for part in LINKS.split(piece)
+    ]
     said = [word for item in items for word in item if word]
     prose = len(said) > PROSE or not about.isdisjoint(map(lemma, words))
     compared = answering(items, known) if prose else said
@@ -92,14 +112,17 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     if worth >= 1 / 2:
         return _frequent(3.0 if worth >= 2 / 3 else 2.0, given[best], most, worth)
     if share < 1 / 2:
-        beside = next(word for word in words if (base := lemma(word)) not in known and base in compared)
+        beside = next(
+            word for word in words if (base := lemma(word)) not in known and base in compared
+        )
         return 1.0, f"no reference answer says {beside!r}"
     return 1.0, f"it has {usual[best]:.0%} of a reference answer"
 
 
 def pieces_of(answer: str, asked: Collection[str]) -> Iterator[tuple[str, bool]]:
-    """Yields the pieces of an answer that have words, and whether each is denied: an odd number of denying words, so
-    that "without doubt" affirms. asked: the question's and references' words, which deny nothing.
+    """Yields the pieces of an answer that have words, and whether each is denied: an odd number of
+    denying words, so that "without doubt" affirms. asked: the question's and references' words,
+    which deny nothing.
     """
     for piece in PIECES.split(OTHERS.sub("not", answer.lower())):
         if words := answer_words(piece):
@@ -107,7 +130,9 @@ def pieces_of(answer: str, asked: Collection[str]) -> Iterator[tuple[str, bool]]
 
 
 def asserted(pieces: Sequence[tuple[str, bool]]) -> list[str]:
-    """Returns the pieces that are neither denied, nor taken back by a later one, nor a reason for one."""
+    """Returns the pieces that are neither denied, nor taken back by a later one, nor a reason for
+    one.
+    """
     found: list[str] = []
     for piece, denied in pieces:
         if not denied and not (found and piece.startswith("because")):
@@ -118,9 +143,9 @@ def asserted(pieces: Sequence[tuple[str, bool]]) -> list[str]:
 
 
 def answering(items: Sequence[Sequence[str]], known: AbstractSet[str]) -> list[str]:
-    """Returns the words of prose that stand where an answer does: those of items that hold a reference's words, but for
-    one explaining word beside each, and those of short items in a row with them. items: the words of each, "" for those
-    that do not count.
+    """Returns the words of prose that stand where an answer does: those of items that hold a
+    reference's words, but for one explaining word beside each, and those of short items in a row
+    with them. items: the words of each, "" for those that do not count.
     """
     rows: list[list[str]] = [[]]
     for words in items:
@@ -134,13 +159,17 @@ def answering(items: Sequence[Sequence[str]], known: AbstractSet[str]) -> list[s
 
 
 def _words_of(answer: str) -> list[str]:
-    return answer_words(answer) or re.findall(r"\w+", answer.lower())  # the letter "A" is an answer too
+    # the letter "A" is an answer too
+    return answer_words(answer) or re.findall(r"\w+", answer.lower())
 
 
 def _frequent(rating: float, given: int, most: int, share: float = 1.0) -> tuple[float, str]:
     if 2 * given < most:
         return 2.0, "few reference answers say so"
-    return rating, "it is a reference answer" if share == 1 else f"it is {share:.0%} a reference answer"
+    return (
+        rating,
+        "it is a reference answer" if share == 1 else f"it is {share:.0%} a reference answer",
+    )
 
 
 def _binary(pieces: Sequence[tuple[list[str], bool]], counts: Counter[str]) -> tuple[float, str]:
@@ -156,4 +185,6 @@ def _binary(pieces: Sequence[tuple[list[str], bool]], counts: Counter[str]) -> t
         return 1.0, "it denies or doubts what it says"
     said = "no" if denied else "yes"
     share = counts[said] / (counts["yes"] + counts["no"])
-    return (3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0), f"{share:.0%} of the people say {said!r}"
+    return (
+        3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0
+    ), f"{share:.0%} of the people say {said!r}"

@@ -1,4 +1,7 @@
-"""An index of a scene graph by lemma. It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1."""
+"""An index of a scene graph by lemma.
+
+It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,7 +10,13 @@ from functools import lru_cache
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.words import HAVING as OWNING, HEDGES, PARTS as PIECES, PLACING, SEVERAL as MANY
+from spanreward.rewards.language.words import (
+    HAVING as OWNING,
+    HEDGES,
+    PARTS as PIECES,
+    PLACING,
+    SEVERAL as MANY,
+)
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
@@ -25,32 +34,47 @@ OF = lemmas("of")
 SEVERAL, PARTS = lemmas(" ".join(MANY)), lemmas(" ".join(PIECES))
 LIGHT = SEVERAL | PARTS | lemmas("one each")
 COUNTS = {"coupl": "2", "pair": "2"}
-VAGUE = lemmas("several many various some multiple few other different numerous more")  # true of any plural
+# true of any plural
+VAGUE = lemmas("several many various some multiple few other different numerous more")
 # Words that have no other wording: colours, counts and one side of two.
 CHECKABLE = lemmas(
-    """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal navy purple violet pink
+    """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal
+    navy purple violet pink
     maroon silver
     single one two three four five six seven eight nine ten
-    left right top upper bottom lower front back big large huge small tiny little tall long short old elderly young new
+    left right top upper bottom lower front back big large huge small tiny little tall long short
+    old elderly young new
     light bright dark open closed shut full empty wet dry"""
 )
 SAME_PLACE = {
     word: group.split()[0]
-    for group in ("in at on inside within upon into onto", "near beside by next alongside close", "over above atop")
+    for group in (
+        "in at on inside within upon into onto",
+        "near beside by next alongside close",
+        "over above atop",
+    )
     for word in lemmas(group)
 } | dict.fromkeys(lemmas("under below beneath underneath"), "under")
 
 
 class TextIndex:
-    """What one text says, by lemma. Lists with one entry per entity are in the order of `graph.entities`."""
+    """What one text says, by lemma.
+
+    Lists with one entry per entity are in the order of `graph.entities`.
+    """
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
-        self.attributes = [[_counted(lemmas(text)) for text in entity.attributes] for entity in graph.entities]
-        self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)  # (subject, object) -> relations
+        self.attributes = [
+            [_counted(lemmas(text)) for text in entity.attributes] for entity in graph.entities
+        ]
+        # (subject, object) -> relations
+        self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
         self.does: list[list[frozenset[str]]] = [[] for _ in graph.entities]
         self.linked: list[set[int]] = [set() for _ in graph.entities]
-        names = [{lemmas(head) for head in (entity.head, *entity.heads)} for entity in graph.entities]
+        names = [
+            {lemmas(head) for head in (entity.head, *entity.heads)} for entity in graph.entities
+        ]
         meant = self._meant(graph, names)
         for relation in graph.relations:
             words = lemmas(relation.relation)
@@ -60,12 +84,17 @@ class TextIndex:
                 self.does[pair[0]].append(words)
                 self.linked[pair[0]].add(pair[1])
                 self.linked[pair[1]].add(pair[0])
-        self.plural = [any(is_plural(head) for head in (entity.head, *entity.heads)) for entity in graph.entities]
+        self.plural = [
+            any(is_plural(head) for head in (entity.head, *entity.heads))
+            for entity in graph.entities
+        ]
         self.nouns = [{word for name in own for word in name - PLACES} for own in names]
         self.is_place = [any(name <= PLACES for name in own) for own in names]
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
-        self.placed: dict[frozenset[str], list[int]] = defaultdict(list)  # "left" of "the top left corner"
-        self.modified: dict[str, list[int]] = defaultdict(list)  # what "coffee" describes in "coffee cup"
+        # "left" of "the top left corner"
+        self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
+        # what "coffee" describes in "coffee cup"
+        self.modified: dict[str, list[int]] = defaultdict(list)
         self.parts: dict[str, list[int]] = defaultdict(list)  # "shirt" of "T-shirt"
         for number in range(len(graph.entities)):
             for name in names[number]:
@@ -82,21 +111,32 @@ class TextIndex:
                         self.modified[noun].append(number)
         self.places = any(self.is_place)
         self.attached = frozenset(
-            word for said in (*self.attributes, *self.does) for words in said for word in words - PREPOSITIONS
+            word
+            for said in (*self.attributes, *self.does)
+            for words in said
+            for word in words - PREPOSITIONS
         )
-        said = (*self.attributes, *self.does, *names)  # and no other words: precision asks about components alone
+        # and no other words: precision asks about components alone
+        said = (*self.attributes, *self.does, *names)
         self.words = frozenset(word for of_one in said for words in of_one for word in words)
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
     def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
-        """Returns per entity the one that it stands for: "men" for the group in "a group of men", else itself."""
+        """Returns per entity the one that it stands for: "men" for the group in "a group of men",
+        else itself.
+        """
         meant = list(range(len(graph.entities)))
         for relation in graph.relations:
             subject, object_ = relation.subject, relation.object
             if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[subject]):
                 meant[subject] = object_
-                said = [*self.attributes[object_], *map(_counted, names[subject]), *self.attributes[subject]]
-                self.attributes[object_] = list(dict.fromkeys(said))  # without repeats, which groups of groups double
+                said = [
+                    *self.attributes[object_],
+                    *map(_counted, names[subject]),
+                    *self.attributes[subject],
+                ]
+                # without repeats, which groups of groups double
+                self.attributes[object_] = list(dict.fromkeys(said))
         return meant
 
     def rating(self, probe: PresenceProbe) -> float:
@@ -106,17 +146,23 @@ class TextIndex:
             return how
         words = lemmas(probe.words)
         if probe.kind == "attribute":
-            return max((self._described(number, words) for number in subjects), default=self._loose(words))
+            return max(
+                (self._described(number, words) for number in subjects), default=self._loose(words)
+            )
         assert probe.other is not None
         other, objects = self.resolve(probe.other)
         if other == ABSENT:
             return ABSENT
-        return self._related(subjects, objects, words) if subjects and objects else self._loose(words)
+        return (
+            self._related(subjects, objects, words) if subjects and objects else self._loose(words)
+        )
 
     def resolve(self, mention: Mention) -> tuple[float, list[int]]:
-        """Returns a rating and the entities that a mention may mean: those that fit it, else all of its name.
+        """Returns a rating and the entities that a mention may mean: those that fit it, else all of
+        its name.
 
-        There is no entity where the text has the word but no thing of that name, as "ski" in "two people skiing".
+        There is no entity where the text has the word but no thing of that name, as "ski" in "two
+        people skiing".
         """
         if mention not in self._resolved:
             self._resolved[mention] = self._resolve(mention)
@@ -129,13 +175,23 @@ class TextIndex:
         fitting = [
             number
             for number in namesakes
-            if all(self._described(number, lemmas(words)) > SAME_NAME for words in mention.attributes)
+            if all(
+                self._described(number, lemmas(words)) > SAME_NAME for words in mention.attributes
+            )
             and all(self._linked(number, link) for link in mention.links)
         ]
         if not fitting and mention.links and lemmas(mention.head) <= PLACES:
-            # "the top left corner" for "the top edge": the places where the text has the linked things
-            owners = {owner for link in mention.links if link.reverse for owner in self.resolve(link.other)[1]}
-            return SAME_NAME, [n for owner in owners for n in sorted(self.linked[owner]) if self.is_place[n]]
+            # "the top left corner" for "the top edge": the places where the text has the linked
+            # things
+            owners = {
+                owner
+                for link in mention.links
+                if link.reverse
+                for owner in self.resolve(link.other)[1]
+            }
+            return SAME_NAME, [
+                n for owner in owners for n in sorted(self.linked[owner]) if self.is_place[n]
+            ]
         pool = fitting or namesakes
         if len(pool) > 1:
             details = [lemmas(words) for words in mention.details]
@@ -149,7 +205,9 @@ class TextIndex:
         return (how if fitting else SAME_NAME), pool
 
     def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
-        """Returns a rating and the entities of that name, else those of the surest other way to say it."""
+        """Returns a rating and the entities of that name, else those of the surest other way to say
+        it.
+        """
         name = lemmas(mention.head)
         if name in self.named:
             return EXACT, self.named[name]
@@ -161,7 +219,11 @@ class TextIndex:
                 return REWORDED, self.named[joined]
         if name <= LIGHT:
             for link in (*mention.links, *mention.ties):
-                if lemmas(link.relation) == OF and not link.reverse and not lemmas(link.other.head) <= LIGHT:
+                if (
+                    lemmas(link.relation) == OF
+                    and not link.reverse
+                    and not lemmas(link.other.head) <= LIGHT
+                ):
                     how, numbers = self.resolve(link.other)
                     if numbers:
                         return min(how, REWORDED), numbers
@@ -195,7 +257,9 @@ class TextIndex:
         return self._loose(words)
 
     def _loose(self, words: frozenset[str]) -> float:
-        """Rates words that the text may have without giving them to a thing: the parser lost what they belong to."""
+        """Rates words that the text may have without giving them to a thing: the parser lost what
+        they belong to.
+        """
         if words <= self.words and words.isdisjoint(self.attached):
             return LOOSE
         return ABSENT if words.isdisjoint(CHECKABLE) else WRONG
@@ -204,16 +268,27 @@ class TextIndex:
         _, others = self.resolve(link.other)
         words = lemmas(link.relation)
         near = (self.linked[number] | {number}).intersection(others)
-        if words == PART:  # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
-            return any((number, other) in self.said or (other, number) in self.said for other in near)
+        # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
+        if words == PART:
+            return any(
+                (number, other) in self.said or (other, number) in self.said for other in near
+            )
         pairs = [(other, number) if link.reverse else (number, other) for other in near]
         return any(self._said_of(subject, object_, words) > LOOSE for subject, object_ in pairs)
 
-    def _related(self, subjects: Sequence[int], objects: Sequence[int], words: frozenset[str]) -> float:
-        """Returns the best rating of any pair. It only visits pairs that the text relates. Neither list is empty."""
+    def _related(
+        self, subjects: Sequence[int], objects: Sequence[int], words: frozenset[str]
+    ) -> float:
+        """Returns the best rating of any pair.
+
+        It only visits pairs that the text relates. Neither list is empty.
+        """
         wanted = set(objects)
         near = {subject: (self.linked[subject] | {subject}) & wanted for subject in subjects}
-        best = max((self._said_of(s, o, words) for s, others in near.items() for o in others), default=WRONG)
+        best = max(
+            (self._said_of(s, o, words) for s, others in near.items() for o in others),
+            default=WRONG,
+        )
         if best > LOOSE or all(others == wanted for others in near.values()):
             return best
         if not words - POSTURE - PREPOSITIONS - WITHIN <= self.words:
@@ -222,12 +297,18 @@ class TextIndex:
         def is_said(relations: Iterable[frozenset[str]]) -> bool:
             return any(agreement(words, said) > ABSENT for said in relations)
 
-        free = {o for o in wanted if not is_said(r for other in self.linked[o] for r in self.said.get((other, o), ()))}
+        free = {
+            o
+            for o in wanted
+            if not is_said(r for other in self.linked[o] for r in self.said.get((other, o), ()))
+        }
         loose = any(len(free & near[s]) < len(free) and not is_said(self.does[s]) for s in near)
         return max(best, LOOSE if loose else WRONG)
 
     def _said_of(self, subject: int, object_: int, words: frozenset[str]) -> float:
-        """Rates whether the relation holds from the subject to the object, which may be the same entity."""
+        """Rates whether the relation holds from the subject to the object, which may be the same
+        entity.
+        """
         if subject == object_ and (subject, object_) not in self.said:
             # "cup of coffee" for "coffee cup", "top of the box" for "box"
             return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
@@ -260,7 +341,9 @@ def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:
-    """Returns a relation's words without postures, with one name for each place: "next to" is "near"."""
+    """Returns a relation's words without postures, with one name for each place: "next to" is
+    "near".
+    """
     core = frozenset(SAME_PLACE.get(word, word) for word in words if word not in POSTURE)
     core = core - {"top"} if "on" in words else core
     return core - {"to"} if "near" in core else core

@@ -1,12 +1,14 @@
-"""One reading of what an OpenAI-compatible server answers: by completions and chats, for start, rate and write.
+"""One reading of what an OpenAI-compatible server answers: by completions and chats, for start,
+rate and write.
 
     read(200, b'{"choices": [{"text": "4"}]}')                           # a ServerAnswer
-    read(200, b'{"error": {"message": "no credits", "code": 402}}')      # Refused(402, "no credits")
-    read(503, b"<html>Bad Gateway</html>")                               # Busy("it answers 503: Bad Gateway", True)
+    read(200, b'{"error": {"message": "no credits", "code": 402}}')  # Refused(402, "no credits")
+    read(503, b"<html>Bad Gateway</html>")  # Busy("it answers 503: Bad Gateway", True)
 
-Any status and any bytes give one of the three, and nothing is raised. A code in the body of a 200 counts as the status.
-408, 409, 425, 429 and 5xx are Busy, and so is an error without a code whose words say that it passes. A spent quota and
-all else are Refused: another attempt would be answered alike. An answer that says nothing is Busy for some attempts.
+Any status and any bytes give one of the three, and nothing is raised. A code in the body of a 200
+counts as the status. 408, 409, 425, 429 and 5xx are Busy, and so is an error without a code whose
+words say that it passes. A spent quota and all else are Refused: another attempt would be answered
+alike. An answer that says nothing is Busy for some attempts.
 """
 
 import math
@@ -28,16 +30,39 @@ SPENT = re.compile(
     r"|billing.(?:hard|limit|not)|(?:\bno|out of|enough) credits"
 )
 PASSES = re.compile(
-    r"(?i)busy|overload|capacity|unavailable|rate.?limit|too.many|timed?.?out|again (?:later|in)|loading"
+    r"(?i)busy|overload|capacity|unavailable|rate.?limit|too.many|timed?.?out"
+    r"|again (?:later|in)|loading"
     r"|resource.?exhausted|(?P<fault>internal|server.?error)"
 )
 READ = 2000  # characters of a refusal; fewer are shown
-INNER = ("error", "errors", "detail", "details", "message", "metadata", "raw", "choices", "base_resp")
-WORDS = ("msg", "message", "detail", "error", "errorMessage", "error_description", "title", "raw", "status_msg")
+INNER = (
+    "error",
+    "errors",
+    "detail",
+    "details",
+    "message",
+    "metadata",
+    "raw",
+    "choices",
+    "base_resp",
+)
+WORDS = (
+    "msg",
+    "message",
+    "detail",
+    "error",
+    "errorMessage",
+    "error_description",
+    "title",
+    "raw",
+    "status_msg",
+)
 CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
 TAG = re.compile("<[^<>]*>")
 DEEPEST = 8
-Count = Annotated[int, BeforeValidator(lambda said: said if isinstance(said, int) and 0 <= said < 1 << 40 else 0)]
+Count = Annotated[
+    int, BeforeValidator(lambda said: said if isinstance(said, int) and 0 <= said < 1 << 40 else 0)
+]
 _first = partial(AliasPath, "choices", 0)
 
 
@@ -47,20 +72,30 @@ class TopLogprob(BaseModel):
 
 
 class ServerAnswer(BaseModel):
-    """What judges read of a completion's or a chat's answer. likely: the first position's tokens in completions.
-    listed: those in chats. token, logprob: the one that was chosen, which some servers leave out of that list.
-    inner_error: of a provider behind the server.
+    """What judges read of a completion's or a chat's answer. likely: the first position's tokens in
+    completions. listed: those in chats. token, logprob: the one that was chosen, which some servers
+    leave out of that list. inner_error: of a provider behind the server.
     """
 
     choices: list[dict[str, Any]] = Field(min_length=1)
-    said: Any = Field(None, validation_alias=AliasChoices(_first("message", "content"), _first("text")))
-    likely: dict[str, float | None] | None = Field(None, validation_alias=_first("logprobs", "top_logprobs", 0))
-    listed: list[TopLogprob] | None = Field(None, validation_alias=_first("logprobs", "content", 0, "top_logprobs"))
+    said: Any = Field(
+        None, validation_alias=AliasChoices(_first("message", "content"), _first("text"))
+    )
+    likely: dict[str, float | None] | None = Field(
+        None, validation_alias=_first("logprobs", "top_logprobs", 0)
+    )
+    listed: list[TopLogprob] | None = Field(
+        None, validation_alias=_first("logprobs", "content", 0, "top_logprobs")
+    )
     token: str | None = Field(None, validation_alias=_first("logprobs", "content", 0, "token"))
-    logprob: float | None = Field(None, validation_alias=_first("logprobs", "content", 0, "logprob"))
+    logprob: float | None = Field(
+        None, validation_alias=_first("logprobs", "content", 0, "logprob")
+    )
     prompt_tokens: Count = Field(0, validation_alias=AliasPath("usage", "prompt_tokens"))
     generated_tokens: Count = Field(0, validation_alias=AliasPath("usage", "completion_tokens"))
-    cached_tokens: Count = Field(0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens"))
+    cached_tokens: Count = Field(
+        0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens")
+    )
     error: Any = None
     inner_error: Any = Field(None, validation_alias=_first("error"))
 
@@ -77,13 +112,19 @@ class ServerAnswer(BaseModel):
     def text(self) -> str | None:
         """The text; of a content in parts, their texts together."""
         parts = self.said if isinstance(self.said, list) else [{"text": self.said}]
-        texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+        texts = [
+            part["text"]
+            for part in parts
+            if isinstance(part, dict) and isinstance(part.get("text"), str)
+        ]
         return "".join(texts) if texts else None
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The server would answer alike again. status: HTTP's or the body's. words: the server's, fit to be shown."""
+    """The server would answer alike again. status: HTTP's or the body's. words: the server's, fit
+    to be shown.
+    """
 
     status: int
     words: str
@@ -91,8 +132,8 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another attempt may be answered. patient: the server's state is to blame and not the question, so it may be
-    asked until the deadline. after: seconds that the server asks to wait.
+    """Another attempt may be answered. patient: the server's state is to blame and not the
+    question, so it may be asked until the deadline. after: seconds that the server asks to wait.
     """
 
     why: str
@@ -102,7 +143,9 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model in a server's list. root: whose weights. max_model_len: tokens of a prompt and its answer, or None."""
+    """A model in a server's list. root: whose weights. max_model_len: tokens of a prompt and its
+    answer, or None.
+    """
 
     id: str
     root: str | None = None
@@ -122,7 +165,9 @@ def read(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
 
 
 def trouble(status: int, content: bytes) -> Refused | Busy | None:
-    """Reads what is not the answer that was asked for; None for a success that speaks of no error."""
+    """Reads what is not the answer that was asked for; None for a success that speaks of no
+    error.
+    """
     good = 200 <= status < 300
     layers = list(_layers(_parsed(content)))
     said = _words(layers) or ("" if good else TAG.sub(" ", content.decode(errors="replace")))
@@ -142,17 +187,30 @@ def trouble(status: int, content: bytes) -> Refused | Busy | None:
 
 
 def read_models(content: bytes) -> dict[str, Served]:
-    """Returns a list's models by name. It is bare, or `data`, or `models`, of names or of entries; {} for no list."""
+    """Returns a list's models by name.
+
+    It is bare, or `data`, or `models`, of names or of entries; {} for no list.
+    """
     said = _parsed(content)
     if isinstance(said, dict):
-        said = next((said[key] for key in ("data", "models") if isinstance(said.get(key), list)), None)
-    entries = [{"id": one} if isinstance(one, str) else one for one in said] if isinstance(said, list) else []
+        said = next(
+            (said[key] for key in ("data", "models") if isinstance(said.get(key), list)), None
+        )
+    entries = (
+        [{"id": one} if isinstance(one, str) else one for one in said]
+        if isinstance(said, list)
+        else []
+    )
     models: dict[str, Served] = {}
     for entry in (one for one in entries if isinstance(one, dict)):
-        name = next((entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), "")
+        name = next(
+            (entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), ""
+        )
         root, longest = entry.get("root"), entry.get("max_model_len")
         length = longest if isinstance(longest, int) and longest > 0 else None
-        models.setdefault(name, Served(name, legible(root) if isinstance(root, str) else None, length))
+        models.setdefault(
+            name, Served(name, legible(root) if isinstance(root, str) else None, length)
+        )
     return {name: served for name, served in models.items() if name}
 
 
@@ -165,7 +223,10 @@ def _parsed(said: str | bytes) -> Any:
 
 
 def _layers(said: Any, depth: int = DEEPEST) -> Iterator[dict[str, Any]]:
-    """Yields the objects that may speak of an error, the innermost first. Some servers write JSON into a string."""
+    """Yields the objects that may speak of an error, the innermost first.
+
+    Some servers write JSON into a string.
+    """
     if isinstance(said, str) and said.lstrip()[:1] in ("{", "["):
         said = _parsed(said)
     if depth and isinstance(said, list):
@@ -184,7 +245,11 @@ def _words(layers: list[dict[str, Any]]) -> str:
         place = one.get("loc") or one.get("param")
         about = str(place[-1] if isinstance(place, list) else place or "")
         for said in map(one.get, WORDS):
-            if isinstance(said, str) and said.strip() and not isinstance(_parsed(said), dict | list):
+            if (
+                isinstance(said, str)
+                and said.strip()
+                and not isinstance(_parsed(said), dict | list)
+            ):
                 found[said if about in said else f"{about}: {said}"] = None
     return "; ".join(found)
 

@@ -2,10 +2,11 @@
 
     judge = ChatJudge("https://api.example.com", "a-model")
 
-It is weaker than ServerJudge. The server encodes the messages, and it is not known which texts become control tokens.
-Therefore a space is added after every `<` and `[` of the messages, which breaks up control tokens and picture
-placeholders. (Some servers remove invisible characters such as a joiner, so one of these would not do.) Only the 20
-likeliest tokens of each answer are seen. A question that is too long is a Failure, because its tokens are not counted.
+It is weaker than ServerJudge. The server encodes the messages, and it is not known which texts
+become control tokens. Therefore a space is added after every `<` and `[` of the messages, which
+breaks up control tokens and picture placeholders. (Some servers remove invisible characters such as
+a joiner, so one of these would not do.) Only the 20 likeliest tokens of each answer are seen. A
+question that is too long is a Failure, because its tokens are not counted.
 """
 
 import json
@@ -18,7 +19,8 @@ from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Body
 from spanreward.rewards.judges.remote.remote_judge import Encode, RemoteJudge
 
-OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")  # and what Unicode normalises to these
+# and what Unicode normalises to these
+OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")
 
 
 class ChatJudge(RemoteJudge):
@@ -31,24 +33,33 @@ class ChatJudge(RemoteJudge):
     asked_as = "chat"
     extras: ClassVar[Body] = {"chat_template_kwargs": {"enable_thinking": False}}
 
-    def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _rating_request(
+        self, scale: Sequence[str], top: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         for entry in scale:
             longer = [other for other in scale if other != entry and other.startswith(entry)]
             if longer:
                 raise ValueError(
-                    f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: choose entries that "
-                    "do not, or ask with the model's tokenizer."
+                    f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: "
+                    "choose entries that do not, or ask with the model's tokenizer."
                 )
         return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
-    def _encoding(self, questions: Sequence[Question], reserve: int) -> tuple[Sequence[Question], Encode]:
+    def _encoding(
+        self, questions: Sequence[Question], reserve: int
+    ) -> tuple[Sequence[Question], Encode]:
         def encode(question: Question) -> tuple[str, int]:
-            messages = [{"role": one["role"], "content": neutralised(one["content"])} for one in question.messages]
+            messages = [
+                {"role": one["role"], "content": neutralised(one["content"])}
+                for one in question.messages
+            ]
             return json.dumps({"messages": messages}), 0
 
         return questions, encode
 
 
 def neutralised(content: str) -> str:
-    """Adds a space inside everything that may be a control token or a placeholder, such as `<|im_end|>` or `[INST]`."""
+    """Adds a space inside everything that may be a control token or a placeholder, such as
+    `<|im_end|>` or `[INST]`.
+    """
     return OPENING.sub(r"\1 ", encodable(content))

@@ -1,14 +1,15 @@
-"""A server is asked many questions at once, and again what it did not answer: an OpenAI-compatible one by Endpoint,
-that of a RemoteReward by `persist` alone.
+"""A server is asked many questions at once, and again what it did not answer: an OpenAI-compatible
+one by Endpoint, that of a RemoteReward by `persist` alone.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
-    asked = endpoint.ask("completions", [{"model": "m", "prompt": [1, 2], "max_tokens": 1}], {}, seconds=300.0)
+    body = {"model": "m", "prompt": [1, 2], "max_tokens": 1}
+    asked = endpoint.ask("completions", [body], {}, seconds=300.0)
     answers, retries = run(asked)
 
-answer.py reads the answers, manner.py learns from refusals how to ask, and docs/judges.md#servers says what is asked
-again and until when. A question that waits keeps its place, so that a troubled server gets fewer at a time. How to ask
-is found out by one question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of
-an answer are read.
+answer.py reads the answers, manner.py learns from refusals how to ask, and docs/judges.md#servers
+says what is asked again and until when. A question that waits keeps its place, so that a troubled
+server gets fewer at a time. How to ask is found out by one question, and the others follow once
+that is answered. At most ANSWER + TOKEN * max_tokens bytes of an answer are read.
 """
 
 import asyncio
@@ -28,7 +29,14 @@ import httpx2 as httpx
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.judges.remote.answer import Busy, Refused, Served, ServerAnswer, read, read_models
+from spanreward.rewards.judges.remote.answer import (
+    Busy,
+    Refused,
+    Served,
+    ServerAnswer,
+    read,
+    read_models,
+)
 from spanreward.rewards.judges.remote.manner import Manner, better, fitted
 
 log = logging.getLogger(__name__)
@@ -45,7 +53,10 @@ LIST = 1 << 22  # bytes of a list of models
 ENDPOINT = re.compile("/(?:chat/)?completions/*$")
 VERSION = re.compile(r"/v[0-9]\w*$")
 NO_KEY = f"put the key it wants into {http.KEY}"
-NO_MODEL = "its list of models says what it serves ({models}), and a server of chats only is asked as chat:URL#MODEL"
+NO_MODEL = (
+    "its list of models says what it serves ({models}), and a server of chats only is "
+    "asked as chat:URL#MODEL"
+)
 ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
 FEW = 4  # words that say next to nothing
 Answer = ServerAnswer | Failure
@@ -54,8 +65,9 @@ Unanswered = Failure | Refused | Busy
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A call with many questions. extras: fields that not every server knows. refusal: why the server answers none of
-    the questions. learning: held by the question that finds out how the server wants to be asked.
+    """A call with many questions. extras: fields that not every server knows. refusal: why the
+    server answers none of the questions. learning: held by the question that finds out how the
+    server wants to be asked.
     """
 
     path: str
@@ -68,7 +80,9 @@ class Call:
 class Endpoint:
     """One OpenAI-compatible server. RemoteJudge says what the arguments are, and what is raised."""
 
-    def __init__(self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0) -> None:
+    def __init__(
+        self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0
+    ) -> None:
         server = http.Server.at(ENDPOINT.sub("", url), "the judge's url")
         version = VERSION.search(server.url)
         self.server = replace(server, url=server.url.removesuffix("/v1"))
@@ -77,39 +91,61 @@ class Endpoint:
         self.concurrency = concurrency
         self.read_timeout = read_timeout
         later = ("",) if httpx.URL(server.url).path.strip("/") else ()  # than /v1
-        self._bases = ("/v1", *later) if version is None else ("/v1",) if version[0] == "/v1" else ("",)
+        self._bases = (
+            ("/v1", *later) if version is None else ("/v1",) if version[0] == "/v1" else ("",)
+        )
         self._manner = Manner(self._bases[0])
         self._taken: frozenset[str] = frozenset()  # fields of the requests that were answered
 
     async def look_up(self, model: str) -> Served | Failure:
-        """Returns the model's entry in the server's list. A server that keeps no list may still serve the model: its
-        entry is made up, with the url for the origin of the weights.
+        """Returns the model's entry in the server's list. A server that keeps no list may still
+        serve the model: its entry is made up, with the url for the origin of the weights.
 
-        A Failure: the list lacks the model, or the server is away, busy or untrusted, or needs more than CONNECT s.
+        A Failure: the list lacks the model, or the server is away, busy or untrusted, or needs more
+        than CONNECT s.
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:
             async with asyncio.timeout(CONNECT), self._client() as client:
                 for base in self._bases:
-                    response, content = await http.exchange(client, "GET", f"{base}/models", None, LIST)
-                    if isinstance(busy := read(response.status_code, content), Busy) and not response.is_success:
-                        return Failure(Status.ERROR, f"{models} does not answer: start the server ({busy.why})")
+                    response, content = await http.exchange(
+                        client, "GET", f"{base}/models", None, LIST
+                    )
+                    if (
+                        isinstance(busy := read(response.status_code, content), Busy)
+                        and not response.is_success
+                    ):
+                        return Failure(
+                            Status.ERROR, f"{models} does not answer: start the server ({busy.why})"
+                        )
                     if listed := read_models(content) if response.is_success else {}:
-                        name = f"name it as the server does, such as {get_close_matches(model, listed, 1, 0)[0]!r}"
-                        missing = f"{models} does not list the judge's model {model!r}: {http.legible(name)}"
-                        found = listed.get(model) or listed.get(model.rpartition(":")[0])  # "model:provider" of routers
+                        name = (
+                            "name it as the server does, such as "
+                            f"{get_close_matches(model, listed, 1, 0)[0]!r}"
+                        )
+                        missing = (
+                            f"{models} does not list the judge's model {model!r}: "
+                            f"{http.legible(name)}"
+                        )
+                        # "model:provider" of routers
+                        found = listed.get(model) or listed.get(model.rpartition(":")[0])
                         return found or Failure(Status.ERROR, missing)
         except http.Untrusted as error:
             return Failure(Status.ERROR, f"{self.url}: {error}")
         except (TimeoutError, httpx.HTTPError, http.BadAnswer) as error:
-            said = http.legible(f"does not answer: start the server ({type(error).__name__} {error})")
+            said = http.legible(
+                f"does not answer: start the server ({type(error).__name__} {error})"
+            )
             return Failure(Status.ERROR, f"{models} {said}")
         return Served(model, self.url)
 
-    async def ask(self, path: str, bodies: Sequence[Body], extras: Body, seconds: float) -> tuple[list[Answer], int]:
+    async def ask(
+        self, path: str, bodies: Sequence[Body], extras: Body, seconds: float
+    ) -> tuple[list[Answer], int]:
         """Returns one answer per body, in order, and the number of attempts beyond the first ones.
 
-        A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR. extras: see Call.
+        A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR.
+        extras: see Call.
         """
         async with self._client() as client:
             call = Call(path=path, client=client, extras=extras)
@@ -133,7 +169,9 @@ class Endpoint:
                 if manner is self._manner:  # no other question has learnt meanwhile
                     return await self._learn(call, body, manner, found)
 
-    async def _learn(self, call: Call, body: Body, manner: Manner, refused: Refused) -> ServerAnswer | Refused | Busy:
+    async def _learn(
+        self, call: Call, body: Body, manner: Manner, refused: Refused
+    ) -> ServerAnswer | Refused | Busy:
         """Asks as the refusals say. The manner that is answered is kept for this server."""
         while other := self._better(call, body, manner, refused):
             manner, found = other, await self._attempt(call, body, other)
@@ -148,9 +186,13 @@ class Endpoint:
     def _better(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Manner | None:
         request = fitted({**body, **call.extras}, manner)
         doubtful = [name for name in call.extras if name in request and name not in self._taken]
-        return better(manner, request, refused, doubtful, manner.base if self._taken else self._bases[-1])
+        return better(
+            manner, request, refused, doubtful, manner.base if self._taken else self._bases[-1]
+        )
 
-    async def _attempt(self, call: Call, body: Body, manner: Manner) -> ServerAnswer | Refused | Busy:
+    async def _attempt(
+        self, call: Call, body: Body, manner: Manner
+    ) -> ServerAnswer | Refused | Busy:
         request = fitted({**body, **call.extras}, manner)
         path, largest = f"{manner.base}/{call.path}", ANSWER + TOKEN * body["max_tokens"]
         found = await post(call.client, path, json.dumps(request).encode(), largest, read)
@@ -160,10 +202,17 @@ class Endpoint:
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Says it in the server's words, with advice where these are few."""
-        status, words, where = refused.status, refused.words[: http.SHOWN], f"{self.url}{self._manner.base}"
+        status, words, where = (
+            refused.status,
+            refused.words[: http.SHOWN],
+            f"{self.url}{self._manner.base}",
+        )
         failure = refusal(self.url, refused)
         if status in (*ADVICE, 402):
-            says = [f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})", words]
+            says = [
+                f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})",
+                words,
+            ]
             if status == 401 or (status in ADVICE and len(words.split()) <= FEW):
                 says.append(ADVICE[status].format(models=f"{where}/models"))
             failure = Failure(Status.ERROR, ": ".join(filter(None, says)))
@@ -172,13 +221,21 @@ class Endpoint:
         return failure
 
     def _client(self) -> httpx.AsyncClient:
-        return self.server.client(httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency)
+        return self.server.client(
+            httpx.Timeout(self.read_timeout, connect=CONNECT, pool=None), self.concurrency
+        )
 
 
 async def post(
-    client: httpx.AsyncClient, path: str, body: bytes, largest: int, reading: Callable[[int, bytes], T | Refused | Busy]
+    client: httpx.AsyncClient,
+    path: str,
+    body: bytes,
+    largest: int,
+    reading: Callable[[int, bytes], T | Refused | Busy],
 ) -> T | Refused | Busy:
-    """Makes one attempt. largest: bytes of the answer. reading: of its status and content, whatever they are."""
+    """Makes one attempt. largest: bytes of the answer. reading: of its status and content, whatever
+    they are.
+    """
     try:
         response, content = await http.exchange(client, "POST", path, body, largest)
     except http.Untrusted as error:
@@ -192,17 +249,24 @@ async def post(
         return replace(found, after=http.seconds_to_wait(response))
     if isinstance(found, Refused) and response.has_redirect_location:
         target = http.legible(re.split("[?#]", response.headers["Location"])[0])
-        return replace(found, words=f"it sends to {target}, where no question and no key goes: give that url")
+        return replace(
+            found, words=f"it sends to {target}, where no question and no key goes: give that url"
+        )
     return found
 
 
 async def persist(
-    asks: Sequence[Callable[[], Awaitable[T | Unanswered]]], url: str, concurrency: int, seconds: float, deadline: float
+    asks: Sequence[Callable[[], Awaitable[T | Unanswered]]],
+    url: str,
+    concurrency: int,
+    seconds: float,
+    deadline: float,
 ) -> tuple[list[T | Failure], int]:
     """Returns one answer per ask, in order, and the number of attempts beyond the first ones.
 
-    An ask that is Busy is made again, until it was so ATTEMPTS times by its own fault (an ERROR), or after `seconds` (a
-    TIMEOUT). deadline: the seconds of the whole call, for the message; `seconds` are what is left of them.
+    An ask that is Busy is made again, until it was so ATTEMPTS times by its own fault (an ERROR),
+    or after `seconds` (a TIMEOUT). deadline: the seconds of the whole call, for the message;
+    `seconds` are what is left of them.
     """
     answers: dict[int, T | Failure] = {}
     places = asyncio.Semaphore(concurrency)
@@ -217,7 +281,9 @@ async def persist(
                 faults += not found.patient
                 trouble = f"; the last trouble: {found.why}"
                 if faults == ATTEMPTS:
-                    found = Failure(Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {found.why}")
+                    found = Failure(
+                        Status.ERROR, f"{url} failed, the last of {ATTEMPTS} times: {found.why}"
+                    )
                     break
                 await asyncio.sleep(found.after + pause(troubles))
                 retries += 1
@@ -237,5 +303,7 @@ def refusal(url: str, refused: Refused) -> Failure:
 
 
 def pause(attempt: int) -> float:
-    """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4, 8, 10, 10 ..."""
+    """Random seconds to wait after this many failed attempts in a row (from 1): up to 0.5, 1, 2, 4,
+    8, 10, 10 ...
+    """
     return random.uniform(0.0, min(SHORTEST * 2.0 ** min(attempt - 1, 10), LONGEST))

@@ -1,12 +1,14 @@
 """How one server wants to be asked, learnt from its refusals.
 
     manner = Manner("/v1")
-    better(manner, request, Refused(400, "'temperature' is not supported"), [], "/v1")      # without temperature
+    better(manner, request, Refused(400, "'temperature' is not supported"), [], "/v1")
+    # without temperature
     fitted(request, manner)
 
-A field that is named is left out, but top_logprobs or logprobs becomes the smaller number that is named beside it, and
-max_tokens becomes max_completion_tokens. Where no field is named, 400 and 422 leave out the doubtful fields, which this
-server never took, and 404 and 405 that do not speak of the model try the path's other beginning.
+A field that is named is left out, but top_logprobs or logprobs becomes the smaller number that is
+named beside it, and max_tokens becomes max_completion_tokens. Where no field is named, 400 and 422
+leave out the doubtful fields, which this server never took, and 404 and 405 that do not speak of
+the model try the path's other beginning.
 """
 
 import re
@@ -24,15 +26,18 @@ UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|un
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """base: between the server's url and an endpoint's path. fields: a request's fields that change: None leaves one
-    out, a text is its other name, a number the most that the server takes.
+    """base: between the server's url and an endpoint's path. fields: a request's fields that
+    change: None leaves one out, a text is its other name, a number the most that the server takes.
     """
 
     base: str
     fields: Mapping[str, str | int | None] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        changes = [f"{name} {'left out' if to is None else f'becomes {to}'}" for name, to in self.fields.items()]
+        changes = [
+            f"{name} {'left out' if to is None else f'becomes {to}'}"
+            for name, to in self.fields.items()
+        ]
         return ", ".join([*changes, f"the path begins with {self.base or '/'}"])
 
 
@@ -47,9 +52,15 @@ def fitted(request: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
 
 
 def better(
-    manner: Manner, request: Mapping[str, Any], refused: Refused, doubtful: Collection[str], base: str
+    manner: Manner,
+    request: Mapping[str, Any],
+    refused: Refused,
+    doubtful: Collection[str],
+    base: str,
 ) -> Manner | None:
-    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none. base: another."""
+    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none.
+    base: another.
+    """
     if refused.status not in (400, 404, 405, 422):
         return None
     names = {*LIMITED, *request} - {*NEEDED, *manner.fields.values()}
@@ -68,6 +79,8 @@ def better(
         changes = {name: None}
     elif refused.status in (400, 422):
         changes = dict.fromkeys(doubtful)
-    elif base != manner.base and not re.search(rf"\b{re.escape(request['model'])}\b", refused.words):
+    elif base != manner.base and not re.search(
+        rf"\b{re.escape(request['model'])}\b", refused.words
+    ):
         return replace(manner, base=base)
     return replace(manner, fields={**manner.fields, **changes}) if changes else None

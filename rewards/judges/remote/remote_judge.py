@@ -1,7 +1,9 @@
-"""Base class of the judges behind HTTP: server, name, deadline, and what happens when the server fails.
+"""Base class of the judges behind HTTP: server, name, deadline, and what happens when the server
+fails.
 
-A subclass says how to send a question (ServerJudge: as token ids, ChatJudge: as a chat) and how to ask for a rating. A
-server that fails costs answers and never stops the run. endpoint.py says what is asked again and for how long.
+A subclass says how to send a question (ServerJudge: as token ids, ChatJudge: as a chat) and how to
+ask for a rating. A server that fails costs answers and never stops the run. endpoint.py says what
+is asked again and for how long.
 """
 
 import json
@@ -17,27 +19,37 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
 from spanreward.rewards.judges.encoding.prompt import ask_once
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating, by_reading
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    Question,
+    Rating,
+    by_reading,
+)
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
 from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
 
 Encode = Callable[[Question], tuple[str, int]]
 SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
-CALIBRATION = Question([{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}])
+CALIBRATION = Question(
+    [{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}]
+)
 
 
 class RemoteJudge(Judge):
     """A judge on a server, which ranks and machines share.
 
-    The key is read from the environment variable SPANREWARD_API_KEY and nowhere else. A pickle has the settings only.
+    The key is read from the environment variable SPANREWARD_API_KEY and nowhere else. A pickle has
+    the settings only.
 
     Args:
-        url: http or https, with or without `/v1`. Several servers of one model stand behind one url: that of vLLM with
-            `--data-parallel-size`, of its router or of any load balancer.
+        url: http or https, with or without `/v1`. Several servers of one model stand behind one
+            url: that of vLLM with `--data-parallel-size`, of its router or of any load balancer.
         model: the server's name for the model.
         min_mass: see LocalJudge.
-        deadline: seconds for one call or, within `with judge:`, for all calls together. A question without an answer by
-            then is a TIMEOUT.
+        deadline: seconds for one call or, within `with judge:`, for all calls together. A question
+            without an answer by then is a TIMEOUT.
         concurrency: the most questions under way at a time.
         read_timeout: seconds, per attempt.
 
@@ -59,7 +71,10 @@ class RemoteJudge(Judge):
         read_timeout: float = 60.0,
     ) -> None:
         if "," in url:
-            raise ValueError("a judge's url is that of one server, such as a load balancer before several: got a comma")
+            raise ValueError(
+                "a judge's url is that of one server, such as a load balancer before several: got "
+                "a comma"
+            )
         self.endpoint = Endpoint(url, deadline, concurrency, read_timeout)
         self.model = model
         self.min_mass = min_mass
@@ -72,8 +87,8 @@ class RemoteJudge(Judge):
 
     @property
     def name(self) -> str:
-        """Model, its entry in the server's list (origin of the weights, length), how it is asked, and settings. If the
-        server does not answer, the name is unique, and nothing is raised.
+        """Model, its entry in the server's list (origin of the weights, length), how it is asked,
+        and settings. If the server does not answer, the name is unique, and nothing is raised.
         """
         served = self.served
         length = f" tokens<={served.max_model_len}" if served and served.max_model_len else ""
@@ -82,7 +97,9 @@ class RemoteJudge(Judge):
 
     @property
     def served(self) -> Served | None:
-        """The model's entry in the server's list; None, and looked up again the next time, without an answer."""
+        """The model's entry in the server's list; None, and looked up again the next time, without
+        an answer.
+        """
         found = self._look_up()
         return found if isinstance(found, Served) else None
 
@@ -97,34 +114,55 @@ class RemoteJudge(Judge):
         """How a question is encoded, for the judge's name."""
 
     @abstractmethod
-    def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns a rating's fields, and extras. Raises ValueError for a scale that cannot be read from one token."""
+    def _rating_request(
+        self, scale: Sequence[str], top: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Returns a rating's fields, and extras.
+
+        Raises ValueError for a scale that cannot be read from one token.
+        """
 
     def _word(self, token: str) -> str:
         """Returns the text of a token in the server's answer."""
         return token
 
     @abstractmethod
-    def _encoding(self, questions: Sequence[Question], reserve: int) -> tuple[Iterable[Question], Encode]:
-        """Returns what `ask_once` gets: a code is the question's part of a request, beside `reserve` tokens."""
+    def _encoding(
+        self, questions: Sequence[Question], reserve: int
+    ) -> tuple[Iterable[Question], Encode]:
+        """Returns what `ask_once` gets: a code is the question's part of a request, beside
+        `reserve` tokens.
+        """
 
     def start(self) -> None:
-        """Asks a trial question. Raises RuntimeError if the server is away, lacks the model, or gives no rating."""
+        """Asks a trial question.
+
+        Raises RuntimeError if the server is away, lacks the model, or gives no rating.
+        """
         found = self._look_up()
         if isinstance(found, Failure):
             raise RuntimeError(f"{found.message}.")
         (answer,) = self.rate([CALIBRATION])
         if isinstance(answer, Failure):
-            raise RuntimeError(f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}.")
+            raise RuntimeError(
+                f"{self.endpoint.url} cannot rate with {self.model!r}: {answer.message}."
+            )
 
     def _wake(self) -> None:
         self._end = time.monotonic() + self.endpoint.deadline
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order. Raises ValueError for images and for entries of several tokens."""
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        """Returns one Rating per question, in order.
+
+        Raises ValueError for images and for entries of several tokens.
+        """
         return by_reading(questions, lambda asked, top: self._rate(asked, scale, top), self.usage)
 
-    def _rate(self, questions: Sequence[Question], scale: Sequence[str], top: int) -> list[Rating | Failure]:
+    def _rate(
+        self, questions: Sequence[Question], scale: Sequence[str], top: int
+    ) -> list[Rating | Failure]:
         fields, extras = self._rating_request(scale, top)
         answers, cuts = self._ask(questions, {**fields, "max_tokens": 1}, extras)
         return [
@@ -132,46 +170,85 @@ class RemoteJudge(Judge):
             for answer, cut in zip(answers, cuts, strict=True)
         ]
 
-    def _rating(self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int) -> Rating | Failure:
-        """Reads a rating as `Question.top` says. Leading spaces, also as tokenizers spell them, do not count."""
+    def _rating(
+        self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int
+    ) -> Rating | Failure:
+        """Reads a rating as `Question.top` says.
+
+        Leading spaces, also as tokenizers spell them, do not count.
+        """
         first = answer.first
         if not first:
-            ended = f"the server gave no log-probabilities (finish_reason {answer.choices[0].get('finish_reason')!r})"
-            return Failure(Status.UNPARSED, f"{ended}: serve the model with them, and see that nothing filters it")
-        if len(first) > 1 and sum(value > SPOILT for _, value in first) == 1:  # of vLLM, in a batch with exact ids
-            return Failure(Status.UNPARSED, "all but one log-probability are those of no token: let nobody else ask it")
+            ended = (
+                "the server gave no log-probabilities (finish_reason "
+                f"{answer.choices[0].get('finish_reason')!r})"
+            )
+            return Failure(
+                Status.UNPARSED,
+                f"{ended}: serve the model with them, and see that nothing filters it",
+            )
+        # of vLLM, in a batch with exact ids
+        if len(first) > 1 and sum(value > SPOILT for _, value in first) == 1:
+            return Failure(
+                Status.UNPARSED,
+                "all but one log-probability are those of no token: let nobody else ask it",
+            )
         words = [self._word(token) for token, _ in first]
         given = Counter(first)
         repeated = [
             word
             for word, one in zip(words, first, strict=True)
-            if given[one] > 1 and one[1] >= math.log(MIN_MASS) and any(entry in word for entry in scale)
+            if given[one] > 1
+            and one[1] >= math.log(MIN_MASS)
+            and any(entry in word for entry in scale)
         ]
         if repeated:  # one token; two that are only spelled alike would hardly be as likely
-            return Failure(Status.UNPARSED, f"the judge gave the token {repeated[0]!r} twice, which is no distribution")
+            return Failure(
+                Status.UNPARSED,
+                f"the judge gave the token {repeated[0]!r} twice, which is no distribution",
+            )
         values = {place: value for place, (_, value) in enumerate(first)}
         if top:
             return rating_from_top(values, words, scale, cut)
         places = {
-            entry: [place for place, word in enumerate(words) if word.lstrip(" \u0120\u2581") == entry]
+            entry: [
+                place for place, word in enumerate(words) if word.lstrip(" \u0120\u2581") == entry
+            ]
             for entry in scale
         }
         return rating_from_logprobs(values, places, self.min_mass, cut)
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns one greedy text of at most max_tokens tokens per question, in order. Raises as `rate` does."""
+        """Returns one greedy text of at most max_tokens tokens per question, in order.
+
+        Raises as `rate` does.
+        """
         answers, _ = self._ask(questions, {"max_tokens": max_tokens}, {"repetition_penalty": 1.0})
         texts = [answer if isinstance(answer, Failure) else answer.text for answer in answers]
-        return [Failure(Status.UNPARSED, "the server gave no text") if text is None else text for text in texts]
+        return [
+            Failure(Status.UNPARSED, "the server gave no text") if text is None else text
+            for text in texts
+        ]
 
-    def _ask(self, questions: Sequence[Question], fields: Body, extras: Body) -> tuple[list[Answer], list[int]]:
-        """`ask_once`, with these fields in every request. extras: fields that not every server takes."""
+    def _ask(
+        self, questions: Sequence[Question], fields: Body, extras: Body
+    ) -> tuple[list[Answer], list[int]]:
+        """`ask_once`, with these fields in every request. extras: fields that not every server
+        takes.
+        """
         if any(question.images for question in questions):
-            raise ValueError("this version's server judges read text only, and a question has images")
+            raise ValueError(
+                "this version's server judges read text only, and a question has images"
+            )
 
         def ask(inputs: list[str]) -> list[Answer]:
-            bodies = [{"model": self.model, "temperature": 0.0, **json.loads(one), **fields} for one in inputs]
-            found, retries = run(self.endpoint.ask(self.path, bodies, {**self.extras, **extras}, self.left()))
+            bodies = [
+                {"model": self.model, "temperature": 0.0, **json.loads(one), **fields}
+                for one in inputs
+            ]
+            found, retries = run(
+                self.endpoint.ask(self.path, bodies, {**self.extras, **extras}, self.left())
+            )
             self._count(found, retries)
             return found
 

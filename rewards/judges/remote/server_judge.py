@@ -1,12 +1,13 @@
-"""A judge behind HTTP that gets token ids: vLLM, or any OpenAI-compatible server that returns log-probabilities.
+"""A judge behind HTTP that gets token ids: vLLM, or any OpenAI-compatible server that returns
+log-probabilities.
 
     # vllm serve Qwen/Qwen2.5-14B-Instruct --generation-config vllm --enable-prompt-tokens-details
     judge = ServerJudge("http://127.0.0.1:8000", "Qwen/Qwen2.5-14B-Instruct")
     judge.rate(questions)
 
-The questions are encoded here with the model's tokenizer, so a completion's `<|im_end|>` is plain text to the model. A
-question that is too long loses the end of its description if the server says how long it may be, as vLLM does;
-otherwise it is a Failure.
+The questions are encoded here with the model's tokenizer, so a completion's `<|im_end|>` is plain
+text to the model. A question that is too long loses the end of its description if the server says
+how long it may be, as vLLM does; otherwise it is a Failure.
 """
 
 import hashlib
@@ -32,7 +33,8 @@ ID = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 class ServerJudge(RemoteJudge):
     """A judge behind HTTP that gets token ids, so no text of a policy becomes a control token.
 
-    `rate` and `write` raise ValueError also for a scale with an entry of several tokens, and if there is no tokenizer.
+    `rate` and `write` raise ValueError also for a scale with an entry of several tokens, and if
+    there is no tokenizer.
 
     Args:
         tokenizer: a folder, a hub id or `smollm2`; None is `model`.
@@ -52,8 +54,8 @@ class ServerJudge(RemoteJudge):
             return ChatEncoder(TokenizerFiles(model_folder(self.tokenizer, files=FILES)))
         except OSError as error:
             raise ValueError(
-                f"no tokenizer is found for {self.tokenizer!r}: give tokenizer=, a folder or hub id, or ask as a chat "
-                f"(ChatJudge, chat:URL#MODEL); {error}"
+                f"no tokenizer is found for {self.tokenizer!r}: give tokenizer=, a folder or hub "
+                f"id, or ask as a chat (ChatJudge, chat:URL#MODEL); {error}"
             ) from error
 
     @cached_property
@@ -63,7 +65,9 @@ class ServerJudge(RemoteJudge):
         state = f"{tokenizer.backend_tokenizer.to_str()}\n{tokenizer.chat_template}"
         return f"tokens-{hashlib.sha256(state.encode()).hexdigest()[:12]}"
 
-    def _rating_request(self, scale: Sequence[str], top: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _rating_request(
+        self, scale: Sequence[str], top: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         ids = sorted(number for numbers in self.encoder.scale(scale).values() for number in numbers)
         extras: dict[str, Any] = {"return_tokens_as_token_ids": True}
         if len(ids) <= MAX_LOGPROBS and not top:
@@ -71,15 +75,31 @@ class ServerJudge(RemoteJudge):
         return {"logprobs": top or MAX_LOGPROBS}, extras
 
     def _word(self, token: str) -> str:
-        """Reads an id, of a server that knows `return_tokens_as_token_ids`; "" for one that the tokenizer lacks."""
+        """Reads an id, of a server that knows `return_tokens_as_token_ids`; "" for one that the
+        tokenizer lacks.
+        """
         if not token.startswith(TOKEN_ID):
             return token
         found = ID.fullmatch(token)
-        return self.encoder.words[int(found[1])] if found and int(found[1]) < len(self.encoder.words) else ""
+        return (
+            self.encoder.words[int(found[1])]
+            if found and int(found[1]) < len(self.encoder.words)
+            else ""
+        )
 
-    def _encoding(self, questions: Sequence[Question], reserve: int) -> tuple[Iterable[Question], Encode]:
-        served = self.served if any(start < end for start, end in (q.description for q in questions)) else None
-        budget = served.max_model_len - reserve if served is not None and served.max_model_len else UNBOUNDED
+    def _encoding(
+        self, questions: Sequence[Question], reserve: int
+    ) -> tuple[Iterable[Question], Encode]:
+        served = (
+            self.served
+            if any(start < end for start, end in (q.description for q in questions))
+            else None
+        )
+        budget = (
+            served.max_model_len - reserve
+            if served is not None and served.max_model_len
+            else UNBOUNDED
+        )
 
         def encode(question: Question) -> tuple[str, int]:
             ids, cut = self.encoder.fit(question, budget)

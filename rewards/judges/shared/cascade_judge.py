@@ -1,11 +1,12 @@
-"""A judge of two: a student answers where it is sure, and a teacher answers the rest and audits the student.
+"""A judge of two: a student answers where it is sure, and a teacher answers the rest and audits the
+student.
 
-    judge = load_judge("cascade", student="encoder:FOLDER", teacher="vllm:MODEL", sure=0.9, audit=0.02)
-    judge.usage.teacher, judge.usage.audited, judge.usage.agreed         # after judge.rate(questions)
+    judge = load_judge("cascade", student="encoder:FOLDER", teacher="vllm:MODEL", sure=0.9)
+    judge.usage.teacher, judge.usage.audited, judge.usage.agreed  # after judge.rate(questions)
 
 A policy that farms the student's mistakes is seen, because the two agree less and less
-(training/callbacks/reward_health.py). A hash of the question and of the seed chooses what is audited, so that equal
-runs ask the same audits.
+(training/callbacks/reward_health.py). A hash of the question and of the seed chooses what is
+audited, so that equal runs ask the same audits.
 """
 
 import math
@@ -13,27 +14,44 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating, heard
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    OuterJudge,
+    Question,
+    Rating,
+    heard,
+)
 from spanreward.rewards.judges.shared.cached_judge import question_keys
 from spanreward.rewards.judges.usage import Usage
 
 
 class CascadeJudge(OuterJudge):
-    """A cascade of two judges (FrugalGPT, Chen, Zaharia and Zou 2023, arXiv 2305.05176), with an audit.
+    """A cascade of two judges (FrugalGPT, Chen, Zaharia and Zou 2023, arXiv 2305.05176), with an
+    audit.
 
-    The teacher answers what the student is not sure of, refuses or fails, all that is to be written, and the audits.
-    Where it fails at an audit, the student's rating stays.
+    The teacher answers what the student is not sure of, refuses or fails, all that is to be
+    written, and the audits. Where it fails at an audit, the student's rating stays.
 
     Args:
         student, teacher: the two judges; `load_judge` takes their names too.
-        sure: the student's rating counts where its largest probability is at least this; above 1 it never does.
-        audit: share, in [0, 1], of the questions that the student is sure of and the teacher answers all the same.
+        sure: the student's rating counts where its largest probability is at least this; above 1 it
+            never does.
+        audit: share, in [0, 1], of the questions that the student is sure of and the teacher
+            answers all the same.
         seed: chooses the audited questions. Raises ValueError for another `sure` or `audit`.
     """
 
-    def __init__(self, student: Judge, teacher: Judge, sure: float = 0.9, audit: float = 0.02, seed: int = 0) -> None:
+    def __init__(
+        self, student: Judge, teacher: Judge, sure: float = 0.9, audit: float = 0.02, seed: int = 0
+    ) -> None:
         for name, value, most in (("sure", sure, math.inf), ("audit", audit, 1)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not 0 <= value <= most
+            ):
                 raise ValueError(f"a cascade's {name} is {value!r}: give a number from 0 to 1.")
         super().__init__(student, teacher)
         self.student, self.teacher = student, teacher
@@ -50,19 +68,36 @@ class CascadeJudge(OuterJudge):
 
     @property
     def usage(self) -> Usage:
-        """That of both. `questions` are the cascade's; what only the student left open is not unparsed or timed out."""
+        """That of both.
+
+        `questions` are the cascade's; what only the student left open is not unparsed or timed out.
+        """
         counted, teacher = self._counted, self.teacher.usage
         both = counted.plus(self.student.usage).plus(teacher)
-        return replace(both, questions=counted.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts)
+        return replace(
+            both, questions=counted.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts
+        )
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
-        """Returns the teacher's answer where it was asked and did not fail an audit, else the student's."""
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        """Returns the teacher's answer where it was asked and did not fail an audit, else the
+        student's.
+        """
         with self:
             answers = heard(len(questions), lambda: self.student.rate(questions, scale))
-            sure = [isinstance(a, Rating) and max(a.probabilities.values()) >= self.sure for a in answers]
-            audited = [int(key, 16) < self.audit * 16**32 for key in question_keys(questions, {"audit": self.seed})]
+            sure = [
+                isinstance(a, Rating) and max(a.probabilities.values()) >= self.sure
+                for a in answers
+            ]
+            audited = [
+                int(key, 16) < self.audit * 16**32
+                for key in question_keys(questions, {"audit": self.seed})
+            ]
             asked = [n for n in range(len(answers)) if audited[n] or not sure[n]]
-            taught = heard(len(asked), lambda: self.teacher.rate([questions[n] for n in asked], scale))
+            taught = heard(
+                len(asked), lambda: self.teacher.rate([questions[n] for n in asked], scale)
+            )
         self._count(questions=len(answers), student=len(answers) - len(asked))
         for n, by_teacher in zip(asked, taught, strict=True):
             by_student = answers[n]
@@ -86,9 +121,14 @@ class CascadeJudge(OuterJudge):
 
 
 def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
-    """Whether both means, or neither, lie above a scale of numbers' middle; else whether the likeliest are equal."""
+    """Whether both means, or neither, lie above a scale of numbers' middle; else whether the
+    likeliest are equal.
+    """
     if all(entry.isdecimal() for entry in scale):
         middle = (float(scale[0]) + float(scale[-1])) / 2
         return (first.mean > middle) == (second.mean > middle)
-    one, other = (max(scale, key=lambda entry: rating.probabilities.get(entry, 0.0)) for rating in (first, second))
+    one, other = (
+        max(scale, key=lambda entry: rating.probabilities.get(entry, 0.0))
+        for rating in (first, second)
+    )
     return one == other

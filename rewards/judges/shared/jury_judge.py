@@ -1,6 +1,8 @@
-"""A judge of several: all rate each question, and the mean counts (PoLL, Verga et al. 2024, arXiv 2404.18796).
+"""A judge of several: all rate each question, and the mean counts (PoLL, Verga et al. 2024, arXiv
+2404.18796).
 
-judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))        # or load_judge("match+encoder:...")
+judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))        # or
+load_judge("match+encoder:...")
 """
 
 from collections.abc import Sequence
@@ -9,12 +11,23 @@ from functools import partial, reduce
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, OuterJudge, Question, Rating, heard
+from spanreward.rewards.judges.judge import (
+    RATING_SCALE,
+    Failure,
+    Judge,
+    OuterJudge,
+    Question,
+    Rating,
+    heard,
+)
 from spanreward.rewards.judges.usage import Usage
 
 
 class JuryJudge(OuterJudge):
-    """A jury. A failure of one is the jury's, and the first one writes. Raises ValueError for a single judge."""
+    """A jury.
+
+    A failure of one is the jury's, and the first one writes. Raises ValueError for a single judge.
+    """
 
     def __init__(self, *judges: Judge) -> None:
         super().__init__(*judges)
@@ -32,12 +45,19 @@ class JuryJudge(OuterJudge):
     @property
     def usage(self) -> Usage:
         """The sum over the judges, but `questions` are the jury's."""
-        return replace(reduce(Usage.plus, (judge.usage for judge in self.judges)), questions=self._questions)
+        return replace(
+            reduce(Usage.plus, (judge.usage for judge in self.judges)), questions=self._questions
+        )
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         self._questions += len(questions)
         with self:
-            asked = [heard(len(questions), partial(judge.rate, questions, scale)) for judge in self.judges]
+            asked = [
+                heard(len(questions), partial(judge.rate, questions, scale))
+                for judge in self.judges
+            ]
         return [pooled(answers) for answers in zip(*asked, strict=True)]
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
@@ -47,10 +67,17 @@ class JuryJudge(OuterJudge):
 
 
 def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:
-    """Returns the mean distribution and mass and the longest cut of the ratings; the first Failure if there is one."""
+    """Returns the mean distribution and mass and the longest cut of the ratings; the first Failure
+    if there is one.
+    """
     ratings = [answer for answer in answers if isinstance(answer, Rating)]
     if len(ratings) < len(answers):
         return next(answer for answer in answers if isinstance(answer, Failure))
     entries = dict.fromkeys(entry for rating in ratings for entry in rating.probabilities)
-    mean = {entry: fmean(rating.probabilities.get(entry, 0.0) for rating in ratings) for entry in entries}
-    return Rating(mean, fmean(rating.mass for rating in ratings), max(rating.cut for rating in ratings))
+    mean = {
+        entry: fmean(rating.probabilities.get(entry, 0.0) for rating in ratings)
+        for entry in entries
+    }
+    return Rating(
+        mean, fmean(rating.mass for rating in ratings), max(rating.cut for rating in ratings)
+    )

@@ -1,14 +1,16 @@
-"""Bytes by key in one SQLite file that several processes use at once. It evicts the least recently used values.
+"""Bytes by key in one SQLite file that several processes use at once. It evicts the least recently
+used values.
 
     store = Store(Path("ratings.sqlite"), max_bytes=1 << 30)
     store.write({"key": b"value"})
     store.read(["key", "other"])            # {"key": b"value"}
 
-A store never stops a run. If the file cannot be used (damaged, disk full, read-only, locked too long), it warns once;
-reads then find nothing and writes keep nothing. After a lock that took too long, it waits only IMPATIENCE until the
-file is free again. Each value has a hash; a damaged value is removed when it is read. A connection lives for one call,
-so a store can be pickled and its process forked. What a killed process had committed stays. The file must be on a local
-disk, because SQLite's write-ahead log does not work over a network.
+A store never stops a run. If the file cannot be used (damaged, disk full, read-only, locked too
+long), it warns once; reads then find nothing and writes keep nothing. After a lock that took too
+long, it waits only IMPATIENCE until the file is free again. Each value has a hash; a damaged value
+is removed when it is read. A connection lives for one call, so a store can be pickled and its
+process forked. What a killed process had committed stays. The file must be on a local disk, because
+SQLite's write-ahead log does not work over a network.
 """
 
 import fcntl
@@ -28,10 +30,13 @@ PATIENCE = 30.0  # seconds to wait for another process's write
 IMPATIENCE = 0.1  # seconds to wait after the file was locked for longer than PATIENCE
 HASH_BYTES = 8
 MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version (of our format)
-KEPT = 63 / 64  # the share of max_bytes after an eviction; other processes wait for it, some seconds at 1 GiB
+# the share of max_bytes after an eviction; other processes wait for it, some seconds at 1 GiB
+KEPT = 63 / 64
 SMALLEST = 1 << 16
 
-TABLE = "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
+TABLE = (
+    "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
+)
 READ = """SELECT key, coalesce(CAST(value AS BLOB), x''),
     2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
     WHERE key IN (SELECT value FROM json_each(?))"""
@@ -42,18 +47,21 @@ OLDEST = """DELETE FROM answers
 
 
 class Store:
-    """max_bytes: the file's largest size, at least 64 KiB. One `write` may exceed it by what it adds. damaged: how many
-    values were not what had been written.
+    """max_bytes: the file's largest size, at least 64 KiB. One `write` may exceed it by what it
+    adds. damaged: how many values were not what had been written.
 
     Raises ValueError for a smaller max_bytes, and for a path to a file of another kind or version.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         if max_bytes < SMALLEST:
-            raise ValueError(f"max_bytes is {max_bytes}, and a cache needs at least {SMALLEST}: give it more.")
+            raise ValueError(
+                f"max_bytes is {max_bytes}, and a cache needs at least {SMALLEST}: give it more."
+            )
         if path.is_file() and os.access(path, os.R_OK) and not _is_store(path):
             raise ValueError(
-                f"{path} is not a cache of ratings, or of another version: remove it, or give another path."
+                f"{path} is not a cache of ratings, or of another version: remove it, or give "
+                "another path."
             )
         self.path = path
         self.max_bytes = max_bytes
@@ -70,16 +78,22 @@ class Store:
             asked = set(keys)
             for key, sealed, _ in rows:
                 value = sealed[HASH_BYTES:]
-                if key in asked and sealed == _sealed(key, value):  # a damaged index may return other keys
+                # a damaged index may return other keys
+                if key in asked and sealed == _sealed(key, value):
                     found[key] = value
             damaged = {key for key, *_ in rows} - found.keys()
             if damaged:
                 self.damaged += len(damaged)
-                log.warning("%d answers in the cache %s are damaged: they are asked again.", len(damaged), self.path)
+                log.warning(
+                    "%d answers in the cache %s are damaged: they are asked again.",
+                    len(damaged),
+                    self.path,
+                )
                 not_found = asked - found.keys()  # a damaged index may hide their rows
                 with connection:
                     connection.executemany(REMOVE, [(key,) for key in damaged | not_found])
-            if _used_bytes(connection) > self.max_bytes // 2:  # in a smaller file the order does not matter yet
+            # in a smaller file the order does not matter yet
+            if _used_bytes(connection) > self.max_bytes // 2:
                 old_keys = [(key,) for key, _, in_older_half in rows if in_older_half]
                 with connection:
                     connection.executemany(TO_THE_END, old_keys)
@@ -93,7 +107,9 @@ class Store:
         def keep(connection: sqlite3.Connection) -> None:
             sealed = ((key, _sealed(key, value)) for key, value in values.items())
             with connection:
-                connection.executemany("INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", sealed)
+                connection.executemany(
+                    "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", sealed
+                )
                 if _used_bytes(connection) > self.max_bytes:
                     while _used_bytes(connection) > KEPT * self.max_bytes:
                         connection.execute(OLDEST)
@@ -106,16 +122,26 @@ class Store:
             if create and not self.path.exists():
                 _create(self.path)
             if self.path.exists():
-                patience, place = IMPATIENCE if self._busy else PATIENCE, f"{self.path.absolute().as_uri()}?mode=rw"
-                with closing(sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)) as connection:
+                patience, place = (
+                    IMPATIENCE if self._busy else PATIENCE,
+                    f"{self.path.absolute().as_uri()}?mode=rw",
+                )
+                with closing(
+                    sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)
+                ) as connection:
                     connection.execute("PRAGMA synchronous = NORMAL")
-                    connection.text_factory = lambda text: text.decode(errors="replace")  # for damaged keys
+                    # for damaged keys
+                    connection.text_factory = lambda text: text.decode(errors="replace")
                     self._busy = False
                     action(connection)
         except (sqlite3.Error, OSError) as error:
             self._busy = "locked" in str(error)
             if not self._warned:
-                log.warning("the cache %s cannot be used (%s): the judge is asked instead.", self.path, error)
+                log.warning(
+                    "the cache %s cannot be used (%s): the judge is asked instead.",
+                    self.path,
+                    error,
+                )
                 self._warned = True
 
 
@@ -125,14 +151,17 @@ def _sealed(key: str, value: bytes) -> bytes:
 
 
 def _create(path: Path) -> None:
-    """Makes an empty store elsewhere and moves it to its place: two processes that make one file fail in SQLite."""
+    """Makes an empty store elsewhere and moves it to its place: two processes that make one file
+    fail in SQLite.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if path.exists():  # another process was faster
             return
-        for rest in ("-wal", "-shm"):  # left by a killed process whose file was removed; SQLite would replay them
+        # left by a killed process whose file was removed; SQLite would replay them
+        for rest in ("-wal", "-shm"):
             path.with_name(path.name + rest).unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(prefix=path.name, dir=path.parent) as folder:
             unfinished = Path(folder) / path.name

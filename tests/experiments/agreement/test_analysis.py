@@ -1,4 +1,6 @@
-"""A judge that writes an analysis before it votes, rates or ranks (MLLM-as-a-Judge, section 3.1)."""
+"""A judge that writes an analysis before it votes, rates or ranks (MLLM-as-a-Judge, section
+3.1).
+"""
 
 from typing import Any
 
@@ -18,7 +20,10 @@ PAIR = ("1", SHOWN, (FAIR, GOOD), ("x", "y"), "all")
 FORMS = {
     "pair": (judge_pairs, [Preferred(*PAIR, -1)]),
     "batch": (judge_rankings, [Ordered(*PAIR, (1, 0))]),
-    "score": (judge_scores, [Rated("1", SHOWN, (text,), ("x",), "all", 4.0) for text in (FAIR, GOOD)]),
+    "score": (
+        judge_scores,
+        [Rated("1", SHOWN, (text,), ("x",), "all", 4.0) for text in (FAIR, GOOD)],
+    ),
 }
 
 
@@ -41,7 +46,11 @@ def test_the_judge_analyses_first(form: str) -> None:
         assert "Do not decide yet." in first
         assert ANALYSIS not in first
         assert second.count(ANALYSIS) == 1  # braces of the judge's are no placeholders
-        assert first[slice(*analysis.description)] == second[slice(*decision.description)] in (GOOD, FAIR)
+        assert (
+            first[slice(*analysis.description)]
+            == second[slice(*decision.description)]
+            in (GOOD, FAIR)
+        )
 
 
 def test_an_analysis_that_failed_is_a_failed_vote() -> None:

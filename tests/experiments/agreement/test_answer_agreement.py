@@ -1,4 +1,6 @@
-"""LAVE against people: statistics by hand, small sets written here, and floors that repeat the data's README."""
+"""LAVE against people: statistics by hand, small sets written here, and floors that repeat the
+data's README.
+"""
 
 import json
 from math import isnan
@@ -24,12 +26,16 @@ from spanreward.rewards import LaveReward, MatchJudge
 from tests.support.fakes import FakeJudge
 from tests.support.paths import DATA
 
-present = pytest.mark.skipif(not (DATA / "evouna_nq").is_dir(), reason=f"people's judgments are not at {DATA}")
+present = pytest.mark.skipif(
+    not (DATA / "evouna_nq").is_dir(), reason=f"people's judgments are not at {DATA}"
+)
 
 
 def test_cohen_kappa_by_hand() -> None:
     # 3 of 5 agree; chance is 3/5 * 3/5 + 2/5 * 2/5 = 0.52
-    assert cohen_kappa([True, True, True, False, False], [True, True, False, False, True]) == pytest.approx(0.08 / 0.48)
+    assert cohen_kappa(
+        [True, True, True, False, False], [True, True, False, False, True]
+    ) == pytest.approx(0.08 / 0.48)
     assert cohen_kappa([True, False], [True, False]) == 1.0
     assert cohen_kappa([True, False], [False, True]) == -1.0
     assert isnan(cohen_kappa([True], [True]))
@@ -37,7 +43,8 @@ def test_cohen_kappa_by_hand() -> None:
 
 def test_measures_by_hand() -> None:
     units = [
-        [Scored(True, {"m": 1.0}), Scored(False, {"m": 0.5}), Scored(False, {"m": 1.0})],  # a half is not right
+        # a half is not right
+        [Scored(True, {"m": 1.0}), Scored(False, {"m": 0.5}), Scored(False, {"m": 1.0})],
         [Scored(True, {"m": 0.0}), Scored(False, {"m": 0.0})],
     ]
     assert agreement(units, "m") == pytest.approx(3 / 5)
@@ -46,9 +53,14 @@ def test_measures_by_hand() -> None:
 
 
 def test_what_the_judge_failed_on_is_left_out_and_counted() -> None:
-    cases = [AnswerToScore("g", n, answered("Q?", text, ["a"]), text == "a") for n, text in enumerate("ab")]
+    cases = [
+        AnswerToScore("g", n, answered("Q?", text, ["a"]), text == "a")
+        for n, text in enumerate("ab")
+    ]
     judge = FakeJudge(fails=lambda prompt: 'answer: "b"' in prompt)
-    (row,) = by_group("set", cases, LaveReward(judge, rationale=False), MATCHES, {"agreement": agreement})
+    (row,) = by_group(
+        "set", cases, LaveReward(judge, rationale=False), MATCHES, {"agreement": agreement}
+    )
     assert (row.n, row.failed) == (1, 1)
     assert row.metrics["exact_match"].value == 1.0
     silent = LaveReward(FakeJudge(fails=lambda prompt: True), rationale=False)
@@ -84,7 +96,12 @@ def test_sets_are_read(tmp_path: Path) -> None:
 @present
 def test_floors_repeat_the_readme() -> None:
     """Within three answers of 500: how the README normalises is not known."""
-    floors = {"fid": (0.832, 0.872), "gpt35": (0.382, 0.844), "chatgpt": (0.284, 0.806), "gpt4": (0.200, 0.818)}
+    floors = {
+        "fid": (0.832, 0.872),
+        "gpt35": (0.382, 0.844),
+        "chatgpt": (0.284, 0.806),
+        "gpt4": (0.200, 0.818),
+    }
     floors["newbing"] = (0.194, 0.840)
     counts = dict.fromkeys(floors, 0)
     right: dict[tuple[str, str], int] = {}
@@ -95,8 +112,12 @@ def test_floors_repeat_the_readme() -> None:
                 same = bool(metric(answer, record.answers)) == judged
                 right[system, name] = right.get((system, name), 0) + same
     for system, (exact, contained) in floors.items():
-        assert right[system, "exact_match"] / counts[system] == pytest.approx(exact, abs=0.0065), system
-        assert right[system, "contains"] / counts[system] == pytest.approx(contained, abs=0.0065), system
+        assert right[system, "exact_match"] / counts[system] == pytest.approx(exact, abs=0.0065), (
+            system
+        )
+        assert right[system, "contains"] / counts[system] == pytest.approx(contained, abs=0.0065), (
+            system
+        )
 
 
 @present

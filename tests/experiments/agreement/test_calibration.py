@@ -8,7 +8,8 @@ from experiments.agreement.calibration import FOLDS, fit, held_out, mean_error
 
 def test_a_curve_by_hand() -> None:
     curve = fit([1, 2, 2, 3, 4], [1, 2, 4, 2, 5])
-    assert curve([1, 2, 3, 4]) == pytest.approx([1, 8 / 3, 8 / 3, 5])  # 2 and 3 are pooled: (2 + 4 + 2) / 3
+    # 2 and 3 are pooled: (2 + 4 + 2) / 3
+    assert curve([1, 2, 3, 4]) == pytest.approx([1, 8 / 3, 8 / 3, 5])
     assert curve([0, 3.5, 9]) == pytest.approx([1, (8 / 3 + 5) / 2, 5])
     assert fit([2.0], [3.0])([1, 2, 5]) == [3, 3, 3]
     with pytest.raises(ValueError, match="as many of people's ratings as of the judge's, got 1"):
@@ -46,9 +47,14 @@ def test_a_requests_texts_share_a_fold_and_order_does_not_matter() -> None:
     mapped = held_out(ratings, people, requests) or []
     turned = held_out(ratings[::-1], people[::-1], requests[::-1]) or []
     assert turned[::-1] == pytest.approx(mapped)
-    changed = [5.0 - one if request == "r3" else one for one, request in zip(people, requests, strict=True)]
+    changed = [
+        5.0 - one if request == "r3" else one for one, request in zip(people, requests, strict=True)
+    ]
     again = held_out(ratings, changed, requests) or []
     own = [number for number, request in enumerate(requests) if request == "r3"]
-    assert [again[number] for number in own] == [mapped[number] for number in own]  # its labels do not reach it
-    assert held_out([1.0] * 8, [1.0] * 8, [str(number % (FOLDS - 1)) for number in range(8)]) is None
+    # its labels do not reach it
+    assert [again[number] for number in own] == [mapped[number] for number in own]
+    assert (
+        held_out([1.0] * 8, [1.0] * 8, [str(number % (FOLDS - 1)) for number in range(8)]) is None
+    )
     assert mean_error([], []) is None

@@ -34,7 +34,11 @@ class Equal(Embedder):
 
 def test_four_grams() -> None:
     text = " A red circle is here. Hello you!"
-    assert [piece.words for piece in four_grams(text)] == ["A red circle is", "red circle is here", "Hello you"]
+    assert [piece.words for piece in four_grams(text)] == [
+        "A red circle is",
+        "red circle is here",
+        "Hello you",
+    ]
     assert [text[start:end] for piece in four_grams(text) for start, end in piece.places] == [
         piece.words for piece in four_grams(text)
     ]
@@ -49,7 +53,9 @@ def test_graph_pieces() -> None:
 
 
 def test_a_score_is_one_half_at_the_threshold() -> None:
-    assert [around(cosine, 0.8) for cosine in (0.0, 0.4, 0.8, 0.9, 1.0)] == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+    assert [around(cosine, 0.8) for cosine in (0.0, 0.4, 0.8, 0.9, 1.0)] == pytest.approx(
+        [0, 0.25, 0.5, 0.75, 1]
+    )
 
 
 @pytest.mark.parametrize("metric", [FourGrams, GraphPieces])
@@ -68,22 +74,40 @@ def test_what_the_reference_says_too_is_right(metric: Any) -> None:
 
 def test_runs_of_spacy_tokens() -> None:
     text = "It's a red circle. No run."
-    assert [text[start:end] for start, end in token_runs(text)] == ["It's a red", "'s a red circle", "a red circle."]
+    assert [text[start:end] for start, end in token_runs(text)] == [
+        "It's a red",
+        "'s a red circle",
+        "a red circle.",
+    ]
 
 
 def test_the_baselines_of_table_2() -> None:
-    """A token has (cosine + 1) / 2 of the best run that holds it, and 0 in none; a component's words likewise."""
+    """A token has (cosine + 1) / 2 of the best run that holds it, and 0 in none; a component's
+    words likewise.
+    """
     text = "A red circle is above. No run."
     runs, graphs = of_table_2(Equal())
     (verdict,) = runs.assess([Sample("", text, references=("A red circle is above a box.",))])
     best = {text[span.start : span.end]: span.score for span in verdict.spans}
     assert best == pytest.approx(
-        {"A red circle is": 1.0, "red circle is above": 1.0, "circle is above.": 0.5, "No": 0.0, "run": 0.0}
+        {
+            "A red circle is": 1.0,
+            "red circle is above": 1.0,
+            "circle is above.": 0.5,
+            "No": 0.0,
+            "run": 0.0,
+        }
     )
     said = Sample("", "A red circle.", references=("A blue circle.",))
     (verdict,) = graphs.assess([said])
-    assert {(span.kind, round(span.score, 6)) for span in verdict.spans} == {("entity", 1.0), ("attribute", 0.5)}
-    assert {(span.kind, round(span.score, 6)) for span in verdict.missed} == {("entity", 1.0), ("attribute", 0.5)}
+    assert {(span.kind, round(span.score, 6)) for span in verdict.spans} == {
+        ("entity", 1.0),
+        ("attribute", 0.5),
+    }
+    assert {(span.kind, round(span.score, 6)) for span in verdict.missed} == {
+        ("entity", 1.0),
+        ("attribute", 0.5),
+    }
 
 
 def test_chance_is_one_draw_a_token_in_the_keys_order() -> None:
@@ -98,7 +122,8 @@ def test_chance_is_one_draw_a_token_in_the_keys_order() -> None:
 
 
 def test_scores_by_hand() -> None:
-    # pieces of the completion: circle, red circle, box; of the references: circle, blue circle | box
+    # pieces of the completion: circle, red circle, box; of the references: circle, blue circle |
+    # box
     (verdict,) = GraphPieces(Equal()).assess(
         [Sample("", "A red circle. A box.", references=("A blue circle.", "A box."))]
     )
@@ -108,6 +133,8 @@ def test_scores_by_hand() -> None:
 
 
 def test_nothing_to_compare() -> None:
-    empty, pointless = FourGrams(Equal()).assess([Sample("", "...", references=("A box.",)), Sample("", "A box.")])
+    empty, pointless = FourGrams(Equal()).assess(
+        [Sample("", "...", references=("A box.",)), Sample("", "A box.")]
+    )
     assert (empty.score, empty.status) == (0.0, Status.EMPTY)
     assert (pointless.score, pointless.status) == (None, Status.NOT_APPLICABLE)

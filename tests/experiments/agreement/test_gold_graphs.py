@@ -25,8 +25,12 @@ def record(**changes: Any) -> dict[str, Any]:
     """As people draw it: three mentions of two things, three attributes, one relation."""
     whole = {
         "text": TEXT,
-        "entities": {e["id"]: e for e in (element("m", "man"), element("h", "hat"), element("he", "He"))},
-        "attributes": {e["id"]: e for e in (element("t", "tall"), element("r", "red"), element("s", "smiles"))},
+        "entities": {
+            e["id"]: e for e in (element("m", "man"), element("h", "hat"), element("he", "He"))
+        },
+        "attributes": {
+            e["id"]: e for e in (element("t", "tall"), element("r", "red"), element("s", "smiles"))
+        },
         "relations": {"w": element("w", "wears")},
         "part_ofs": [],
         "corefs": [edge("he", "m", "coref")],
@@ -47,12 +51,17 @@ def written(folder: Path, *records: Any) -> Path:
 
 
 def test_a_graph_as_people_drew_it(tmp_path: Path) -> None:
-    found = {(row.mode, row.kind): row for row in measure_gold(read_gold(written(tmp_path, record())))}
+    found = {
+        (row.mode, row.kind): row for row in measure_gold(read_gold(written(tmp_path, record())))
+    }
     for kind in ("entities", "attributes", "relations"):
         row = found["published", kind]
         assert (row.precision, row.recall, row.f1) == (1, 1, 1)
     assert (found["published", "entities"].coref, found["published", "entities"].head) == (1, None)
-    assert (found["published", "attributes"].head, found["published", "attributes"].tail) == (1, None)
+    assert (found["published", "attributes"].head, found["published", "attributes"].tail) == (
+        1,
+        None,
+    )
     assert (found["published", "relations"].head, found["published", "relations"].tail) == (1, 1)
 
 
@@ -67,7 +76,10 @@ def test_what_differs_counts(tmp_path: Path) -> None:
     rows = measure_gold(read_gold(written(tmp_path, record(), differing)))
     found = {row.kind: row for row in rows if row.mode == "published"}
     assert found["entities"].coref == pytest.approx((1 + 2 / 3) / 2)
-    assert (found["attributes"].precision, found["attributes"].recall) == (pytest.approx((1 + 2 / 3) / 2), 1)
+    assert (found["attributes"].precision, found["attributes"].recall) == (
+        pytest.approx((1 + 2 / 3) / 2),
+        1,
+    )
     assert found["attributes"].f1 == pytest.approx((1 + 4 / 5) / 2)
     assert found["attributes"].head == 1  # "smiles" is of "He", which is one of our man's mentions
     assert (found["relations"].head, found["relations"].tail) == (0.5, 0.5)
@@ -81,7 +93,14 @@ def test_elements_match_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", [{"text": "A man."}, record(corefs=[edge("he", "nobody", "coref")]), record(relations=[]), 5, "A man."]
+    "broken",
+    [
+        {"text": "A man."},
+        record(corefs=[edge("he", "nobody", "coref")]),
+        record(relations=[]),
+        5,
+        "A man.",
+    ],
 )
 def test_another_layout_is_refused_in_words(tmp_path: Path, broken: Any) -> None:
     with pytest.raises(ValueError, match=r"is not laid out as PoSh's gold\.json"):
@@ -94,10 +113,15 @@ def test_files_that_cannot_be_used_are_one_sentence(tmp_path: Path) -> None:
         read_gold(path)
     path.write_text("\ufeff" + json.dumps([record()]), encoding="utf-8")
     assert len(read_gold(path)) == 1
-    for words, reason in (((tmp_path / "none.json",), "there is no"), ((path, "--rules"), "for DiscoSG's folder")):
+    for words, reason in (
+        ((tmp_path / "none.json",), "there is no"),
+        ((path, "--rules"), "for DiscoSG's folder"),
+    ):
         done = experiments("agreement", "graphs", *words)
         assert (done.code, reason in done.err) == (1, True)
-    assert "are for gold.json" in experiments("agreement", "graphs", tmp_path, "--coref", "none").err
+    assert (
+        "are for gold.json" in experiments("agreement", "graphs", tmp_path, "--coref", "none").err
+    )
 
 
 def test_the_command_prints_table_8(tmp_path: Path) -> None:

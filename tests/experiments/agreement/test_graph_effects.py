@@ -1,4 +1,6 @@
-"""What the rules do to the agreement with people's graphs: by hand, and on the captions people drew."""
+"""What the rules do to the agreement with people's graphs: by hand, and on the captions people
+drew.
+"""
 
 import pytest
 
@@ -12,21 +14,30 @@ def test_the_effect_of_a_rule_by_hand() -> None:
     tall = spelled("trees/NOUN/nsubj/1 stand/VERB/ROOT/1 tall/ADJ/acomp/1")
     texts = [
         DrawnText(tall, [], normal([("trees", "is", "tall")]), "train"),
-        DrawnText(spelled("red/ADJ/amod/1 hats/NOUN/ROOT/1"), [], normal([("hat", "is", "red")]), "test"),
+        DrawnText(
+            spelled("red/ADJ/amod/1 hats/NOUN/ROOT/1"), [], normal([("hat", "is", "red")]), "test"
+        ),
     ]
     effects = {(effect.rule, effect.split): effect for effect in measure_rules(texts)}
-    # published says (trees, is, stand); with the rule one of two triples is right, and none is missing
+    # published says (trees, is, stand); with the rule one of two triples is right, and none is
+    # missing
     assert effects["predicate_adjectives", "train"].alone == pytest.approx(2 / 3)
     assert effects["predicate_adjectives", "train"].removed == pytest.approx(-2 / 3)
     assert effects["predicate_adjectives", "train"].removed_precision == pytest.approx(-1 / 2)
     assert effects["predicate_adjectives", "train"].removed_recall == pytest.approx(-1)
     assert effects["predicate_adjectives", "test"].alone == effects["hyphens", "train"].removed == 0
-    assert effects["all together", "train"].alone == -effects["all together", "train"].removed == pytest.approx(2 / 3)
+    assert (
+        effects["all together", "train"].alone
+        == -effects["all together", "train"].removed
+        == pytest.approx(2 / 3)
+    )
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"people's graphs are not at {DATA}")
 def test_the_default_is_nearer_to_people_than_the_published_extractor() -> None:
     texts = read_drawn(DATA, ["test"])
     assert len(texts) == 49
-    default, published = (mean([match.f1 for match in matches(texts, rules)]) for rules in (DEFAULT, PUBLISHED))
+    default, published = (
+        mean([match.f1 for match in matches(texts, rules)]) for rules in (DEFAULT, PUBLISHED)
+    )
     assert default > published + 0.004

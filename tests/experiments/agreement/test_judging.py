@@ -1,4 +1,6 @@
-"""A judge against people (MLLM-as-a-Judge, section 3): measures by hand, stand-ins on files, what a file may hold."""
+"""A judge against people (MLLM-as-a-Judge, section 3): measures by hand, stand-ins on files, what a
+file may hold.
+"""
 
 import json
 import random
@@ -45,11 +47,22 @@ from tests.support.group_judges import GroupJudge
 from tests.support.paths import DATA
 
 PAIR = {"id": 1, "instruction": "Which fruit?", "human_answer": "A", "original_dataset": "coco"}
-PAIR |= {"answer1": {"name": "x", "answer": "A lime, cut in two."}, "answer2": {"name": "y", "answer": "Lime."}}
+PAIR |= {
+    "answer1": {"name": "x", "answer": "A lime, cut in two."},
+    "answer2": {"name": "y", "answer": "Lime."},
+}
 SCORE = {"id": 1, "instruction": "Which fruit?", "name": "x", "answer": "A lime.", "human": "4"}
 BATCH = {"id": 1, "instruction": "Which fruit?", "human": "BA"}
-BATCH["answers"] = [{"name": "x", "answer": "A lime, cut in two."}, {"name": "y", "answer": "Lime."}]
-PREFERENCE = {"id": "a", "query": "Which fruit?", "response": ["A lime, cut.", "Lime."], "human_ranking": [0, 1]}
+BATCH["answers"] = [
+    {"name": "x", "answer": "A lime, cut in two."},
+    {"name": "y", "answer": "Lime."},
+]
+PREFERENCE = {
+    "id": "a",
+    "query": "Which fruit?",
+    "response": ["A lime, cut.", "Lime."],
+    "human_ranking": [0, 1],
+}
 
 
 def write(folder: Path, name: str, *rows: Any) -> Path:
@@ -69,14 +82,22 @@ def test_accuracies_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other", "distance"),
-    [("ABCD", "ABCD", 0), ("ACBD", "ABCD", 0.5), ("DABC", "ABCD", 0.5), ("DCBA", "ABCD", 1), ("AB", "BA", 1)],
+    [
+        ("ABCD", "ABCD", 0),
+        ("ACBD", "ABCD", 0.5),
+        ("DABC", "ABCD", 0.5),
+        ("DCBA", "ABCD", 1),
+        ("AB", "BA", 1),
+    ],
 )
 def test_ranking_distances_by_hand(one: str, other: str, distance: float) -> None:
     assert ranking_distance(one, other) == distance
 
 
 @given(st.permutations(range(6)), st.permutations(range(6)))
-def test_a_distance_is_symmetric_and_zero_for_equal_rankings_alone(one: list[int], other: list[int]) -> None:
+def test_a_distance_is_symmetric_and_zero_for_equal_rankings_alone(
+    one: list[int], other: list[int]
+) -> None:
     distance = ranking_distance(one, other)
     assert distance == ranking_distance(other, one)
     assert (distance == 0) == (one == other)
@@ -96,31 +117,45 @@ def test_consistency_by_hand() -> None:
 
 
 def test_recall_and_f1_of_outcomes_by_hand() -> None:
-    """People: three wins, one tie, one loss. The judge: win, win, loss; tie; win. Wins: recall 2/3, precision 2/3; the
-    tie 1 and 1; the loss 0 and 0.
+    """People: three wins, one tie, one loss. The judge: win, win, loss; tie; win. Wins: recall 2/3,
+    precision 2/3; the tie 1 and 1; the loss 0 and 0.
     """
     found = class_agreement([1, 1, -1, 0, 1, None], [1, 1, 1, 0, -1, 1])
-    assert found == ClassAgreement(recall=pytest.approx((2 / 3 + 1 + 0) / 3), f1=pytest.approx((2 / 3 + 1 + 0) / 3))
-    assert class_agreement([0, 1], [1, 1]) == ClassAgreement(recall=0.5, f1=pytest.approx(2 / 3))  # 1 and .5
+    assert found == ClassAgreement(
+        recall=pytest.approx((2 / 3 + 1 + 0) / 3), f1=pytest.approx((2 / 3 + 1 + 0) / 3)
+    )
+    # 1 and .5
+    assert class_agreement([0, 1], [1, 1]) == ClassAgreement(recall=0.5, f1=pytest.approx(2 / 3))
     assert class_agreement([None], [1]) is None
 
 
 def test_the_deviation_of_a_request_s_ratings_by_hand() -> None:
-    assert mean_absolute_deviation([[1.0, 3.0], [2.0, 2.0, 5.0], [4.0]]) == pytest.approx((1 + 4 / 3) / 2)
+    assert mean_absolute_deviation([[1.0, 3.0], [2.0, 2.0, 5.0], [4.0]]) == pytest.approx(
+        (1 + 4 / 3) / 2
+    )
     assert mean_absolute_deviation([[4.0]]) is None
 
 
-@pytest.mark.skipif(not (DATA / "mllm_judge_fixture").is_dir(), reason=f"the fixture is not at {DATA}")
+@pytest.mark.skipif(
+    not (DATA / "mllm_judge_fixture").is_dir(), reason=f"the fixture is not at {DATA}"
+)
 def test_published_pairs_of_the_fixture_are_the_hand_counts() -> None:
-    """People: A, B, tie. The answers have 28 and 38, 20 and 46, 59 and 58 words, so a judge of length is right on
-    the second pair alone, and the reward of the first answers against the second ones is 0, 0, 1.
+    """People: A, B, tie. The answers have 28 and 38, 20 and 46, 59 and 58 words, so a judge of
+    length is right on the second pair alone, and the reward of the first answers against the second
+    ones is 0, 0, 1.
     """
     pairs = read_judging(DATA / "mllm_judge_fixture").pairs
     (found,) = measure_pairs(pairs, judge_pairs(LongerJudge(), pairs))
     assert (found.with_ties, found.without_ties, found.right, found.decided) == (1 / 3, 1 / 2, 1, 2)
     assert (found.recall, found.f1) == (1 / 3, pytest.approx((0 + 2 / 3 + 0) / 3))
     samples = [
-        Sample(pair.shown.request, pair.texts[0], anchor=pair.texts[1], context="A photo.", question=pair.shown.request)
+        Sample(
+            pair.shown.request,
+            pair.texts[0],
+            anchor=pair.texts[1],
+            context="A photo.",
+            question=pair.shown.request,
+        )
         for pair in pairs
     ]
     reward = PairwiseReward(LongerJudge(), anchor="anchor", mode="published")
@@ -128,7 +163,10 @@ def test_published_pairs_of_the_fixture_are_the_hand_counts() -> None:
 
 
 def test_the_share_of_the_longer_by_hand() -> None:
-    assert longer_share([1, -1, 1, 0, None, 1], [(5, 2), (5, 2), (1, 9), (9, 1), (9, 1), (4, 4)]) == 1 / 3
+    assert (
+        longer_share([1, -1, 1, 0, None, 1], [(5, 2), (5, 2), (1, 9), (9, 1), (9, 1), (4, 4)])
+        == 1 / 3
+    )
     assert longer_share([0], [(5, 2)]) is None
 
 
@@ -145,16 +183,26 @@ def test_repetitions_are_drawn_from_the_distribution() -> None:
     assert found.majority == pytest.approx(1 - 20 / 64, abs=0.08)  # 3 of 6 has no majority
 
 
-@pytest.mark.skipif(not (DATA / "vl_rewardbench").is_dir(), reason=f"VL-RewardBench is not at {DATA}")
+@pytest.mark.skipif(
+    not (DATA / "vl_rewardbench").is_dir(), reason=f"VL-RewardBench is not at {DATA}"
+)
 def test_slots_and_lengths_on_vl_rewardbench() -> None:
-    """The figures of its README: 99.68 % in one order; nothing is decided in both; 33/89, 141/356 and 76/145."""
+    """The figures of its README: 99.68 % in one order; nothing is decided in both; 33/89, 141/356
+    and 76/145.
+    """
     pairs = read_judging(DATA / "vl_rewardbench").pairs
     assert len(pairs) == 625
     first, *_ = measure_pairs(pairs, judge_pairs(FirstJudge(), pairs))
     assert (first.right, first.decided, first.first_slot, first.orders_agree) == (0, 0, 1.0, 0.0)
     assert round(100 * (first.one_order or 0), 2) == 99.68
-    _, general, hallucination, reasoning, mean = measure_pairs(pairs, judge_pairs(LongerJudge(), pairs))
-    assert [part.part for part in (general, hallucination, reasoning)] == ["general", "hallucination", "reasoning"]
+    _, general, hallucination, reasoning, mean = measure_pairs(
+        pairs, judge_pairs(LongerJudge(), pairs)
+    )
+    assert [part.part for part in (general, hallucination, reasoning)] == [
+        "general",
+        "hallucination",
+        "reasoning",
+    ]
     assert (general.right, hallucination.right, reasoning.right) == (33, 141, 76)
     assert [general.decided, hallucination.decided, reasoning.decided] == [89, 356, 145]
     assert (general.longer, general.first_slot, general.orders_agree) == (1.0, 0.5, 1.0)
@@ -162,7 +210,9 @@ def test_slots_and_lengths_on_vl_rewardbench() -> None:
     assert mean.without_ties == pytest.approx((33 / 89 + 141 / 356 + 76 / 145) / 3)
 
 
-@pytest.mark.skipif(not (DATA / "mllm_judge_fixture").is_dir(), reason=f"the fixture is not at {DATA}")
+@pytest.mark.skipif(
+    not (DATA / "mllm_judge_fixture").is_dir(), reason=f"the fixture is not at {DATA}"
+)
 def test_the_published_format_is_read() -> None:
     found = read_judging(DATA / "mllm_judge_fixture")
     assert [text.people for text in found.scores] == [3, 2, 4, 3, 4]
@@ -174,7 +224,11 @@ def test_the_published_format_is_read() -> None:
 
 
 def test_scores_pairs_and_rankings_by_hand(tmp_path: Path) -> None:
-    write(tmp_path, "score", *[{**SCORE, "id": n, "answer": "word " * n, "human": n} for n in range(1, 6)])
+    write(
+        tmp_path,
+        "score",
+        *[{**SCORE, "id": n, "answer": "word " * n, "human": n} for n in range(1, 6)],
+    )
     write(tmp_path, "pair", *[{**PAIR, "id": n, "human_answer": "ABC"[n % 3]} for n in range(6)])
     write(tmp_path, "batch", *[{**BATCH, "id": n, "human": ("AB", "BA")[n % 2]} for n in range(4)])
     found = read_judging(tmp_path)
@@ -183,7 +237,12 @@ def test_scores_pairs_and_rankings_by_hand(tmp_path: Path) -> None:
     assert scores.pearson == pytest.approx(1.0)
     assert (scores.n, scores.mean_people, scores.length_people) == (5, 3, pytest.approx(1.0))
     (pairs,) = measure_pairs(found.pairs, judge_pairs(judge, found.pairs))
-    assert (pairs.with_ties, pairs.without_ties, pairs.longer, pairs.longer_people) == (1 / 3, 1 / 2, 1, 1 / 2)
+    assert (pairs.with_ties, pairs.without_ties, pairs.longer, pairs.longer_people) == (
+        1 / 3,
+        1 / 2,
+        1,
+        1 / 2,
+    )
     (rankings,) = measure_rankings(found.rankings, judge_rankings(judge, found.rankings))
     assert (rankings.distance, rankings.orders_agree) == (0.5, 1)
 
@@ -196,20 +255,56 @@ class Leaning(FirstJudge):
 
 
 def test_a_paper_s_average_is_of_sets_and_of_one_order(tmp_path: Path) -> None:
-    """Set a: three pairs, the longer text first; people prefer it. Set b: one, the longer text second and preferred.
-    The judge follows the slot but for a difference of four words, so both orders decide nothing for three words.
+    """Set a: three pairs, the longer text first; people prefer it. Set b: one, the longer text
+    second and preferred. The judge follows the slot but for a difference of four words, so both
+    orders decide nothing for three words.
     """
-    long, short = {"name": "x", "answer": "one two three four five"}, {"name": "y", "answer": "one two"}
+    long, short = (
+        {"name": "x", "answer": "one two three four five"},
+        {"name": "y", "answer": "one two"},
+    )
     longest = {"name": "x", "answer": "one two three four five six"}
-    rows: list[Any] = [{**PAIR, "id": n, "original_dataset": "a", "answer1": long, "answer2": short} for n in range(3)]
-    rows += [{**PAIR, "id": 3, "original_dataset": "b", "answer1": short, "answer2": long, "human_answer": "B"}]
-    rows += [{**PAIR, "id": 4, "original_dataset": "b", "answer1": short, "answer2": longest, "human_answer": "B"}]
+    rows: list[Any] = [
+        {**PAIR, "id": n, "original_dataset": "a", "answer1": long, "answer2": short}
+        for n in range(3)
+    ]
+    rows += [
+        {
+            **PAIR,
+            "id": 3,
+            "original_dataset": "b",
+            "answer1": short,
+            "answer2": long,
+            "human_answer": "B",
+        }
+    ]
+    rows += [
+        {
+            **PAIR,
+            "id": 4,
+            "original_dataset": "b",
+            "answer1": short,
+            "answer2": longest,
+            "human_answer": "B",
+        }
+    ]
     pairs = read_judging(write(tmp_path, "pair", *rows)).pairs
     pooled, a, b, mean = measure_pairs(pairs, judge_pairs(Leaning(), pairs))
-    assert (a.one_order, a.one_order_without_ties, a.with_ties, a.without_ties) == (1.0, 1.0, 0.0, None)
-    assert (b.one_order, b.one_order_without_ties, b.with_ties, b.without_ties) == (0.5, 0.5, 0.5, 1.0)
+    assert (a.one_order, a.one_order_without_ties, a.with_ties, a.without_ties) == (
+        1.0,
+        1.0,
+        0.0,
+        None,
+    )
+    assert (b.one_order, b.one_order_without_ties, b.with_ties, b.without_ties) == (
+        0.5,
+        0.5,
+        0.5,
+        1.0,
+    )
     assert (pooled.one_order, mean.one_order) == (4 / 5, 3 / 4)
-    assert (pooled.without_ties, mean.without_ties) == (1.0, 1.0)  # of both orders only what is sure is decided
+    # of both orders only what is sure is decided
+    assert (pooled.without_ties, mean.without_ties) == (1.0, 1.0)
     assert (mean.part, mean.n, mean.with_ties, mean.interval) == (MEAN, 5, 0.25, None)
 
 
@@ -221,14 +316,20 @@ def test_rankings_in_one_order_and_under_the_authors_names(tmp_path: Path) -> No
     Image.new("RGB", (2, 2)).save(tmp_path / "image" / "7.jpg")
     write(tmp_path, "pair", {**PAIR, "image_path": "7.jpg"})
     found = read_judging(tmp_path)
-    assert (len(found.scores), found.rankings[0].people, len(found.pairs[0].shown.images)) == (1, (1, 0), 1)
+    assert (len(found.scores), found.rankings[0].people, len(found.pairs[0].shown.images)) == (
+        1,
+        (1, 0),
+        1,
+    )
     (agreed,) = measure_rankings(found.rankings, judge_rankings(FirstJudge(), found.rankings))
     assert (agreed.one_order, agreed.distance) == (1.0, 0.5)
 
 
 def test_a_judge_that_favours_itself_is_seen(tmp_path: Path) -> None:
     """People find x and y alike; the judge prefers x's longer texts, which its row says."""
-    folder = write(tmp_path, "pair", *[{**PAIR, "id": n, "human_answer": "AB"[n % 2]} for n in range(8)])
+    folder = write(
+        tmp_path, "pair", *[{**PAIR, "id": n, "human_answer": "AB"[n % 2]} for n in range(8)]
+    )
     pairs = read_judging(folder).pairs
     own, other = by_author(pairs, judge_pairs(LongerJudge(), pairs))
     assert (own.author, own.n, own.judge, own.people, own.more) == ("x", 8, 1, 0.5, 0.5)
@@ -242,9 +343,16 @@ def test_a_judge_that_favours_itself_is_seen(tmp_path: Path) -> None:
 
 
 def test_mistakes_that_are_let_pass(tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [{**PREFERENCE, "id": n, "human_error_analysis": ["hallucination"]} for n in range(3)]
+    rows: list[dict[str, Any]] = [
+        {**PREFERENCE, "id": n, "human_error_analysis": ["hallucination"]} for n in range(3)
+    ]
     rows.append(
-        {**PREFERENCE, "id": 3, "human_ranking": [1, 0], "human_error_analysis": ["hallucination", "others, x"]}
+        {
+            **PREFERENCE,
+            "id": 3,
+            "human_ranking": [1, 0],
+            "human_error_analysis": ["hallucination", "others, x"],
+        }
     )
     pairs = read_judging(write(tmp_path, "preferences", *rows)).pairs
     hallucination, others = by_error(pairs, judge_pairs(LongerJudge(), pairs))
@@ -261,7 +369,13 @@ def test_failed_votes_are_counted_and_are_no_ties(tmp_path: Path) -> None:
     found = read_judging(folder)
     dead = GroupJudge(len, fails=lambda question: True)
     (pairs,) = measure_pairs(found.pairs, judge_pairs(dead, found.pairs))
-    assert (pairs.n, pairs.failed, pairs.with_ties, pairs.interval, pairs.majority) == (0, 4, None, None, None)
+    assert (pairs.n, pairs.failed, pairs.with_ties, pairs.interval, pairs.majority) == (
+        0,
+        4,
+        None,
+        None,
+        None,
+    )
     (rankings,) = measure_rankings(found.rankings, judge_rankings(dead, found.rankings))
     assert (rankings.failed, rankings.distance) == (1, None)
     (scores,) = measure_scores(found.scores, judge_scores(dead, found.scores))
@@ -275,14 +389,20 @@ def test_failed_votes_are_counted_and_are_no_ties(tmp_path: Path) -> None:
         ("score", {"human": "good"}, "'human' is a rating from 1 to 5, got 'good'"),
         ("score", {"answer": 3}, "'answer' holds 3, which is of the wrong kind"),
         ("pair", {"human_answer": "D"}, "'human_answer' is A, B or C (a tie), got 'D'"),
-        ("pair", {"answer1": {"name": "x"}}, "an answer holds 'name' and the text 'answer', got {'name': 'x'}"),
+        (
+            "pair",
+            {"answer1": {"name": "x"}},
+            "an answer holds 'name' and the text 'answer', got {'name': 'x'}",
+        ),
         ("batch", {"human": "AC"}, "'human' ranks 2 answers by the letters AB, got 'AC'"),
         ("batch", {"answers": []}, "'human' ranks 0 answers by the letters , got 'BA'"),
         ("preferences", {"human_ranking": [0, 0]}, "'human_ranking' 0 and 1, got [0, 0]"),
         ("preferences", {"query": None}, "'query' holds None, which is of the wrong kind"),
     ],
 )
-def test_a_line_that_cannot_be_used_is_named(tmp_path: Path, name: str, change: dict[str, Any], sentence: str) -> None:
+def test_a_line_that_cannot_be_used_is_named(
+    tmp_path: Path, name: str, change: dict[str, Any], sentence: str
+) -> None:
     row = {"score": SCORE, "pair": PAIR, "batch": BATCH, "preferences": PREFERENCE}[name]
     folder = write(tmp_path, name, {**row, "id": 0}, {**row, **change})
     with pytest.raises(ValueError, match=rf"{name}\.jsonl line 2") as error:
@@ -293,7 +413,9 @@ def test_a_line_that_cannot_be_used_is_named(tmp_path: Path, name: str, change: 
 def test_folders_that_hold_nothing_or_something_twice(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="none of score"):
         read_judging(tmp_path)
-    with pytest.raises(ValueError, match="repeats line 1: the text of pair, 1, x, y is there twice"):
+    with pytest.raises(
+        ValueError, match="repeats line 1: the text of pair, 1, x, y is there twice"
+    ):
         read_judging(write(tmp_path, "pair", PAIR, PAIR))
 
 
@@ -303,7 +425,10 @@ def test_a_picture_outside_the_folder_is_not_shown(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "set"):
         place.mkdir(exist_ok=True)
         Image.new("RGB", (4, 4), "red").save(place / "a.png")
-    rows = [{**PAIR, "id": n, "image_path": name} for n, name in enumerate(("a.png", "../a.png", "b.png"))]
+    rows = [
+        {**PAIR, "id": n, "image_path": name}
+        for n, name in enumerate(("a.png", "../a.png", "b.png"))
+    ]
     inside, outside, missing = read_judging(write(tmp_path / "set", "pair", *rows)).pairs
     assert len(inside.shown.images) == 1
     assert outside.shown.images == missing.shown.images == ()
@@ -315,7 +440,9 @@ def test_a_picture_outside_the_folder_is_not_shown(tmp_path: Path) -> None:
 class Mortal(GroupJudge):
     """Dies in its second call, as a server does."""
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = ("1", "2", "3", "4", "5")) -> Any:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = ("1", "2", "3", "4", "5")
+    ) -> Any:
         if len(self.rated) == 1:
             self.rated.append([])
             raise ConnectionError("the judge is gone")
@@ -323,7 +450,9 @@ class Mortal(GroupJudge):
 
 
 def test_a_judge_that_dies_half_way_goes_on_and_is_asked_nothing_twice(tmp_path: Path) -> None:
-    rows = [{**PAIR, "id": n, "instruction": f"Which fruit is number {n}?"} for n in range(CHUNK + 10)]
+    rows = [
+        {**PAIR, "id": n, "instruction": f"Which fruit is number {n}?"} for n in range(CHUNK + 10)
+    ]
     pairs = read_judging(write(tmp_path, "pair", *rows)).pairs
     mortal = Mortal(len)
     cached = CachedJudge(mortal, tmp_path / "ratings.sqlite")
@@ -356,15 +485,23 @@ PLANTED = {"thumb": 0.75, "flickr8k_expert": 0.85}
 def planted_groups(name: str) -> list[list[tuple[str, float]]]:
     """Texts of one picture with what people give them, different texts and values."""
     if name == "thumb":
-        return [[(one.text, one.ratings["human_score"]) for one in image] for image in load_thumb(DATA)]
-    return [[(text, sum(given)) for text, given in image.candidates] for image in load_flickr8k_expert(DATA)]
+        return [
+            [(one.text, one.ratings["human_score"]) for one in image] for image in load_thumb(DATA)
+        ]
+    return [
+        [(text, sum(given)) for text, given in image.candidates]
+        for image in load_flickr8k_expert(DATA)
+    ]
 
 
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.skipif(not (DATA / "thumb").is_dir(), reason=f"people's judgments are not at {DATA}")
-def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(tmp_path: Path, name: str) -> None:
-    """A judge that is right with a planted chance, in every order by itself: with ties, both orders decide accuracy^2
-    of the pairs rightly; without, the right ones of those that both orders decide alike.
+def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(
+    tmp_path: Path, name: str
+) -> None:
+    """A judge that is right with a planted chance, in every order by itself: with ties, both orders
+    decide accuracy^2 of the pairs rightly; without, the right ones of those that both orders decide
+    alike.
     """
     accuracy, generator = PLANTED[name], random.Random(0)
     pairs, batches = [], []
@@ -374,14 +511,28 @@ def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(tmp_path
         entries = [{"name": "x", "answer": text} for text in texts]
         for better in range(len(texts) - 1):
             answers = {"answer1": entries[better], "answer2": {**entries[better + 1], "name": "y"}}
-            pairs.append({**PAIR, "id": f"{number} {better}", "instruction": f"{number}", **answers})
+            pairs.append(
+                {**PAIR, "id": f"{number} {better}", "instruction": f"{number}", **answers}
+            )
         if len(texts) > 1:
             order = "ABCDEFGH"[: len(texts)]
-            batches.append({**BATCH, "id": number, "instruction": f"{number}", "answers": entries, "human": order})
+            batches.append(
+                {
+                    **BATCH,
+                    "id": number,
+                    "instruction": f"{number}",
+                    "answers": entries,
+                    "human": order,
+                }
+            )
     write(tmp_path, "pair", *pairs)
     write(tmp_path, "batch", *batches)
     found = read_judging(tmp_path)
-    place = {(group.shown.request, text): n for group in found.rankings for n, text in enumerate(group.texts)}
+    place = {
+        (group.shown.request, text): n
+        for group in found.rankings
+        for n, text in enumerate(group.texts)
+    }
 
     class Planted(GroupJudge):
         def _rate(self, question: Question, scale: Sequence[str]) -> Rating | Failure:
@@ -400,7 +551,9 @@ def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(tmp_path
     (agreed,) = measure_pairs(found.pairs, judge_pairs(Planted(len), found.pairs))
     assert agreed.one_order == pytest.approx(accuracy, abs=0.04)
     assert agreed.with_ties == pytest.approx(accuracy**2, abs=0.05)
-    assert agreed.without_ties == pytest.approx(accuracy**2 / (accuracy**2 + (1 - accuracy) ** 2), abs=0.04)
+    assert agreed.without_ties == pytest.approx(
+        accuracy**2 / (accuracy**2 + (1 - accuracy) ** 2), abs=0.04
+    )
     assert agreed.orders_agree == pytest.approx(accuracy**2 + (1 - accuracy) ** 2, abs=0.05)
     (ranked_,) = measure_rankings(found.rankings, judge_rankings(Planted(len), found.rankings))
     reversed_ = [ranking_distance(group.people[::-1], group.people) for group in found.rankings]
@@ -409,8 +562,16 @@ def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(tmp_path
 
 
 def test_words_judge_by_the_context_of_a_line(tmp_path: Path) -> None:
-    texts = {"answer1": {"name": "x", "answer": "A green lime is on a tray."}, "answer2": {"answer": "A red apple."}}
-    folder = write(tmp_path, "pair", {**PAIR, **texts, "context": "A green lime lies on a tray."}, {**PAIR, "id": 2})
+    texts = {
+        "answer1": {"name": "x", "answer": "A green lime is on a tray."},
+        "answer2": {"answer": "A red apple."},
+    }
+    folder = write(
+        tmp_path,
+        "pair",
+        {**PAIR, **texts, "context": "A green lime lies on a tray."},
+        {**PAIR, "id": 2},
+    )
     known, unknown = judge_pairs(WordJudge(), read_judging(folder).pairs)
     assert known.outcome == 1
     assert unknown.failure is not None

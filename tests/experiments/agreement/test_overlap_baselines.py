@@ -7,7 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.agreement import overlap_baselines
-from experiments.agreement.overlap_baselines import ReferenceOverlap, baselines, bleu, rouge_l, word_count
+from experiments.agreement.overlap_baselines import (
+    ReferenceOverlap,
+    baselines,
+    bleu,
+    rouge_l,
+    word_count,
+)
 from spanreward.rewards.base.verdict import Sample, Status
 
 
@@ -22,13 +28,19 @@ def test_bleu_by_hand() -> None:
 
 def test_rouge_l_by_hand() -> None:
     pytest.importorskip("rouge_score", reason="rouge-score is not installed")
-    # the longest common subsequence is "dog on grass": 3 of 4 and 3 of 5, and a second reference does not lower it
-    assert rouge_l()("dogs sit on grass", ["the dog on green grass", "a car"]) == pytest.approx(2 * 3 / 9)
+    # the longest common subsequence is "dog on grass": 3 of 4 and 3 of 5, and a second reference
+    # does not lower it
+    assert rouge_l()("dogs sit on grass", ["the dog on green grass", "a car"]) == pytest.approx(
+        2 * 3 / 9
+    )
 
 
 def test_words_are_a_share() -> None:
     assert word_count("a red dog", []) == 0.0003
-    assert ReferenceOverlap("words", word_count, fewest=0).assess([Sample("", "a b")])[0].score == 0.0002
+    assert (
+        ReferenceOverlap("words", word_count, fewest=0).assess([Sample("", "a b")])[0].score
+        == 0.0002
+    )
 
 
 def test_people_s_answers_stand_in_for_references() -> None:
@@ -37,7 +49,10 @@ def test_people_s_answers_stand_in_for_references() -> None:
     sample = Sample("", "two dogs", question="How many?", answers=("two dogs", "two", "2"))
     assert named["exact_match"].assess([sample])[0].score == 1.0
     (verdict,) = named["vqa_accuracy"].assess([sample])
-    assert (verdict.status, verdict.note) == (Status.NOT_APPLICABLE, "it needs 4 references or answers, got 3")
+    assert (verdict.status, verdict.note) == (
+        Status.NOT_APPLICABLE,
+        "it needs 4 references or answers, got 3",
+    )
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +64,10 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     titles = [sentence.split(":")[0] for sentence in left_out]
     assert titles[:5] == ["BLEU", "ROUGE-L", "METEOR", "S-BERTScore", "4GramEmbed"]
     assert "BLEU: left out, sacrebleu is not installed: make venv installs it." in left_out
-    assert any("CLIPScore: left out, its weights are not on this machine" in sentence for sentence in left_out)
+    assert any(
+        "CLIPScore: left out, its weights are not on this machine" in sentence
+        for sentence in left_out
+    )
 
 
 def test_wordnet_is_asked_for_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,5 +82,7 @@ def test_wordnet_is_asked_for_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_without_clip(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"there is no CLIP in .*: give a folder that holds config\.json"):
+    with pytest.raises(
+        ValueError, match=r"there is no CLIP in .*: give a folder that holds config\.json"
+    ):
         baselines(clip=tmp_path)

@@ -1,4 +1,6 @@
-"""A page of docs/evidence has the figures that its command gives today, to the digit: those that take two minutes."""
+"""A page of docs/evidence has the figures that its command gives today, to the digit: those that
+take two minutes.
+"""
 
 import json
 import re
@@ -15,7 +17,10 @@ from tests.support.paths import DATA, ROOT
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not DATA.is_dir(), reason="people's judgments are not beside the repository (../shared/data)"),
+    pytest.mark.skipif(
+        not DATA.is_dir(),
+        reason="people's judgments are not beside the repository (../shared/data)",
+    ),
 ]
 LINES = re.compile(r"│ (.+?) +│ (0\.\d{3}) +│$", re.MULTILINE)
 MINUS = "\N{MINUS SIGN}"
@@ -41,36 +46,51 @@ def short(value: float) -> str:
 
 def within(row: Mapping[str, Any], value: str) -> str:
     """A value with its interval: .477 [.441, .512]."""
-    return f"{short(row[value])} [{short(row['interval']['low'])}, {short(row['interval']['high'])}]"
+    return (
+        f"{short(row[value])} [{short(row['interval']['low'])}, {short(row['interval']['high'])}]"
+    )
 
 
 def test_the_lists_of_answers_get_what_the_page_says() -> None:
     done = experiments("agreement", "lists", DATA)
     assert done.code == 0, done.err
-    of = {text: value.removeprefix("0") for text, value in LINES.findall(done.out.partition("Right answers")[0])}
+    of = {
+        text: value.removeprefix("0")
+        for text, value in LINES.findall(done.out.partition("Right answers")[0])
+    }
     restated = "the question, and A on B with C by D"
-    two = {text: of[text] for text in ("It is A, B.", "It is A or B.", "What is shown there is A, B.")}
+    two = {
+        text: of[text] for text in ("It is A, B.", "It is A or B.", "What is shown there is A, B.")
+    }
     others = {*two, "the right choice", "a random choice", restated}
     four = [price for text, price in of.items() if text not in others]
     for said in (
         f"The right choice gets {of['the right choice']}, a random one {of['a random choice']}.",
-        f'Lists of all four get {min(four)} to {max(four)} ("It is A, B, C, D." {of["It is A, B, C, D."]},',
+        f'Lists of all four get {min(four)} to {max(four)} ("It is A, B, C, D." '
+        f"{of['It is A, B, C, D.']},",
         f'"It is A on B with C by D." {of["It is A on B with C by D."]}), of two',
-        f'of two {min(two.values())} to {max(two.values())} ("It is A or B." {of["It is A or B."]}, "It is A, B."',
+        f'of two {min(two.values())} to {max(two.values())} ("It is A or B." '
+        f'{of["It is A or B."]}, "It is A, B."',
         f'"It is A, B." {of["It is A, B."]}).',
         f'The question said again with "A on B with C by D" gets {of[restated]}.',
     ):
         assert said in page("filler.md")
 
 
-def test_frames_that_nobody_tuned_on(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_frames_that_nobody_tuned_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.argv", ["held_out"])
     held_out.main()
-    said = re.search(r"(\d+) of (\d+) frames .*; the truth pays \+0(\.\d+)", capsys.readouterr().out)
+    said = re.search(
+        r"(\d+) of (\d+) frames .*; the truth pays \+0(\.\d+)", capsys.readouterr().out
+    )
     assert said is not None
     assert f"On terse texts **{said[1]} of {said[2]}** pay more than .02" in page("filler.md")
     assert f"the truth pays {said[3]}. Those left" in page("filler.md")
-    assert f"- With `match` {said[1]} of {said[2]} frames that were never tuned on pay" in page("filler.md")
+    assert f"- With `match` {said[1]} of {said[2]} frames that were never tuned on pay" in page(
+        "filler.md"
+    )
 
 
 def test_harmonic_on_thumb(tmp_path: Path) -> None:
@@ -85,8 +105,8 @@ def test_harmonic_on_thumb(tmp_path: Path) -> None:
 
     total, right, whole = "overall ~ human_score", "correctness ~ P", "completeness ~ R"
     assert (
-        f"`match` has {pair(total)} with people's total (bag of words {floor(total)}), correctness {pair(right)} with "
-        f"P ({floor(right)}), completeness {pair(whole)} with R ({floor(whole)})"
+        f"`match` has {pair(total)} with people's total (bag of words {floor(total)}), correctness "
+        f"{pair(right)} with P ({floor(right)}), completeness {pair(whole)} with R ({floor(whole)})"
     ) in page("agreement.md")
 
 
@@ -95,7 +115,10 @@ def test_words_and_spans(tmp_path: Path) -> None:
 
     def cells(measure: str) -> str:
         row = rows[measure]
-        return f"{row['ours']:.3f} [{row['interval']['low']:.3f}, {row['interval']['high']:.3f}] | {row['floor']:.3f} |"
+        return (
+            f"{row['ours']:.3f} [{row['interval']['low']:.3f}, {row['interval']['high']:.3f}] "
+            f"| {row['floor']:.3f} |"
+        )
 
     captions, foil = rows["AUROC of captions, 1 - precision"], rows["pair accuracy, f1"]
     tokens = rows["macro F1 of tokens, as PoSh's table 2"]
@@ -113,10 +136,20 @@ def test_words_and_spans(tmp_path: Path) -> None:
 def test_answers(tmp_path: Path) -> None:
     rows = numbers_of(tmp_path, "answers", "--judge", "match")
     of = {(row["set"], row["group"], row["measure"]): row for row in rows}
-    systems = {group: row["metrics"] for (name, group, measure), row in of.items() if measure == "agreement"}
-    pooled = [fmean(one[metric]["value"] for one in systems.values()) for metric in ("lave", "exact_match", "contains")]
+    systems = {
+        group: row["metrics"]
+        for (name, group, measure), row in of.items()
+        if measure == "agreement"
+    }
+    pooled = [
+        fmean(one[metric]["value"] for one in systems.values())
+        for metric in ("lave", "exact_match", "contains")
+    ]
     by_system = ", ".join(f"{group} {lave_of(one)}" for group, one in systems.items())
-    chosen, nlvr = of["aokvqa", "choices", "right above wrong"], of["nlvr", "all", "right above wrong"]
+    chosen, nlvr = (
+        of["aokvqa", "choices", "right above wrong"],
+        of["nlvr", "all", "right above wrong"],
+    )
     text = page("agreement.md")
     for name, value in zip(("LAVE", "exact match", "containment"), pooled, strict=True):
         assert f"{name} {short(value)} / " in text
@@ -131,12 +164,19 @@ def lave_of(metrics: Mapping[str, Any]) -> str:
 
 
 def test_scene_graphs(tmp_path: Path) -> None:
-    rows = {(row["mode"], row["split"], row["match"]): row for row in numbers_of(tmp_path, "graphs")}
+    rows = {
+        (row["mode"], row["split"], row["match"]): row for row in numbers_of(tmp_path, "graphs")
+    }
 
     def cells(mode: str, *splits: str) -> str:
         exact = [rows[mode, split, "exact"] for split in splits]
         columns = [[f"{row[name]:.3f}" for row in exact] for name in ("precision", "recall")]
-        columns += [[f"{r['f1']:.3f} [{r['interval']['low']:.3f}, {r['interval']['high']:.3f}]" for r in exact]]
+        columns += [
+            [
+                f"{r['f1']:.3f} [{r['interval']['low']:.3f}, {r['interval']['high']:.3f}]"
+                for r in exact
+            ]
+        ]
         columns += [[f"{rows[mode, split, 'lenient']['f1']:.3f}" for split in splits]]
         return " | ".join("; ".join(column) for column in columns)
 

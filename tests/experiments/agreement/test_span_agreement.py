@@ -1,4 +1,6 @@
-"""Agreement of wrong words and of credit with the truth, by hand on one description, and the command line."""
+"""Agreement of wrong words and of credit with the truth, by hand on one description, and the
+command line.
+"""
 
 import json
 import sys
@@ -29,22 +31,41 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Thing, make_scenes
 from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
-SCENE = Scene((Thing("star", "red", "small", "top", "left"), Thing("square", "blue", "large", "bottom", "right")), "s")
+SCENE = Scene(
+    (
+        Thing("star", "red", "small", "top", "left"),
+        Thing("square", "blue", "large", "bottom", "right"),
+    ),
+    "s",
+)
 TEXT = "A blue star in the top left corner."
 # Of four claims three are right, and they are three of ten facts.
 F1 = 2 * 0.75 * 0.3 / (0.75 + 0.3)
-SPANS = [("star", 1.0, 0.2, "entity"), ("blue", 0.0, -0.1, "attribute"), ("in", 0.0, -0.05, "relation")]
+SPANS = [
+    ("star", 1.0, 0.2, "entity"),
+    ("blue", 0.0, -0.1, "attribute"),
+    ("in", 0.0, -0.05, "relation"),
+]
 SPANS += [("corner", 1.0, 0.1, "entity"), ("top", 0.25, -0.02, "attribute")]
 
 
 def span(text: str, word: str, score: float, credit: Any, kind: Any, component: Any) -> Any:
     start = text.index(word)
     place = {"start": start, "end": start + len(word)}
-    return {**place, "score": score, "credit": credit, "kind": kind, "note": "", "component": component}
+    return {
+        **place,
+        "score": score,
+        "credit": credit,
+        "kind": kind,
+        "note": "",
+        "component": component,
+    }
 
 
 def judged(model: str = "dapo", text: str = TEXT, spans: Any = SPANS, scene: Any = SCENE) -> Any:
-    return Judged(model, text, tuple(span(text, *one, number) for number, one in enumerate(spans)), scene)  # type: ignore[call-arg]
+    return Judged(
+        model, text, tuple(span(text, *one, number) for number, one in enumerate(spans)), scene
+    )  # type: ignore[call-arg]
 
 
 def test_words_by_hand() -> None:
@@ -80,8 +101,16 @@ def test_agreement_on_words_by_hand() -> None:
     assert found["claims"]["precision"] == 0.5  # blue, top
     assert found["claims"]["neither"] == 2  # star, left
     assert found["by_kind"]["attribute"] == {**found["claims"], "neither": 0}
-    assert [found["by_kind"]["entity"][name] for name in ("precision", "recall", "f1")] == [None, None, None]
-    assert [found["by_kind"]["relation"][name] for name in ("precision", "recall", "f1")] == [0.0, None, 0.0]
+    assert [found["by_kind"]["entity"][name] for name in ("precision", "recall", "f1")] == [
+        None,
+        None,
+        None,
+    ]
+    assert [found["by_kind"]["relation"][name] for name in ("precision", "recall", "f1")] == [
+        0.0,
+        None,
+        0.0,
+    ]
 
 
 def test_word_agreement_counts() -> None:
@@ -89,7 +118,12 @@ def test_word_agreement_counts() -> None:
         return [JudgedWord("m", judge, referee, True, frozenset())] * times
 
     found = word_agreement([*words(1, 1, 3), *words(1, 0, 1), *words(0, 1, 2), *words(0, 0, 4)])
-    assert (found["both"], found["judge_only"], found["referee_only"], found["neither"]) == (3, 1, 2, 4)
+    assert (found["both"], found["judge_only"], found["referee_only"], found["neither"]) == (
+        3,
+        1,
+        2,
+        4,
+    )
     assert (found["precision"], found["recall"], found["f1"]) == (0.75, 0.6, pytest.approx(2 / 3))
     assert word_agreement([])["f1"] is None
 
@@ -106,13 +140,21 @@ def test_a_range_touches_the_words_it_shares_a_character_with() -> None:
 
 
 def test_a_score_of_one_half_is_not_wrong() -> None:
-    assert not any(word.judge for word in judged_words(judged(spans=[("blue", 0.5, 0.0, "attribute")])))
+    assert not any(
+        word.judge for word in judged_words(judged(spans=[("blue", 0.5, 0.0, "attribute")]))
+    )
 
 
 def test_effects_by_hand() -> None:
     assert judge_description(TEXT, SCENE).f1 == pytest.approx(F1) == pytest.approx(3 / 7)
     parts = components(judged())
-    assert [part.kind for part in parts] == ["entity", "attribute", "relation", "entity", "attribute"]
+    assert [part.kind for part in parts] == [
+        "entity",
+        "attribute",
+        "relation",
+        "entity",
+        "attribute",
+    ]
     assert [part.credit for part in parts] == [0.2, -0.1, -0.05, 0.1, -0.02]
     effects = [
         3 / 7,  # without "star" nothing is said of any object
@@ -133,7 +175,9 @@ def test_agreement_of_signs_by_hand() -> None:
         "minus_plus": 1,  # top
         "minus_minus": 1,  # blue
         "spearman": pytest.approx(8 / 95**0.5),  # ranks (1, 1) (2, 2.5) (3, 4) (4, 2.5) (5, 5)
-        "on_nothing": pytest.approx((0.05**2 + 0.1**2) / (0.2**2 + 0.1**2 + 0.05**2 + 0.1**2 + 0.02**2)),
+        "on_nothing": pytest.approx(
+            (0.05**2 + 0.1**2) / (0.2**2 + 0.1**2 + 0.05**2 + 0.1**2 + 0.02**2)
+        ),
         "components": 5,
         "without_credit": 0,
         "without_effect": 2,
@@ -150,7 +194,12 @@ def test_what_has_no_credit_or_no_effect_has_no_sign() -> None:
         for pair in ((1e-12, 0.5), (0.5, -1e-12), (0.5, 0.1), (-0.5, 0.1), (0.1, -0.2))
     ]
     found = sign_agreement(parts)
-    assert (found["plus_plus"], found["plus_minus"], found["minus_plus"], found["minus_minus"]) == (1, 1, 1, 0)
+    assert (found["plus_plus"], found["plus_minus"], found["minus_plus"], found["minus_minus"]) == (
+        1,
+        1,
+        1,
+        0,
+    )
     assert (found["components"], found["without_credit"], found["without_effect"]) == (5, 1, 1)
     assert found["equal_signs"] == pytest.approx(1 / 3)
     assert found["on_nothing"] == pytest.approx(0.25 / (3 * 0.25 + 0.01))
@@ -161,17 +210,24 @@ def test_the_first_mention_stands_for_a_component() -> None:
     text = "A red star in the top left corner. A square."
     first, second = (span(text, word, 1.0, 0.1, "entity", 0) for word in ("star", "square"))
     both, only_first, only_second = (
-        components(Judged("m", text, spans, SCENE)) for spans in ((second, first), (first,), (second,))
+        components(Judged("m", text, spans, SCENE))
+        for spans in ((second, first), (first,), (second,))
     )
     assert both == only_first
-    # 5 of 5 claims and of 10 facts; without "star" 1 of 4 and 1 of 10, without "square" 4 of 4 and 4 of 10
+    # 5 of 5 claims and of 10 facts; without "star" 1 of 4 and 1 of 10, without "square" 4 of 4 and
+    # 4 of 10
     assert only_first[0].effect == pytest.approx(2 / 3 - 2 * 0.25 * 0.1 / 0.35)
     assert only_second[0].effect == pytest.approx(2 / 3 - 2 * 0.4 / 1.4)
 
 
 @pytest.mark.parametrize(
     ("word", "left"),
-    [("blue", "A star\n here."), ("A", "blue star\n here."), ("here", "A blue star\n ."), ("star", "A blue  here.")],
+    [
+        ("blue", "A star\n here."),
+        ("A", "blue star\n here."),
+        ("here", "A blue star\n ."),
+        ("star", "A blue  here."),
+    ],
 )
 def test_taking_words_out_leaves_one_space(word: str, left: str) -> None:
     text = "A blue star\n here."
@@ -199,7 +255,10 @@ def folder(tmp_path: Path) -> Any:
         for seed in (3, 5):
             for number in range(4):
                 one = judged(model, text=f"{TEXT} {model} {seed} {number}")
-                verdict = {"score": None if number == 3 else 0.5, "spans": [] if number == 3 else list(one.spans)}
+                verdict = {
+                    "score": None if number == 3 else 0.5,
+                    "spans": [] if number == 3 else list(one.spans),
+                }
                 line = {"model": model, "seed": seed, "id": str(number + 1)}
                 lines.append({**line, "completion": one.text, "verdict": verdict})
     (tmp_path / "completions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -210,8 +269,18 @@ def test_reads_what_compare_wrote(folder: Path) -> None:
     completions, skipped = read_completions(folder, count=99)
     assert (len(completions), skipped) == (12, 4)
     assert [completion.scene for completion in completions] == make_scenes("test", 2, 4)[:3] * 4
-    texts = [completion.text[len(TEXT) + 1 :] for completion in read_completions(folder, count=7)[0]]
-    assert texts == ["base 3 0", "base 3 2", "base 5 0", "base 5 2", "dapo 3 0", "dapo 3 2", "dapo 5 0"]
+    texts = [
+        completion.text[len(TEXT) + 1 :] for completion in read_completions(folder, count=7)[0]
+    ]
+    assert texts == [
+        "base 3 0",
+        "base 3 2",
+        "base 5 0",
+        "base 5 2",
+        "dapo 3 0",
+        "dapo 3 2",
+        "dapo 5 0",
+    ]
     assert {completion.model for completion in read_completions(folder, ["dapo"], 6)[0]} == {"dapo"}
 
 
@@ -228,7 +297,18 @@ def test_the_command_prints_and_writes_the_same(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert (
-        run(monkeypatch, "spans", folder, "--models", "base", "--count", 8, "--json", folder / "new" / "a.json") is None
+        run(
+            monkeypatch,
+            "spans",
+            folder,
+            "--models",
+            "base",
+            "--count",
+            8,
+            "--json",
+            folder / "new" / "a.json",
+        )
+        is None
     )
     written = json.loads((folder / "new" / "a.json").read_text())
     completions, skipped = read_completions(folder, ["base"], 8)
@@ -237,7 +317,11 @@ def test_the_command_prints_and_writes_the_same(
         **{**summarise(completions), "skipped": skipped},
         **{"reliability": found, "advice": advice(found["all"])},
     }
-    assert (written["completions"], written["skipped"], list(written["words"]["by_model"])) == (6, 2, ["base"])
+    assert (written["completions"], written["skipped"], list(written["words"]["by_model"])) == (
+        6,
+        2,
+        ["base"],
+    )
     out = capsys.readouterr().out
     assert "6 completions, 2 without a verdict left out" in out
     assert f"{written['words']['all']['precision']:.3f}" in out
@@ -246,12 +330,21 @@ def test_the_command_prints_and_writes_the_same(
 
 
 def test_mistakes_are_sentences(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(monkeypatch, "spans", tmp_path / "none").startswith("python -m experiments agreement: there is no ")
-    assert "no model 'sft', only ['base', 'dapo']" in run(monkeypatch, "spans", folder, "--models", "base", "sft")
+    assert run(monkeypatch, "spans", tmp_path / "none").startswith(
+        "python -m experiments agreement: there is no "
+    )
+    assert "no model 'sft', only ['base', 'dapo']" in run(
+        monkeypatch, "spans", folder, "--models", "base", "sft"
+    )
     assert "--count must be 1 or more, got 0." in run(monkeypatch, "spans", folder, "--count", 0)
-    (folder / "results.json").write_text(json.dumps({"data": {"source": "jsonl", "path": "rows.jsonl"}}))
+    (folder / "results.json").write_text(
+        json.dumps({"data": {"source": "jsonl", "path": "rows.jsonl"}})
+    )
     assert "only for Scenes is the truth known" in run(monkeypatch, "spans", folder)
     (folder / "completions.jsonl").unlink()
     assert "completions.jsonl: give the output folder" in run(monkeypatch, "spans", folder)

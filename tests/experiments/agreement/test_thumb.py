@@ -1,4 +1,6 @@
-"""HarmonicEval's criteria against THumB's: every number is what the statistic says of the judge's parts."""
+"""HarmonicEval's criteria against THumB's: every number is what the statistic says of the judge's
+parts.
+"""
 
 import json
 from math import isnan
@@ -17,11 +19,15 @@ from tests.support.fakes import FakeJudge, certain, criterion_of
 from tests.support.paths import ROOT
 
 DATA = ROOT.parent / "shared" / "data"
-present = pytest.mark.skipif(not (DATA / "thumb").is_dir(), reason=f"people's judgments are not at {DATA}")
+present = pytest.mark.skipif(
+    not (DATA / "thumb").is_dir(), reason=f"people's judgments are not at {DATA}"
+)
 
 
 def thumb(folder: Path) -> Path:
-    """Two photographs with three captions each; people's P is the number of words, their R always 3."""
+    """Two photographs with three captions each; people's P is the number of words, their R always
+    3.
+    """
     lines = []
     for image in ("1", "2"):
         texts = {"A": "A dog.", "B": "A dog runs fast.", "Human": "A dog runs fast on a beach."}
@@ -38,14 +44,20 @@ def thumb(folder: Path) -> Path:
             }
             for s, text in texts.items()
         ]
-        lines.append({"seg_id": image, "references": ["A dog runs.", "A beach."], "candidates": candidates})
+        lines.append(
+            {"seg_id": image, "references": ["A dog runs.", "A beach."], "candidates": candidates}
+        )
     (folder / "thumb").mkdir()
-    (folder / "thumb" / "thumb_mscoco.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "thumb" / "thumb_mscoco.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )
     return folder
 
 
 def test_by_hand(tmp_path: Path) -> None:
-    """A judge whose correctness is right about B, wrong about the people's caption, and who is sure of all else."""
+    """A judge whose correctness is right about B, wrong about the people's caption, and who is sure
+    of all else.
+    """
 
     def answer(prompt: Any) -> Any:
         text = prompt.partition("TEXT:\n")[2].partition("\nEND")[0]
@@ -56,7 +68,11 @@ def test_by_hand(tmp_path: Path) -> None:
     rows = measure_thumb(thumb(tmp_path), HarmonicReward(judge, evidence="context", spans="none"))
     found = {(row.measure, row.note): row for row in rows}
     correct = found["correctness ~ P, Pearson", "all captions"]
-    assert correct.ours == pytest.approx(pearson([2, 4, 3], [2, 4, 7])) == pytest.approx(2.0 / (2 * 38 / 3) ** 0.5)
+    assert (
+        correct.ours
+        == pytest.approx(pearson([2, 4, 3], [2, 4, 7]))
+        == pytest.approx(2.0 / (2 * 38 / 3) ** 0.5)
+    )
     assert correct.n == 6
     alone = found["correctness ~ P, Pearson", "without people's own captions"]
     assert (alone.ours, alone.n) == (pytest.approx(1.0), 4)
@@ -78,9 +94,13 @@ def test_pearson_by_hand() -> None:
 
 def test_the_command_prints_what_it_writes(tmp_path: Path) -> None:
     numbers = tmp_path / "numbers.json"
-    done = experiments("agreement", "people", thumb(tmp_path), "--metric", "harmonic", "--json", numbers)
+    done = experiments(
+        "agreement", "people", thumb(tmp_path), "--metric", "harmonic", "--json", numbers
+    )
     assert done.code == 0, done.err
-    rows = json.loads(numbers.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    rows = json.loads(
+        numbers.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON")
+    )
     assert {row["set"] for row in rows} == {"thumb"}
     fluency = next(row for row in rows if row["measure"] == "fluency ~ Fl, Pearson")
     assert fluency["ours"] is None
@@ -106,6 +126,12 @@ def test_the_floor_repeats_the_data_s_readme() -> None:
 
 @present
 def test_the_match_judge_on_a_part() -> None:
-    rows = measure_thumb(DATA, HarmonicReward(WordJudge(), evidence="context", spans="none"), images=6)
+    rows = measure_thumb(
+        DATA, HarmonicReward(WordJudge(), evidence="context", spans="none"), images=6
+    )
     assert {row.n for row in rows} == {30, 24}
-    assert all(row.interval.low < row.ours < row.interval.high for row in rows if row.measure.startswith("correctness"))
+    assert all(
+        row.interval.low < row.ours < row.interval.high
+        for row in rows
+        if row.measure.startswith("correctness")
+    )

@@ -1,4 +1,6 @@
-"""Votes on file: what their sources published, repeated from the raw votes; small folders by hand; bad input."""
+"""Votes on file: what their sources published, repeated from the raw votes; small folders by hand;
+bad input.
+"""
 
 import json
 from pathlib import Path
@@ -13,21 +15,63 @@ from spanreward.rewards.comparison.resampling import Interval
 from tests.support.paths import DATA
 from tests.support.votes import iiw, mllm, wildvision, write_lines
 
-present = pytest.mark.skipif(not (DATA / "mllm_bench").is_dir(), reason=f"published votes are not at {DATA}")
+present = pytest.mark.skipif(
+    not (DATA / "mllm_bench").is_dir(), reason=f"published votes are not at {DATA}"
+)
 ONE, TWO = SITUATIONS
 
-LEVELS = ("Perception/Remembering", "Understanding", "Applying", "Analyzing", "Evaluating", "Creating")
+LEVELS = (
+    "Perception/Remembering",
+    "Understanding",
+    "Applying",
+    "Analyzing",
+    "Evaluating",
+    "Creating",
+)
 # MLLM-Bench, Table 5: wins/ties/losses by level, in the order of LEVELS, and the win rate.
 TABLE_5 = {
     "claude-3-5-sonnet-20240620": ("67/0/3 106/4/0 56/2/2 90/8/2 38/1/1 39/0/1", 0.94),
     "gemini-1.5-flash-002": ("67/2/1 99/7/4 49/8/3 87/9/4 40/0/0 36/4/0", 0.90),
     "mistralai/pixtral-12b": ("55/8/7 88/8/14 46/7/7 72/14/14 32/2/6 36/1/3", 0.78),
     "qwen/qwen-2-vl-72b-instruct": ("49/5/16 78/15/17 40/10/10 72/7/21 32/2/6 32/1/7", 0.72),
-    "meta-llama/llama-3.2-11b-vision-instruct": ("47/13/10 74/18/18 33/13/14 66/15/19 26/8/6 25/5/10", 0.65),
-    "microsoft/phi-3-medium-128k-instruct": ("8/12/50 11/19/80 14/14/32 26/18/56 6/9/25 17/3/20", 0.20),
+    "meta-llama/llama-3.2-11b-vision-instruct": (
+        "47/13/10 74/18/18 33/13/14 66/15/19 26/8/6 25/5/10",
+        0.65,
+    ),
+    "microsoft/phi-3-medium-128k-instruct": (
+        "8/12/50 11/19/80 14/14/32 26/18/56 6/9/25 17/3/20",
+        0.20,
+    ),
 }
 # The same table's win rates and Elo ratings, of all models but the anchor.
-WIN_RATES = [94, 92, 90, 83, 82, 80, 78, 72, 67, 66, 65, 60, 46, 43, 39, 37, 29, 27, 23, 20, 19, 12, 10, 7, 6, 4]
+WIN_RATES = [
+    94,
+    92,
+    90,
+    83,
+    82,
+    80,
+    78,
+    72,
+    67,
+    66,
+    65,
+    60,
+    46,
+    43,
+    39,
+    37,
+    29,
+    27,
+    23,
+    20,
+    19,
+    12,
+    10,
+    7,
+    6,
+    4,
+]
 ELO = [1438, 1368, 1346, 1267, 1189, 1106, 1170, 1114, 1065, 1104, 1086, 1127, 1018, 1023]
 ELO += [961, 913, 921, 889, 910, 755, 837, 761, 641, 739, 638, 618]
 
@@ -64,7 +108,9 @@ def test_the_capabilities_of_mllm_bench(of: Any) -> None:
     for model in of("mllm_bench").models.values():
         assert len(model.capabilities) == 42
         assert {sum(counts) for counts in model.capabilities.values()} == {10}
-        levels, parts = (zip(*found.values(), strict=True) for found in (model.slices, model.capabilities))
+        levels, parts = (
+            zip(*found.values(), strict=True) for found in (model.slices, model.capabilities)
+        )
         assert list(map(sum, levels)) == list(map(sum, parts))
 
 
@@ -74,8 +120,16 @@ def test_the_totals_of_mllm_bench_are_the_official_ones(of: Any) -> None:
     for name, official in published("mllm_bench", "vote_results.json").items():
         total = official.pop("total")
         assert models[name]["counts"] == official
-        assert models[name]["score"] == models[name]["win_rate"] == pytest.approx(100 * official[name] / total)
-        assert models[name]["interval"]["low"] < models[name]["score"] < models[name]["interval"]["high"]
+        assert (
+            models[name]["score"]
+            == models[name]["win_rate"]
+            == pytest.approx(100 * official[name] / total)
+        )
+        assert (
+            models[name]["interval"]["low"]
+            < models[name]["score"]
+            < models[name]["interval"]["high"]
+        )
         assert models[name]["unreadable"] == 0
 
 
@@ -97,14 +151,20 @@ def test_wildvision_is_what_its_leaderboard_says(of: Any) -> None:
     assert list(models) == list(official)
     for name, row in official.items():
         assert round(models[name]["score"], 2) == row["score"]
-        assert (models[name]["win_rate"], models[name]["reward"]) == (row["win_rate"], row["reward"])
+        assert (models[name]["win_rate"], models[name]["reward"]) == (
+            row["win_rate"],
+            row["reward"],
+        )
         assert models[name]["counts"] == {key: row[key] for key in models[name]["counts"]}
         assert models[name]["unreadable"] == row["unreadable"]
 
 
 @present
 def test_our_intervals_are_wider_than_those_that_draw_rows(of: Any) -> None:
-    """Published ones draw weighted rows. By question the standard error is 1.48 times that (1.32 to 1.57)."""
+    """Published ones draw weighted rows.
+
+    By question the standard error is 1.48 times that (1.32 to 1.57).
+    """
     models = of("wildvision_bench").models
     official = published("wildvision_bench", "published.json")
     ratios = []
@@ -124,12 +184,19 @@ def test_unreadable_votes_of_wildvision_both_ways(of: Any) -> None:
     assert aria.unreadable == 6
     assert (round(aria.score, 2), round(aria.treated["tie"], 2)) == (74.10, 73.90)
     assert aria.treated["loss"] < aria.treated["tie"] < aria.score < aria.treated["win"]
-    moved = {name: model.without_unspoken - model.score for name, model in of("wildvision_bench").models.items()}
+    moved = {
+        name: model.without_unspoken - model.score
+        for name, model in of("wildvision_bench").models.items()
+    }
     filled_in = {name: model.unspoken for name, model in of("wildvision_bench").models.items()}
-    assert sum(filled_in.values()) - filled_in["claude-3-sonnet-20240229"] + aria.unreadable == 113 - 7
+    assert (
+        sum(filled_in.values()) - filled_in["claude-3-sonnet-20240229"] + aria.unreadable == 113 - 7
+    )
     del moved["claude-3-sonnet-20240229"]
     assert max(map(abs, moved.values())) == pytest.approx(0.29, abs=0.01)  # .295
-    assert any("6 votes could not be read" in sentence for sentence in of("wildvision_bench").warnings)
+    assert any(
+        "6 votes could not be read" in sentence for sentence in of("wildvision_bench").warnings
+    )
 
 
 @present
@@ -141,7 +208,13 @@ def test_net_preferences_of_imageinwords(of: Any) -> None:
         "IIW-400 / GPT-4V": (42, 56, 72, 74, 28),
         "IIW-400 / IIW-P5B": (74, 96, 74, 44, 54),
     }
-    questions = ("Comprehensiveness", "Specificity", "Hallucination", "First few line(s) as tldr", "Human Like")
+    questions = (
+        "Comprehensiveness",
+        "Specificity",
+        "Hallucination",
+        "First few line(s) as tldr",
+        "Human Like",
+    )
     official = published("iiw_votes", "published.json")["counts_of_this_part"]
     for comparison, values in nets.items():
         for question, value in zip(questions, values, strict=True):
@@ -152,7 +225,9 @@ def test_net_preferences_of_imageinwords(of: Any) -> None:
 
 @present
 def test_questions_on_one_example_are_drawn_together(of: Any) -> None:
-    """Five questions on 56 descriptions: the interval is wider than that of 280 votes drawn one by one."""
+    """Five questions on 56 descriptions: the interval is wider than that of 280 votes drawn one by
+    one.
+    """
     together = of("iiw_votes").models["DCI_Test / DCI"]
     assert together.prompts == 56
     assert sum(together.counts.values()) == 280
@@ -172,17 +247,24 @@ def test_a_small_folder_of_five_labels_by_hand(tmp_path: Path) -> None:
     assert model.score == pytest.approx(100 * (3 + 2 + 0.5) / (3 + 2 + 1 + 1 + 3))
     assert model.win_rate == pytest.approx(100 * 3 / 8)
     assert model.reward == pytest.approx(100 * (2 + 2 - 1 - 2) / 16)
-    assert model.treated == pytest.approx({"tie": 100 * 6.5 / 12, "loss": 100 * 5.5 / 16, "win": 100 * 11.5 / 16})
+    assert model.treated == pytest.approx(
+        {"tie": 100 * 6.5 / 12, "loss": 100 * 5.5 / 16, "win": 100 * 11.5 / 16}
+    )
     assert model.interval.low < model.score < model.interval.high
     assert model.swap_consistency is None
     assert results.warnings[0] == (
-        "2 votes could not be read (labels: none 1, 'I think that both answers are …' 1) and are no ties."
+        "2 votes could not be read (labels: none 1, 'I think that both answers are …' 1) and are "
+        "no ties."
     )
     assert results.warnings[1].startswith("Every pair was shown in one order only")
 
 
 def test_labels_that_the_source_filled_in_are_told(tmp_path: Path) -> None:
-    rows = [wildvision("q0", "B>A"), wildvision("q1", "A>B"), wildvision("q2", "A=B", raw=None, judge_failed=True)]
+    rows = [
+        wildvision("q0", "B>A"),
+        wildvision("q1", "A>B"),
+        wildvision("q2", "A=B", raw=None, judge_failed=True),
+    ]
     model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
     assert (model.unspoken, model.score, model.without_unspoken) == (1, 50.0, 50.0)
     rows[1]["score"] = rows[1]["raw"] = "B>A"
@@ -191,7 +273,9 @@ def test_labels_that_the_source_filled_in_are_told(tmp_path: Path) -> None:
 
 
 def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path) -> None:
-    """With the model first A is the model; an always-first judge has an even score and a first slot of 1."""
+    """With the model first A is the model; an always-first judge has an even score and a first slot
+    of 1.
+    """
     rows = [
         wildvision(f"q{number}", "A>B", order=order)
         for number in range(20)
@@ -199,7 +283,12 @@ def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path) -> None:
     ]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
     model = results.models["m"]
-    assert (model.score, model.first_slot, model.swap_consistency, model.prompts) == (50.0, 1.0, 0.0, 20)
+    assert (model.score, model.first_slot, model.swap_consistency, model.prompts) == (
+        50.0,
+        1.0,
+        0.0,
+        20,
+    )
     assert model.interval == Interval(50.0, 50.0)
     assert not any("one order" in sentence for sentence in results.warnings)
 
@@ -233,7 +322,12 @@ def test_what_two_orders_decide_by_hand(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_order_leaves_its_prompt_out(tmp_path: Path) -> None:
-    rows = [mllm(0, "Answer2", "Answer1"), mllm(1, "Answer2", "Answer1"), mllm(2, "Answer2", None), mllm(3, ONE, ONE)]
+    rows = [
+        mllm(0, "Answer2", "Answer1"),
+        mllm(1, "Answer2", "Answer1"),
+        mllm(2, "Answer2", None),
+        mllm(3, ONE, ONE),
+    ]
     model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
     assert (model.unreadable, sum(model.counts.values())) == (1, 3)
     assert model.score == pytest.approx(100 * 2 / 3)
@@ -244,7 +338,10 @@ def test_questions_give_levels_and_lengths(tmp_path: Path) -> None:
     rows = [mllm(number, "Answer2", "Answer1", answer="w " * (2 + number)) for number in range(12)]
     folder = write_lines(tmp_path / "votes.jsonl", rows)
     assert measure_votes(folder).models["m"].length is None
-    questions = [{"id": n, "level": "Applying", "anchor_model": "a", "anchor_answer": "w " * 8} for n in range(12)]
+    questions = [
+        {"id": n, "level": "Applying", "anchor_model": "a", "anchor_answer": "w " * 8}
+        for n in range(12)
+    ]
     write_lines(tmp_path / "questions.jsonl", questions)
     model = measure_votes(folder).models["m"]
     assert model.slices == {"Applying": (12, 0, 0)}
@@ -252,7 +349,12 @@ def test_questions_give_levels_and_lengths(tmp_path: Path) -> None:
 
 
 def test_answers_in_words_by_hand(tmp_path: Path) -> None:
-    answers = ["IIW is substantially better", "IIW is marginally better", "Neutral", "DCI is marginally better"]
+    answers = [
+        "IIW is substantially better",
+        "IIW is marginally better",
+        "Neutral",
+        "DCI is marginally better",
+    ]
     rows = [iiw(f"e{number}", answer) for number, answer in enumerate(answers)]
     models = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models
     assert list(models) == ["S / DCI / Hallucination", "S / DCI"]
@@ -263,7 +365,10 @@ def test_answers_in_words_by_hand(tmp_path: Path) -> None:
 def test_one_prompt_has_no_interval(tmp_path: Path) -> None:
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", [wildvision("q", "B>A")]))
     assert results.to_json()["models"]["m"]["interval"] == {"low": None, "high": None}
-    assert "m has 1 prompt: an interval over prompts needs two with a readable vote." in results.warnings
+    assert (
+        "m has 1 prompt: an interval over prompts needs two with a readable vote."
+        in results.warnings
+    )
 
 
 def test_all_ties_are_told(tmp_path: Path) -> None:
@@ -274,10 +379,16 @@ def test_all_ties_are_told(tmp_path: Path) -> None:
 
 
 def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path) -> None:
-    rows = [wildvision(f"q{n}", None) for n in range(3)] + [wildvision(f"q{n}", "B>A", model="n") for n in range(3)]
+    rows = [wildvision(f"q{n}", None) for n in range(3)] + [
+        wildvision(f"q{n}", "B>A", model="n") for n in range(3)
+    ]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
     entry = results.to_json()["models"]["m"]
-    assert (entry["score"], entry["unreadable"], entry["interval"]) == (None, 3, {"low": None, "high": None})
+    assert (entry["score"], entry["unreadable"], entry["interval"]) == (
+        None,
+        3,
+        {"low": None, "high": None},
+    )
     assert results.models["n"].score == 100.0
 
 
@@ -288,7 +399,9 @@ def test_a_model_that_lacks_prompts_is_told(tmp_path: Path) -> None:
 
 
 def test_what_differs_from_the_published_is_told(tmp_path: Path) -> None:
-    folder = write_lines(tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, ONE, ONE)])
+    folder = write_lines(
+        tmp_path / "votes.jsonl", [mllm(0, "Answer2", "Answer1"), mllm(1, ONE, ONE)]
+    )
     (folder / "vote_results.json").write_text(json.dumps({"m": {"m": 2, ONE: 1, "total": 2}}))
     assert "m: its source published 2 as m, its votes give 1." in measure_votes(folder).warnings
 
@@ -300,7 +413,10 @@ def test_the_published_counts_are_ours(of: Any, name: str) -> None:
 
 
 def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
-    rows = [wildvision(f"q{n}", label) for n, label in enumerate(["B>>A", "A>B", "A=B", "B>A", None] * 4)]
+    rows = [
+        wildvision(f"q{n}", label)
+        for n, label in enumerate(["B>>A", "A>B", "A=B", "B>A", None] * 4)
+    ]
     one = measure_votes(write_lines(tmp_path / "a" / "votes.jsonl", rows)).models["m"]
     two = measure_votes(write_lines(tmp_path / "b" / "votes.jsonl", rows[::-1])).models["m"]
     assert (one.score, one.counts, one.treated) == (two.score, two.counts, two.treated)
@@ -309,7 +425,10 @@ def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
 
 GOOD = wildvision("q0", "B>A")
 BAD_INPUT = {
-    "votes.jsonl line 2 repeats line 1: the vote on q0, m, anchor first is there twice": [GOOD, GOOD],
+    "votes.jsonl line 2 repeats line 1: the vote on q0, m, anchor first is there twice": [
+        GOOD,
+        GOOD,
+    ],
     "votes.jsonl line 3 repeats line 1: the pair of question and model 0, m is": [
         mllm(0, ONE, ONE),
         mllm(1, ONE, ONE),
@@ -319,10 +438,16 @@ BAD_INPUT = {
         wildvision("q0", "model_a"),
         wildvision("q1", "model_a"),
     ],
-    "labels are unknown, such as 'First' (1 times): the labels are Answer1, Answer2": [mllm(0, "First", "Second")],
-    "line 1: order is 'anchor first' or 'model first', got 'shuffled'": [{**GOOD, "order": "shuffled"}],
+    "labels are unknown, such as 'First' (1 times): the labels are Answer1, Answer2": [
+        mllm(0, "First", "Second")
+    ],
+    "line 1: order is 'anchor first' or 'model first', got 'shuffled'": [
+        {**GOOD, "order": "shuffled"}
+    ],
     "must have one anchor, got a, b": [GOOD, {**GOOD, "question_id": "q1", "anchor": "b"}],
-    "line 1 has no 'anchor': it has question_id, model, order": [{k: v for k, v in GOOD.items() if k != "anchor"}],
+    "line 1 has no 'anchor': it has question_id, model, order": [
+        {k: v for k, v in GOOD.items() if k != "anchor"}
+    ],
     "line 1: 'model' holds 7.5, which is of the wrong kind": [{**GOOD, "model": 7.5}],
     "line 1: 'score' holds 3, which is of the wrong kind": [{**GOOD, "score": 3}],
     "m and a must each stand first once, got a and a": [
@@ -335,7 +460,9 @@ BAD_INPUT = {
     "line 1, vote_order1: a label is a text or null, got 1": [
         mllm(0, ONE, ONE, vote_order1={"answer1_is": "a", "vote": 1})
     ],
-    "line 1 has no 'vote_order2'": [{k: v for k, v in mllm(0, ONE, ONE).items() if k != "vote_order2"}],
+    "line 1 has no 'vote_order2'": [
+        {k: v for k, v in mllm(0, ONE, ONE).items() if k != "vote_order2"}
+    ],
     "line 1 is of no known layout: it has winner": [{"winner": "a"}],
     "is empty: there is no vote in it": [],
 }
@@ -351,13 +478,17 @@ def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str) -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"votes.jsonl is missing: give a folder that holds votes.jsonl"):
+    with pytest.raises(
+        FileNotFoundError, match=r"votes.jsonl is missing: give a folder that holds votes.jsonl"
+    ):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_text('{"score": \n')
     with pytest.raises(ValueError, match=r"votes.jsonl line 1 is not JSON"):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_bytes(b'{"score": "\xff"}')
-    with pytest.raises(ValueError, match=r"votes.jsonl line 1 is not UTF-8 \(byte 11\): save the file as UTF-8"):
+    with pytest.raises(
+        ValueError, match=r"votes.jsonl line 1 is not UTF-8 \(byte 11\): save the file as UTF-8"
+    ):
         measure_votes(tmp_path)
     (tmp_path / "votes.jsonl").write_text("[1]\n")
     with pytest.raises(ValueError, match="line 1 must hold a JSON object"):

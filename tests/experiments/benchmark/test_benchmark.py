@@ -1,4 +1,6 @@
-"""`python -m experiments benchmark`: what it counts, on hand-computed cases and on a small file of pairs."""
+"""`python -m experiments benchmark`: what it counts, on hand-computed cases and on a small file of
+pairs.
+"""
 
 import json
 import sys
@@ -16,7 +18,11 @@ from tests.support.paths import ROOT
 from tests.support.tokenizer import tokenizer
 
 REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."
-SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.", "A dog lies on a bench.")
+SAID = (
+    "A tall man holds a brown dog.",
+    "A man in a red hat sits on a bench.",
+    "A dog lies on a bench.",
+)
 
 
 @pytest.fixture
@@ -84,7 +90,8 @@ def test_the_command_prints_and_writes_what_posh_costs(
         assert 1 < group["ratio"] < len(SAID)
         assert 0 < mode["precision"]["questions"] < 1
         assert mode["prompt_tokens"] is None  # the match judge has none
-    assert published["names"]["written"] == published["names"]["as_by_rule"] > 0  # its writer writes by rule
+    # its writer writes by rule
+    assert published["names"]["written"] == published["names"]["as_by_rule"] > 0
     assert default["names"]["written"] == by_rule["names"]["written"] == 0
     assert default["by_rule"]["32"] < published["by_rule"]["32"]
     assert numbers["names_by_rule_move_f1"] == {"mean": 0.0, "largest": 0.0}
@@ -103,7 +110,17 @@ def test_a_group_of_eight_costs_less_than_seven(
     monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     group = ROOT / "tests" / "data" / "group_of_8.jsonl"  # sampled from SmolLM2 at temperature 0.8
-    run(monkeypatch, benchmark, "posh", "--pairs", group, "--tokens", files / "model", "--modes", "default")
+    run(
+        monkeypatch,
+        benchmark,
+        "posh",
+        "--pairs",
+        group,
+        "--tokens",
+        files / "model",
+        "--modes",
+        "default",
+    )
     (cost,) = json.loads(capsys.readouterr().out)["modes"]["default"]["groups"].values()
     assert cost["pairs"] == 8
     assert cost["ratio"] < 7
@@ -111,14 +128,31 @@ def test_a_group_of_eight_costs_less_than_seven(
 
 @pytest.mark.parametrize(
     ("line", "arguments", "message"),
-    [('{"completion": "A cat."}', [], "line 1 needs 'reference' as a text, it has None"), ("", [], "holds no pair")],
+    [
+        ('{"completion": "A cat."}', [], "line 1 needs 'reference' as a text, it has None"),
+        ("", [], "holds no pair"),
+    ],
 )
 def test_what_a_user_gets_wrong_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, line: str, arguments: Any, message: str
+    monkeypatch: pytest.MonkeyPatch,
+    benchmark: Any,
+    files: Any,
+    line: str,
+    arguments: Any,
+    message: str,
 ) -> None:
     (files / "pairs.jsonl").write_text(line and line + "\n")
     with pytest.raises(SystemExit, match=message):
-        run(monkeypatch, benchmark, "posh", "--pairs", files / "pairs.jsonl", "--tokens", files / "model", *arguments)
+        run(
+            monkeypatch,
+            benchmark,
+            "posh",
+            "--pairs",
+            files / "pairs.jsonl",
+            "--tokens",
+            files / "model",
+            *arguments,
+        )
 
 
 def test_judges_are_measured_on_the_same_questions(
@@ -136,7 +170,9 @@ def test_judges_are_measured_on_the_same_questions(
     assert match["times_the_first"] == 1.0
     assert match["questions_per_second"] == pytest.approx(1 / match["seconds_per_question"])
     assert (empty["judged"], full["judged"]) == (12, 0)
-    with pytest.raises(SystemExit, match=r"the pairs give [0-9]+ questions, fewer than --questions 5000"):
+    with pytest.raises(
+        SystemExit, match=r"the pairs give [0-9]+ questions, fewer than --questions 5000"
+    ):
         run(monkeypatch, benchmark, "judge", "--pairs", files / "pairs.jsonl", "--questions", 5000)
 
 
@@ -145,7 +181,8 @@ def test_memory_is_computed(
 ) -> None:
     run(monkeypatch, benchmark, "memory", "--gpus", 1, 8, "--kv-tokens", 1000)
     numbers = json.loads(capsys.readouterr().out)
-    assert numbers["policy_parameters"] == 8_292_166_656  # what the model's index of tensors adds up to
+    # what the model's index of tensors adds up to
+    assert numbers["policy_parameters"] == 8_292_166_656
     assert numbers["judge_parameters"] == 14_770_033_664
     assert [(line["gpus"], line["placement"]) for line in numbers["lines"]] == [
         (1, "per_rank"), (1, "server"), (8, "per_rank"), (8, "server"),
@@ -153,8 +190,11 @@ def test_memory_is_computed(
     one, *_ = numbers["lines"]
     assert one["judge"] == 29.5  # GB: two bytes a parameter
     assert one["KV cache"] == 0.2  # 4 bytes x 48 layers x 8 heads x 128 x 1,000 tokens
-    assert one["judge's batch"] == 1.5  # 28 bytes x 8,192 tokens x 5,120, and 8 x 256 logits x 152,064
-    assert one["peak_judging"] == pytest.approx(one["policy"] + one["optimizer"] + 4.0 + 29.5 + 0.2 + 1.5, abs=0.2)
+    # 28 bytes x 8,192 tokens x 5,120, and 8 x 256 logits x 152,064
+    assert one["judge's batch"] == 1.5
+    assert one["peak_judging"] == pytest.approx(
+        one["policy"] + one["optimizer"] + 4.0 + 29.5 + 0.2 + 1.5, abs=0.2
+    )
     with pytest.raises(SystemExit, match="--gpus must be 1 or more, got 0"):
         run(monkeypatch, benchmark, "memory", "--gpus", 0)
 
@@ -184,12 +224,19 @@ def test_spans_are_measured_beside_stock(
     )  # fmt: skip
     numbers = json.loads((files / "spans.json").read_text())
     assert [line["trainer"] for line in numbers["steps"]] == [
-        *("GRPOTrainer", "SpanGRPOTrainer, span_coef=0", "SpanGRPOTrainer, span_coef=0.1", "the same with a table")
+        *(
+            "GRPOTrainer",
+            "SpanGRPOTrainer, span_coef=0",
+            "SpanGRPOTrainer, span_coef=0.1",
+            "the same with a table",
+        )
     ]
     stock, *ours = numbers["steps"]
     assert stock["added"] == 0
     for line in ours:
-        assert line["added_to_step"] == pytest.approx((line["seconds"] - stock["seconds"]) / stock["seconds"])
+        assert line["added_to_step"] == pytest.approx(
+            (line["seconds"] - stock["seconds"]) / stock["seconds"]
+        )
     assert all(line["aligned"] and line["tokens"] == 50 for line in numbers["offsets"])
     assert numbers["components_per_completion"] > 0
     with pytest.raises(SystemExit, match="--completions must be a multiple of 8, got 12"):
@@ -199,7 +246,17 @@ def test_spans_are_measured_beside_stock(
 def test_dynamic_sampling_is_measured_seed_by_seed(
     monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run(monkeypatch, benchmark, "sampling", "--seeds", 0, "--steps", 2, "--json", files / "sampling.json")
+    run(
+        monkeypatch,
+        benchmark,
+        "sampling",
+        "--seeds",
+        0,
+        "--steps",
+        2,
+        "--json",
+        files / "sampling.json",
+    )
     numbers = json.loads((files / "sampling.json").read_text())
     plain, dynamic = numbers["runs"]
     assert (plain["dynamic_sampling"], dynamic["dynamic_sampling"]) == (False, True)
@@ -207,7 +264,8 @@ def test_dynamic_sampling_is_measured_seed_by_seed(
     assert plain["groups_with_variance"] <= dynamic["groups_with_variance"] <= 1
     for line in numbers["runs"]:
         assert (line["steps"], len(line["rewards"]), line["reached"]) == (2, 2, False)
-        assert all(0 < reward < 1 for reward in line["rewards"])  # of the prompts that are not solved alone
+        # of the prompts that are not solved alone
+        assert all(0 < reward < 1 for reward in line["rewards"])
     assert numbers["steps"] is numbers["completions"] is None  # cut short: nothing to compare
     with pytest.raises(SystemExit, match="--seeds differ, got 50 and"):
         run(monkeypatch, benchmark, "sampling", "--seeds", 1, 1)
@@ -215,16 +273,24 @@ def test_dynamic_sampling_is_measured_seed_by_seed(
 
 def test_dynamic_sampling_is_compared_by_hand() -> None:
     compare = sampling.compare
-    runs = [{"reached": True, "steps": steps} for steps in (20, 15, 10, 5)]  # without, with, without, with
+    # without, with, without, with
+    runs = [{"reached": True, "steps": steps} for steps in (20, 15, 10, 5)]
     numbers = compare(runs, "steps")
-    assert (numbers["without"], numbers["with"], numbers["difference"], numbers["ratio"]) == (15, 10, -5, 10 / 15)
+    assert (numbers["without"], numbers["with"], numbers["difference"], numbers["ratio"]) == (
+        15,
+        10,
+        -5,
+        10 / 15,
+    )
     assert numbers["difference_interval"] == [-5, -5]  # each seed saves 5 steps
     assert numbers["ratio_interval"] == [5 / 10, 15 / 20]
     assert compare(runs[:2], "steps")["ratio_interval"] is None  # a single seed
     assert compare([*runs, {**runs[0], "reached": False}, runs[1]], "steps") is None
 
 
-def test_groups_are_ranked_in_three_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: Any) -> None:
+def test_groups_are_ranked_in_three_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: Any
+) -> None:
     path = tmp_path / "groups.json"
     run(monkeypatch, benchmark, "groups", "--groups", 6, "--noise", 0, 0.3, "--json", path)
     result = json.loads(path.read_text())
@@ -248,20 +314,29 @@ def test_a_search_asks_the_judge_that_it_is_given(tmp_path: Path) -> None:
     processor.save_pretrained(tmp_path / "policy")
     judge = tmp_path / "judge.py"
     judge.write_text(
-        "from spanreward.rewards.judges.judge import RATING_SCALE, Judge, Rating\n"
-        "class Yes(Judge):\n"
-        "    name = 'yes'\n"
-        "    def rate(self, questions, scale=RATING_SCALE):\n"
-        "        return [Rating({entry: float(entry == scale[-1]) for entry in scale}) for _ in questions]\n"
-        "    def write(self, questions, max_tokens):\n"
-        "        raise NotImplementedError\n"
+        "from spanreward.rewards.judges.judge import RATING_SCALE, Judge, Rating\nclass "
+        "Yes(Judge):\n    name = 'yes'\n    def rate(self, questions, scale=RATING_SCALE):\n       "
+        " return [Rating({entry: float(entry == scale[-1]) for entry in scale}) for _ in "
+        "questions]\n    def write(self, questions, max_tokens):\n        raise "
+        "NotImplementedError\n"
     )
     sizes = ["--pictures", "1", "--samples", "2", "--starts", "1", "--steps", "40"]
     found = tmp_path / "search.json"
     done = experiments(
-        *("benchmark", "search", "--judge", f"{judge}:Yes", "--policies", tmp_path / "policy", *sizes, "--json", found)
+        *(
+            "benchmark",
+            "search",
+            "--judge",
+            f"{judge}:Yes",
+            "--policies",
+            tmp_path / "policy",
+            *sizes,
+            "--json",
+            found,
+        )
     )
     assert done.code == 0, done.err
     searches = json.loads(found.read_text())["searches"]
     assert len(searches) == 2
-    assert searches["40 mutants"]["reward"] == pytest.approx(1, abs=0.05)  # it says yes to everything
+    # it says yes to everything
+    assert searches["40 mutants"]["reward"] == pytest.approx(1, abs=0.05)

@@ -57,7 +57,20 @@ def test_a_run_has_its_figures(tmp_path: Path) -> None:
         part.save_pretrained(tmp_path)
     parser = argparse.ArgumentParser()
     cascade.add_arguments(parser)
-    given = ["--start", str(tmp_path), "--seeds", "0", "--students", "honest", "--steps", "2", "--batch", "16"]
-    (one,) = cascade.measure(parser.parse_args([*given, "--audit", "0.5", "--pictures", "0"]))["runs"]
+    given = [
+        "--start",
+        str(tmp_path),
+        "--seeds",
+        "0",
+        "--students",
+        "honest",
+        "--steps",
+        "2",
+        "--batch",
+        "16",
+    ]
+    (one,) = cascade.measure(parser.parse_args([*given, "--audit", "0.5", "--pictures", "0"]))[
+        "runs"
+    ]
     assert (one["student"], one["seed"], one["falls"], len(one["steps"])) == ("honest", 0, None, 2)
     assert 0 <= one["best"] <= 1

@@ -9,9 +9,12 @@ def test_a_search_keeps_what_widens_the_gap() -> None:
     parser = argparse.ArgumentParser()
     gap.add_arguments(parser)
     found = [
-        gap.measure(parser.parse_args(["--judges", "match", "--starts", "1", "--evaluations", str(count)]))
+        gap.measure(
+            parser.parse_args(["--judges", "match", "--starts", "1", "--evaluations", str(count)])
+        )
         for count in (40, 120)
     ]
     small, large = (one["searches"]["scenes, match"] for one in found)
-    assert small["honest"] <= small["gaps"][0] <= large["gaps"][0]  # the same seed, and a larger budget
+    # the same seed, and a larger budget
+    assert small["honest"] <= small["gaps"][0] <= large["gaps"][0]
     assert len(large["found"]) == 1

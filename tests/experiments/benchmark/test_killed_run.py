@@ -1,4 +1,6 @@
-"""A run that is really launched, killed after its first checkpoint and resumed ends as one that was not killed."""
+"""A run that is really launched, killed after its first checkpoint and resumed ends as one that was
+not killed.
+"""
 
 import argparse
 from pathlib import Path
@@ -20,14 +22,25 @@ from tests.support.paths import ROOT
 
 HANGS = 400  # seconds: far more than a launch takes
 SHRUNK = (
-    *(f"policy.model={TINY}", "data.count=8", "trainer.max_steps=6", "trainer.per_device_train_batch_size=4"),
-    *("trainer.num_generations=4", "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4"),
+    *(
+        f"policy.model={TINY}",
+        "data.count=8",
+        "trainer.max_steps=6",
+        "trainer.per_device_train_batch_size=4",
+    ),
+    *(
+        "trainer.num_generations=4",
+        "trainer.max_completion_length=16",
+        "trainer.soft_overlong_cache=4",
+    ),
     *("trainer.save_strategy=steps", "trainer.save_steps=2", "trainer.dynamic_sampling=true"),
     "rewards.0.judge={name: match, cache: true}",
 )
 
 
-def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_ends_as_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     parser = argparse.ArgumentParser()

@@ -31,7 +31,9 @@ def test_ahead_a_step_takes_as_long_as_its_slowest_part() -> None:
 
 
 def test_by_group_the_judge_begins_before_the_last_completion() -> None:
-    """By batch steps end at 21, 31 and 42, as the third batch is begun after 21; by group at 12, 22 and 32."""
+    """By batch steps end at 21, 31 and 42, as the third batch is begun after 21; by group at 12, 22
+    and 32.
+    """
     steps = [step(decode=10, judge=10, train=1)] * 3
     assert ahead.ahead(steps, 1) == pytest.approx(10.5)
     assert ahead.ahead(steps, 10) == pytest.approx(10)
@@ -39,9 +41,19 @@ def test_by_group_the_judge_begins_before_the_last_completion() -> None:
 
 def test_ahead_reads_a_runs_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [{f"seconds/{phase}": seconds for phase in ahead.PHASES} for seconds in (1.0, 3.0)]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"loss": 1}]))
+    (tmp_path / "metrics.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in [*lines, {"loss": 1}])
+    )
     settings = ("--variation", 0, "--groups", 4, "--batch", 2)
-    run(monkeypatch, "ahead", "--metrics", tmp_path / "metrics.jsonl", *settings, "--json", tmp_path / "ahead.json")
+    run(
+        monkeypatch,
+        "ahead",
+        "--metrics",
+        tmp_path / "metrics.jsonl",
+        *settings,
+        "--json",
+        tmp_path / "ahead.json",
+    )
     numbers = json.loads((tmp_path / "ahead.json").read_text())
     assert numbers["seconds"] == dict.fromkeys(ahead.PHASES, 2.0)
     assert numbers["ways"]["in turn on the same GPUs"] == pytest.approx(14)
@@ -58,7 +70,18 @@ def test_rounds_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     random = np.random.default_rng(0)
     assert rounds.fill(8, 1.0, True, 5, random) == (0, 0, 0)
     assert rounds.fill(8, 0.0, False, 5, random) == (5, 40, 8)
-    run(monkeypatch, "rounds", "--groups", 16, "--share", 0.5, "--batches", 300, "--json", tmp_path / "rounds.json")
+    run(
+        monkeypatch,
+        "rounds",
+        "--groups",
+        16,
+        "--share",
+        0.5,
+        "--batches",
+        300,
+        "--json",
+        tmp_path / "rounds.json",
+    )
     missing, rule = json.loads((tmp_path / "rounds.json").read_text())["lines"]
     assert rule["rounds"] < missing["rounds"]
     assert rule["drawn"] > missing["drawn"]
@@ -69,7 +92,11 @@ def test_questions_of_one_text_are_turns_of_one_chat() -> None:
     chats = requests.turns(contents)
     assert [len(chat) for chat in chats] == [1, 3]
     assert chats[0][0]["content"] == contents[0]
-    assert [message["content"] for message in chats[1]] == [contents[0], requests.FILLER, "Is it red?"]
+    assert [message["content"] for message in chats[1]] == [
+        contents[0],
+        requests.FILLER,
+        "Is it red?",
+    ]
     assert requests.uncached([[1, 2, 3], [1, 2, 4], [5]]) == 3 + 1 + 1
 
 

@@ -1,4 +1,6 @@
-"""soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by hand."""
+"""soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by
+hand.
+"""
 
 import json
 import os
@@ -40,14 +42,18 @@ def looks(**each: Any) -> list[dict[str, float]]:
 
 
 def held(samples: list[dict[str, float]]) -> dict[str, bool]:
-    return limits({**growth(samples, warm_up=0.2), "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)
+    return limits(
+        {**growth(samples, warm_up=0.2), "exit_code": 0, "left": 0}, megabytes=100, slower=0.2
+    )
 
 
 def test_what_stays_as_it_is_holds() -> None:
     assert all(held(looks()).values())
 
 
-@pytest.mark.parametrize(("part", "rise"), [("memory", 1e7), ("threads", 1.0), ("files", 0.2), ("processes", 1.0)])
+@pytest.mark.parametrize(
+    ("part", "rise"), [("memory", 1e7), ("threads", 1.0), ("files", 0.2), ("processes", 1.0)]
+)
 def test_what_grows_does_not(part: str, rise: float) -> None:
     found = held(looks(**{part: rise}))
     assert [name for name, holds in found.items() if not holds] == [part]
@@ -59,11 +65,14 @@ def test_steps_that_get_slower_do_not_hold() -> None:
 
 
 def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
-    """Each step costs a second more than the one before and is a tenth of a unit more work: ten seconds a unit."""
+    """Each step costs a second more than the one before and is a tenth of a unit more work: ten
+    seconds a unit.
+    """
     path = tmp_path / "metrics.jsonl"
     lines = [{"step": at, "tokens": 10.0 + 2.0 * at} for at in range(19)] + [{"train_runtime": 1.0}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    samples = looks(cpu=0.5)  # 5 at + .5 at^2 seconds until look `at`: the step from there costs 5.5 + at
+    # 5 at + .5 at^2 seconds until look `at`: the step from there costs 5.5 + at
+    samples = looks(cpu=0.5)
     found = growth(samples, 0.0, [0.55 + 0.1 * at for at in range(19)])
     assert found["cpu_seconds_a_unit_of_work"] == pytest.approx([10.0, 10.0])
     assert limits({**found, "exit_code": 0, "left": 0}, megabytes=100, slower=0.2)["time"]
@@ -77,7 +86,9 @@ def test_growth_is_the_slope_times_the_time() -> None:
     found = growth(looks(memory=2e6), warm_up=0.0)
     assert found["memory"]["grew"] == pytest.approx(2 * 19)
     assert found["cpu_seconds_a_line"] == pytest.approx([5.0, 5.0])
-    with pytest.raises(ValueError, match="looked at 3 times after the warm-up: choose a smaller --every"):
+    with pytest.raises(
+        ValueError, match="looked at 3 times after the warm-up: choose a smaller --every"
+    ):
         growth(looks()[:3], warm_up=0.0)
 
 
@@ -85,9 +96,14 @@ def run(folder: Path, name: str, score: float = 0.5, steps: tuple[int, ...] = (1
     output = folder / name
     output.mkdir()
     (output / "model.safetensors").write_bytes(b"weights")
-    lines = [{"step": step, "reward": score, "step_time": 3.0, "judge/questions": len(name)} for step in steps]
+    lines = [
+        {"step": step, "reward": score, "step_time": 3.0, "judge/questions": len(name)}
+        for step in steps
+    ]
     (output / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (output / "verdicts.jsonl").write_text("".join(json.dumps({"step": step, "id": "a"}) + "\n" for step in steps))
+    (output / "verdicts.jsonl").write_text(
+        "".join(json.dumps({"step": step, "id": "a"}) + "\n" for step in steps)
+    )
     return output
 
 
@@ -95,7 +111,8 @@ def test_equal_runs_have_no_differences_and_others_have_them_named(tmp_path: Pat
     run(tmp_path, "whole")
     assert compare(tmp_path, "whole", "whole") == []
     run(tmp_path, "same")
-    assert compare(tmp_path, "whole", "same") == []  # times and what was asked again are not compared
+    # times and what was asked again are not compared
+    assert compare(tmp_path, "whole", "same") == []
     (run(tmp_path, "weights") / "model.safetensors").write_bytes(b"others")
     assert compare(tmp_path, "whole", "weights") == ["model.safetensors differs"]
     run(tmp_path, "scores", score=0.6)
@@ -111,7 +128,11 @@ def test_so_many_ranks_are_launched(processes: int) -> None:
     """`accelerate launch --cpu --num_processes 2` starts one."""
     command, environment = launcher(processes, None)
     done = subprocess.run(
-        [*command, "-m", "this"], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+        [*command, "-m", "this"],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.count("Beautiful is better than ugly.") == processes
 
@@ -125,7 +146,9 @@ def test_a_damaged_cache_is_told(tmp_path: Path) -> None:
     with sqlite3.connect(cache) as connection:
         connection.execute("UPDATE answers SET value = 'damaged' WHERE key = 'a'")
     connection.close()
-    assert compare(tmp_path, "whole", "killed") == ["killed.judge.sqlite: ok, 2 answers, 1 of them damaged"]
+    assert compare(tmp_path, "whole", "killed") == [
+        "killed.judge.sqlite: ok, 2 answers, 1 of them damaged"
+    ]
 
 
 def test_a_fuzzed_reward(tmp_path: Path) -> None:
@@ -136,12 +159,18 @@ def test_a_fuzzed_reward(tmp_path: Path) -> None:
     found = json.loads(path.read_text())["metrics"]["lave"]
     assert found["problem"] == ""
     assert found["exponents"].keys() == LONG.keys()
-    assert "the first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
-    assert "there is no metric ['bleu']" in experiments("benchmark", "fuzz", "--metrics", "bleu").err
+    assert (
+        "the first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
+    )
+    assert (
+        "there is no metric ['bleu']" in experiments("benchmark", "fuzz", "--metrics", "bleu").err
+    )
 
 
 class FailingReward(Reward):
-    """Fails with the status that it is made with, whatever the text or only where it is not fuzz's plain one."""
+    """Fails with the status that it is made with, whatever the text or only where it is not fuzz's
+    plain one.
+    """
 
     columns = ()
 
@@ -155,9 +184,12 @@ class FailingReward(Reward):
 
 
 @pytest.mark.parametrize(
-    ("status", "always", "counted"), [(Status.UNPARSED, False, "unparsed"), (Status.ERROR, True, "row")]
+    ("status", "always", "counted"),
+    [(Status.UNPARSED, False, "unparsed"), (Status.ERROR, True, "row")],
 )
-def test_what_the_judge_or_the_row_is_to_blame_for_is_counted(status: Status, always: bool, counted: str) -> None:
+def test_what_the_judge_or_the_row_is_to_blame_for_is_counted(
+    status: Status, always: bool, counted: str
+) -> None:
     found = fuzz(FailingReward(status, always), cases=70, seed=0)
     assert found["problem"] == ""
     assert found["statuses"][counted] >= 65  # the others are the plain completion
@@ -192,7 +224,9 @@ def test_yaml_without_end_is_not_read_out() -> None:
 
 
 @pytest.mark.parametrize("load", [harmonic_prompts, lave_prompts, posh_prompts])
-@pytest.mark.parametrize("text", ["[", "7", "&x [*x]", "precision: 1\nrecall: [2]\n", "1: {question: x}\n"])
+@pytest.mark.parametrize(
+    "text", ["[", "7", "&x [*x]", "precision: 1\nrecall: [2]\n", "1: {question: x}\n"]
+)
 def test_prompt_files_that_are_none_are_a_sentence(load: Any, text: str, tmp_path: Path) -> None:
     path = tmp_path / "prompts.yaml"
     path.write_text(text)
@@ -208,10 +242,13 @@ def test_what_a_run_started_is_found_when_its_parents_are_gone() -> None:
     """Ranks of torchrun are in sessions of their own."""
     mark = "SPANREWARD_KILLS=found"
     script = (
-        "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=-3, stderr=-3).pid)"
+        "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True, "
+        "stdout=-3, stderr=-3).pid)"
     )
     environment = {**os.environ, "SPANREWARD_KILLS": "found"}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
     assert marked(mark) == [int(done.stdout)]
     assert marked(mark + "1") == []
     kill(int(done.stdout))
@@ -222,10 +259,15 @@ def test_what_a_run_started_is_found_when_its_parents_are_gone() -> None:
 def test_a_run_ends_with_what_began_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when somebody presses Ctrl-C: launchers and ranks have sessions of their own."""
     monkeypatch.setattr(
-        kills, "launcher", lambda processes, config: ([sys.executable, "-c", "import time; time.sleep(60)"], {})
+        kills,
+        "launcher",
+        lambda processes, config: ([sys.executable, "-c", "import time; time.sleep(60)"], {}),
     )
     arguments = Namespace(processes=1, accelerate_config=None)
-    with pytest.raises(KeyboardInterrupt), Run(arguments, tmp_path / "a.yaml", [], tmp_path / "log") as run:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Run(arguments, tmp_path / "a.yaml", [], tmp_path / "log") as run,
+    ):
         raise KeyboardInterrupt
     assert run.process.returncode is not None
     assert marked(run.mark) == []
@@ -235,7 +277,17 @@ def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
     seen = tmp_path / "seen.jsonl"
     module = "experiments.benchmark.command"
     endless = ["serve", "posh", "--judge", "match", "--port", "0"]
-    words = [sys.executable, "-m", module, "soak", "--every", "0.1", "--samples", str(seen), *endless]
+    words = [
+        sys.executable,
+        "-m",
+        module,
+        "soak",
+        "--every",
+        "0.1",
+        "--samples",
+        str(seen),
+        *endless,
+    ]
     child = subprocess.Popen(words)
     while not seen.exists():
         assert child.poll() is None

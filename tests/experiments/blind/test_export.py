@@ -1,4 +1,6 @@
-"""What people are handed: pairs mirrored, texts as they are, and nothing that tells the sides apart."""
+"""What people are handed: pairs mirrored, texts as they are, and nothing that tells the sides
+apart.
+"""
 
 import base64
 import io
@@ -77,7 +79,10 @@ def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(tmp_path: Path) 
     view = ElementTree.fromstring((output / "labelling.xml").read_text())
     values = {element.get("value") for tag in ("Image", "Text") for element in view.iter(tag)}
     assert values == {"$image", "$request", "$reference", "$text1", "$text2"}
-    choices = {element.get("name"): [one.get("value") for one in element] for element in view.iter("Choices")}
+    choices = {
+        element.get("name"): [one.get("value") for one in element]
+        for element in view.iter("Choices")
+    }
     assert choices == {name: list(ANSWERS) for name in QUESTIONS}
     names = {element.get("name") for element in view.iter("Text")}
     assert {element.get("toName") for element in view.iter("Choices")} <= names
@@ -98,14 +103,17 @@ def test_texts_only(tmp_path: Path) -> None:
 def test_the_same_seed_draws_the_same(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
     keys = [
-        export(folder, ("dapo", "sft"), 4, tmp_path / f"blind{n}", seed)["tasks"] for n, seed in enumerate((0, 0, 1))
+        export(folder, ("dapo", "sft"), 4, tmp_path / f"blind{n}", seed)["tasks"]
+        for n, seed in enumerate((0, 0, 1))
     ]
     assert keys[0] == keys[1]
     assert keys[0] != keys[2]
 
 
 def test_equal_texts_are_not_asked_about(tmp_path: Path) -> None:
-    folder = comparison(tmp_path / "comparison", lambda name, seed: ("a", "b") if name in IDS[:2] else ("a", "a"))
+    folder = comparison(
+        tmp_path / "comparison", lambda name, seed: ("a", "b") if name in IDS[:2] else ("a", "a")
+    )
     key = export(folder, ("dapo", "sft"), 5, tmp_path / "blind")
     assert {task["id"] for task in key["tasks"].values()} == set(IDS[:2])
     alike = comparison(tmp_path / "alike", lambda name, seed: ("a", "a"))
@@ -118,7 +126,9 @@ def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
     path = folder / "completions.jsonl"
     first = [json.loads(line) for line in path.read_text().splitlines()]
     again = [{**row, "run": 2, "completion": "Of another environment."} for row in first]
-    path.write_text("".join(json.dumps(row) + "\n" for row in [*({**row, "run": 1} for row in first), *again]))
+    path.write_text(
+        "".join(json.dumps(row) + "\n" for row in [*({**row, "run": 1} for row in first), *again])
+    )
     found = read_answered(folder, ("dapo", "sft"))
     assert [pair.texts for pair in found] == [two(name, 0) for name in IDS]
 
@@ -127,12 +137,17 @@ def test_rows_that_have_changed_since_they_were_answered_are_refused(tmp_path: P
     folder = comparison(tmp_path / "comparison", two)
     path = folder / "completions.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    rows = {row["id"]: row for row in compared_prompts(json.loads((folder / "results.json").read_text())).rows}
+    rows = {
+        row["id"]: row
+        for row in compared_prompts(json.loads((folder / "results.json").read_text())).rows
+    }
     marks = {name: fingerprint(read_sample(row, "", row["prompt"])) for name, row in rows.items()}
     path.write_text("".join(json.dumps(line | {ROW: marks[line["id"]]}) + "\n" for line in lines))
     export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
     path.write_text("".join(json.dumps(line | {ROW: marks[IDS[0]]}) + "\n" for line in lines))
-    with pytest.raises(ValueError, match="the row '2' has changed since it was answered: compare again"):
+    with pytest.raises(
+        ValueError, match="the row '2' has changed since it was answered: compare again"
+    ):
         export(folder, ("dapo", "sft"), 3, tmp_path / "other")
     path.write_text("".join(json.dumps(line | {ROW: line["model"]}) + "\n" for line in lines))
     with pytest.raises(ValueError, match="the sides answered another row under the id '1'"):
@@ -158,7 +173,9 @@ def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:
     path = folder / "completions.jsonl"
     rows = path.read_text().splitlines()
     path.write_text("\n".join([*rows, rows[0]]))
-    with pytest.raises(ValueError, match="line 17 answers the row '1', seed 0, of 'dapo' a second time"):
+    with pytest.raises(
+        ValueError, match="line 17 answers the row '1', seed 0, of 'dapo' a second time"
+    ):
         read_answered(folder, ("dapo", "sft"))
     path.write_text("\n".join(rows[:-1]))
     with pytest.raises(ValueError, match="1 rows have one only"):

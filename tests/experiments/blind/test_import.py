@@ -1,4 +1,6 @@
-"""People's answers: the same from every form of file, measured by hand, and files that were edited."""
+"""People's answers: the same from every form of file, measured by hand, and files that were
+edited.
+"""
 
 import json
 import random
@@ -23,9 +25,15 @@ def two(name: str, seed: int) -> tuple[str, str]:
 
 
 def lengths(name: str, seed: int) -> tuple[dict[str, float | None], dict[str, float | None]]:
-    """A metric that prefers dapo in the first six rows, one that never decides, and one that fails."""
+    """A metric that prefers dapo in the first six rows, one that never decides, and one that
+    fails.
+    """
     better = name in IDS[:6]
-    return {"good": float(better), "same": 1.0, "dead": None}, {"good": float(not better), "same": 1.0, "dead": 1.0}
+    return {"good": float(better), "same": 1.0, "dead": None}, {
+        "good": float(not better),
+        "same": 1.0,
+        "dead": 1.0,
+    }
 
 
 def likes_dapo(text1: str, text2: str, question: str) -> int:
@@ -50,7 +58,11 @@ def test_the_same_answers_from_every_form_of_file(tmp_path: Path) -> None:
         del row["rater"]
     (tmp_path / "full.json").write_text(json.dumps(label_studio(rows)))
     (tmp_path / "minimal.json").write_text(json.dumps(minimal))
-    files = (lines(tmp_path / "plain.jsonl", rows), tmp_path / "full.json", tmp_path / "minimal.json")
+    files = (
+        lines(tmp_path / "plain.jsonl", rows),
+        tmp_path / "full.json",
+        tmp_path / "minimal.json",
+    )
     found = [read_answers(path, key) for path in files]
     assert found[0] == found[1] == found[2]
     answers, told = found[0]
@@ -61,12 +73,19 @@ def test_the_same_answers_from_every_form_of_file(tmp_path: Path) -> None:
 
 def test_measured_by_hand(tmp_path: Path) -> None:
     folder, output = exported(tmp_path)
-    answers, _ = read_answers(lines(tmp_path / "a.jsonl", filled(output, likes_dapo)), read_key(key_of(output)))
+    answers, _ = read_answers(
+        lines(tmp_path / "a.jsonl", filled(output, likes_dapo)), read_key(key_of(output))
+    )
     results = measure(answers, read_answered(folder, SIDES))
     overall = results["questions"]["overall"]
     assert overall["preference"] == pytest.approx((6 * 2 - 2) / 8)
     assert overall["interval"]["low"] < 1.25 < overall["interval"]["high"]
-    assert (overall["win_rate"], overall["prompts"], overall["answers"], overall["raters"]) == (0.75, 8, 16, 1)
+    assert (overall["win_rate"], overall["prompts"], overall["answers"], overall["raters"]) == (
+        0.75,
+        8,
+        16,
+        1,
+    )
     assert overall["counts"] == {
         "much_better": 12,
         "slightly_better": 0,
@@ -85,9 +104,13 @@ def test_measured_by_hand(tmp_path: Path) -> None:
     }
     assert good["agreement"]["omissions"]["with_ties"] == 0.25
     assert good["win_rate"] == 0.75
-    assert good["note"].startswith("a correction needs 3 prompts that people judged and others")  # people saw all
+    # people saw all
+    assert good["note"].startswith("a correction needs 3 prompts that people judged and others")
     same, dead = results["metrics"]["same"], results["metrics"]["dead"]
-    assert (same["agreement"]["overall"]["with_ties"], same["agreement"]["overall"]["spearman"]) == (0.0, None)
+    assert (
+        same["agreement"]["overall"]["with_ties"],
+        same["agreement"]["overall"]["spearman"],
+    ) == (0.0, None)
     assert (dead["failed"], dead["win_rate"], dead["agreement"]["overall"]["pairs"]) == (8, None, 0)
 
 
@@ -115,8 +138,9 @@ def test_two_raters_who_agree_and_who_do_not(tmp_path: Path) -> None:
 
 
 def test_a_win_rate_is_corrected_by_people(tmp_path: Path) -> None:
-    """Three hundred prompts, of a sixth of which both wrote the same. The metric always says dapo, people prefer it in
-    60 % of the others: the metric alone says .92, with people it is .5 + 5/6 * .1.
+    """Three hundred prompts, of a sixth of which both wrote the same. The metric always says dapo,
+    people prefer it in 60 % of the others: the metric alone says .92, with people it is .5 + 5/6 *
+    .1.
     """
     generator = random.Random(0)
     ids = [f"row {number}" for number in range(300)]
@@ -136,7 +160,9 @@ def test_a_win_rate_is_corrected_by_people(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", texts, scores, ids)
     output = tmp_path / "blind"
     export(folder, SIDES, 100, output, texts_only=True)
-    answers, _ = read_answers(lines(tmp_path / "a.jsonl", filled(output, says)), read_key(key_of(output)))
+    answers, _ = read_answers(
+        lines(tmp_path / "a.jsonl", filled(output, says)), read_key(key_of(output))
+    )
     judge = measure(answers, read_answered(folder, SIDES))["metrics"]["judge"]
     true = (sum(liked[name] for name in ids if ids.index(name) % 6) + 25) / 300
     assert judge["win_rate"] == pytest.approx(11 / 12)
@@ -151,17 +177,26 @@ def edit(rows: list[dict[str, Any]], **changes: Any) -> list[dict[str, Any]]:
 
 EDITS: dict[str, tuple[Callable[[list[dict[str, Any]]], list[Any]], str]] = {
     "unknown pair": (lambda rows: edit(rows, pair="abc"), "line 1: the key has no pair 'abc'"),
-    "no pair": (lambda rows: edit(rows, pair=None), "line 1 must be an object with the 'pair' that it answers"),
+    "no pair": (
+        lambda rows: edit(rows, pair=None),
+        "line 1 must be an object with the 'pair' that it answers",
+    ),
     "wrong label": (
         lambda rows: edit(rows, overall="3 is better"),
-        "line 1: overall is answered '3 is better'; the answers are '1 is much better', '1 is slightly better'",
+        "line 1: overall is answered '3 is better'; the answers are '1 is much better', '1 is "
+        "slightly better'",
     ),
-    "number": (lambda rows: edit(rows, mistakes=2), "line 1: mistakes is answered 2; the answers are"),
+    "number": (
+        lambda rows: edit(rows, mistakes=2),
+        "line 1: mistakes is answered 2; the answers are",
+    ),
     "twice": (lambda rows: [*rows, rows[0]], "line 17: rater 'ann' answers the pair"),
     "changed text": (lambda rows: edit(rows, text1="something else"), "line 1: text 1 of the pair"),
     "a list": (lambda rows: [[1], *rows], "task 1 must be an object"),
     "empty": (
-        lambda rows: [{**row, **dict.fromkeys(("mistakes", "omissions", "overall"))} for row in rows],
+        lambda rows: [
+            {**row, **dict.fromkeys(("mistakes", "omissions", "overall"))} for row in rows
+        ],
         "holds no answer to any pair: fill in mistakes, omissions, overall",
     ),
 }
@@ -201,7 +236,10 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
         (b"[{]", "a.json is not JSON"),
         (b"\xff", "is not UTF-8 (byte 0)"),
         (b'[{"annotations": []}]', "task 1 must hold the 'pair' that it answers in its data"),
-        (b'[{"annotations": [3, {"was_cancelled": true}], "data": {"pair": "x"}}]', "holds no answer to any pair"),
+        (
+            b'[{"annotations": [3, {"was_cancelled": true}], "data": {"pair": "x"}}]',
+            "holds no answer to any pair",
+        ),
     ],
 )
 def test_files_that_hold_no_answers(tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -224,7 +262,9 @@ def test_keys_that_are_none(tmp_path: Path) -> None:
 def test_the_command_from_export_to_numbers(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two, lengths)
     output = tmp_path / "blind"
-    done = experiments("blind", "export", folder, "--sides", "dapo", "sft", "--count", "9", "--output", output)
+    done = experiments(
+        "blind", "export", folder, "--sides", "dapo", "sft", "--count", "9", "--output", output
+    )
     assert done.code == 0, done.err
     assert "16 tasks, 8 pairs mirrored" in done.out
     assert "There are no 9 pairs with two different texts" in done.out
@@ -238,5 +278,7 @@ def test_the_command_from_export_to_numbers(tmp_path: Path) -> None:
     folder.rename(tmp_path / "moved")
     done = experiments("blind", "import", path, "--key", key_of(output))
     assert done.code == 1
-    done = experiments("blind", "import", path, "--key", key_of(output), "--comparison", tmp_path / "moved")
+    done = experiments(
+        "blind", "import", path, "--key", key_of(output), "--comparison", tmp_path / "moved"
+    )
     assert done.code == 0, done.err

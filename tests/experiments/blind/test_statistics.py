@@ -1,4 +1,6 @@
-"""A judge corrected by a few people, and raters' agreement: by simulation, by hand, and published examples."""
+"""A judge corrected by a few people, and raters' agreement: by simulation, by hand, and published
+examples.
+"""
 
 import numpy as np
 import pytest
@@ -7,14 +9,20 @@ from experiments.blind.correction import prediction_powered
 from experiments.blind.reliability import krippendorff_alpha
 
 
-@pytest.mark.parametrize(("people", "rest", "agrees"), [(50, 500, 0.8), (50, 500, 0.55), (100, 2000, 0.9)])
+@pytest.mark.parametrize(
+    ("people", "rest", "agrees"), [(50, 500, 0.8), (50, 500, 0.55), (100, 2000, 0.9)]
+)
 def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: float) -> None:
-    """The judge is wrong on purpose, and always in one direction: alone it misses, corrected it covers."""
+    """The judge is wrong on purpose, and always in one direction: alone it misses, corrected it
+    covers.
+    """
     rng = np.random.default_rng(5)
     covered, alone, width, of_people = 0, 0, 0.0, 0.0
     for _ in range(800):
         truth = rng.random(people + rest) < 0.6
-        judged = np.where(rng.random(people + rest) < agrees, truth, rng.random(people + rest) < 0.9)
+        judged = np.where(
+            rng.random(people + rest) < agrees, truth, rng.random(people + rest) < 0.9
+        )
         corrected = prediction_powered(truth[:people], judged[:people], judged[people:])
         covered += corrected.interval.low <= 0.6 <= corrected.interval.high
         naive = 1.96 * judged[people:].std() / rest**0.5
@@ -27,12 +35,14 @@ def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: flo
 
 
 def test_a_correction_at_the_edges() -> None:
-    constant = prediction_powered([1, 0, 1, 0], [1, 1, 1, 1], [1] * 50)  # this judge always says the same
+    # this judge always says the same
+    constant = prediction_powered([1, 0, 1, 0], [1, 1, 1, 1], [1] * 50)
     assert (constant.value, constant.trust) == (0.5, 0.0)
     # covariance with people .25, variance of the judge 13/44 * 31/44, four prompts against forty
     by_hand = prediction_powered([1, 0, 1, 1], [1, 0, 1, 1], [1, 0, 0, 0] * 10)
     assert by_hand.trust == 1.0  # .25 / .208 / 1.1 is above it
-    assert by_hand.value == pytest.approx(0.25)  # the judge made no error on what people saw: its mean stands
+    # the judge made no error on what people saw: its mean stands
+    assert by_hand.value == pytest.approx(0.25)
     with pytest.raises(ValueError, match="the same prompts, got 3 and 2"):
         prediction_powered([1, 0, 1], [1, 0], [1])
     with pytest.raises(ValueError, match="needs 3 prompts"):

@@ -1,4 +1,6 @@
-"""CaprlReward: the score is how right a reader's answers are, and its words in the text get the credit."""
+"""CaprlReward: the score is how right a reader's answers are, and its words in the text get the
+credit.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -30,11 +32,15 @@ class Reader(Judge):
 
     name = "reader"
 
-    def __init__(self, read: Callable[[ReadProbe], Any] = lambda probe: "red", rated: Any = None) -> None:
+    def __init__(
+        self, read: Callable[[ReadProbe], Any] = lambda probe: "red", rated: Any = None
+    ) -> None:
         self.read, self.rated = read, rated
         self.asked: list[list[Question]] = []
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = ()) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = ()
+    ) -> list[Rating | Failure]:
         self.asked.append(list(questions))
         return [self.rated or Rating(certain(3).probabilities) for _ in questions]
 
@@ -52,7 +58,11 @@ def row(text: str = TEXT, asked: Any = ASKED, context: str | None = None) -> Sam
 
 
 def said(text: str, verdict: Any) -> list[tuple[str, float]]:
-    return [(text[span.start : span.end], span.credit) for span in verdict.spans if span.kind == "answer"]
+    return [
+        (text[span.start : span.end], span.credit)
+        for span in verdict.spans
+        if span.kind == "answer"
+    ]
 
 
 @pytest.mark.parametrize("judge", [WordJudge(), RefereeJudge({})], ids=["words", "referee"])
@@ -60,7 +70,10 @@ def test_what_the_text_answers_is_right(judge: Judge) -> None:
     verdict, silent, wrong, bare = CaprlReward(judge).assess(
         [row(), row("A red star."), row("A blue star sits in the center."), row("It is nice.")]
     )
-    assert (verdict.score, verdict.parts) == (0.75, {"right": 0.75, "answered": 0.75, "filler": 0.0})
+    assert (verdict.score, verdict.parts) == (
+        0.75,
+        {"right": 0.75, "answered": 0.75, "filler": 0.0},
+    )
     assert said(TEXT, verdict) == [("red", 0.25), ("top left", 0.25)]
     assert (silent.score, silent.parts["answered"]) == (0.25, 0.25)
     assert (wrong.score, wrong.parts["answered"]) == (0.0, 0.5)
@@ -70,7 +83,9 @@ def test_what_the_text_answers_is_right(judge: Judge) -> None:
 
 def test_the_reader_sees_the_text_and_no_answer() -> None:
     judge = Reader()
-    CaprlReward(judge).assess([row('A "red" star.\nQuestion: none.'), row('A "red" star.\nQuestion: none.')])
+    CaprlReward(judge).assess(
+        [row('A "red" star.\nQuestion: none.'), row('A "red" star.\nQuestion: none.')]
+    )
     written, rated = judge.asked
     assert len(written) == len(ASKED)  # equal questions once
     for question, (text, accepted) in zip(written, ASKED, strict=True):
@@ -85,7 +100,12 @@ def test_the_reader_sees_the_text_and_no_answer() -> None:
 
 def test_a_quiz_as_a_column() -> None:
     reward = CaprlReward(WordJudge())
-    asked = [quiz(ASKED), [{"question": "What color is the star?", "answers": "red"}], None, quiz([("Is it?", [])])]
+    asked = [
+        quiz(ASKED),
+        [{"question": "What color is the star?", "answers": "red"}],
+        None,
+        quiz([("Is it?", [])]),
+    ]
     assert reward(["Describe it."] * 4, [TEXT] * 4, quiz=asked) == [0.75, 1.0, None, None]
     with pytest.raises(ValueError, match="caprl needs the dataset column 'quiz'"):
         reward(["Describe it."], [TEXT], answers=[["red"]])
@@ -105,18 +125,31 @@ def test_batch_is_single_and_the_order_does_not_matter() -> None:
 @pytest.mark.parametrize("status", [Status.TIMEOUT, Status.ERROR, Status.UNPARSED])
 def test_a_judge_that_fails_gives_no_score(status: Status) -> None:
     failing = Reader(lambda probe: Failure(status, "no") if "squares" in probe.question else "red")
-    failed, other, empty, lacking = CaprlReward(failing).assess([row(), row(asked=ASKED[:1]), row(" "), row(asked=())])
-    assert (failed.score, failed.status, failed.note) == (None, status, "How many squares are there?: no")
+    failed, other, empty, lacking = CaprlReward(failing).assess(
+        [row(), row(asked=ASKED[:1]), row(" "), row(asked=())]
+    )
+    assert (failed.score, failed.status, failed.note) == (
+        None,
+        status,
+        "How many squares are there?: no",
+    )
     assert other.score == 1.0
     assert (empty.score, empty.status) == (0.0, Status.EMPTY)
-    assert (lacking.status, lacking.note) == (Status.NOT_APPLICABLE, "this row has no questions with answers")
+    assert (lacking.status, lacking.note) == (
+        Status.NOT_APPLICABLE,
+        "this row has no questions with answers",
+    )
     (unrated,) = CaprlReward(Reader(rated=Failure(status, "no"))).assess([row()])
     assert (unrated.score, unrated.status) == (None, status)
 
 
-@pytest.mark.parametrize("reply", ["unanswerable", "Unanswerable.", "It is unanswerable", "", " .", "<unanswerable>"])
+@pytest.mark.parametrize(
+    "reply", ["unanswerable", "Unanswerable.", "It is unanswerable", "", " .", "<unanswerable>"]
+)
 def test_no_answer_earns_nothing_even_where_people_had_none(reply: str) -> None:
-    (verdict,) = CaprlReward(Reader(lambda probe: reply)).assess([row(asked=(("What?", ("unanswerable",)),))])
+    (verdict,) = CaprlReward(Reader(lambda probe: reply)).assess(
+        [row(asked=(("What?", ("unanswerable",)),))]
+    )
     assert (verdict.score, verdict.parts["answered"]) == (0.0, 0.0)
 
 
@@ -152,7 +185,9 @@ def test_the_judge_reads_only_what_the_text_asserts(text: str, read: str) -> Non
     prompts = [prompt_of(question) for question in judge.asked[0]] if read else []
     assert bool(judge.asked) == bool(read)
     assert [f'Description: "{read}"\n' in prompt for prompt in prompts] == ([True] if read else [])
-    assert (verdict.status, verdict.score == 0.0) == ((Status.OK, False) if read else (Status.EMPTY, True))
+    assert (verdict.status, verdict.score == 0.0) == (
+        (Status.OK, False) if read else (Status.EMPTY, True)
+    )
     published = Reader()
     CaprlReward(published, mode="published").assess([row(text, ASKED[:1])])
     assert text in prompt_of(published.asked[0][0])
@@ -192,9 +227,15 @@ def test_the_words_nearest_to_the_question() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(max_size=80), st.text(max_size=20), st.sampled_from(["What?", "What color is the 0?", "."]))
+@given(
+    st.text(max_size=80),
+    st.text(max_size=20),
+    st.sampled_from(["What?", "What color is the 0?", "."]),
+)
 def test_spans_lie_on_words_of_the_answer(text: str, reply: str, question: str) -> None:
-    (verdict,) = CaprlReward(Reader(lambda probe: reply), mode="published").assess([row(text, ((question, ("red",)),))])
+    (verdict,) = CaprlReward(Reader(lambda probe: reply), mode="published").assess(
+        [row(text, ((question, ("red",)),))]
+    )
     assert verdict.score is not None
     for span in verdict.spans:
         assert 0 <= span.start < span.end <= len(text)
@@ -203,7 +244,12 @@ def test_spans_lie_on_words_of_the_answer(text: str, reply: str, question: str) 
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.sampled_from(["red", "star", "circle", "a", "two", "is", "the", "and", "blue", "."]), max_size=25))
+@given(
+    st.lists(
+        st.sampled_from(["red", "star", "circle", "a", "two", "is", "the", "and", "blue", "."]),
+        max_size=25,
+    )
+)
 def test_credit_adds_up_to_the_score(words: list[str]) -> None:
     text = " ".join(words)
     (verdict,) = CaprlReward(Reader(), mode="published").assess([row(text)])

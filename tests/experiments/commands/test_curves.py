@@ -11,8 +11,13 @@ from experiments.commands.curves import logged, main
 
 def run(folder: Path, *rewards: float) -> Path:
     folder.mkdir()
-    lines = [{"step": step, "loss": 0.1, "reward": reward} for step, reward in enumerate(rewards, start=1)]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"train_runtime": 9}]))
+    lines = [
+        {"step": step, "loss": 0.1, "reward": reward}
+        for step, reward in enumerate(rewards, start=1)
+    ]
+    (folder / "metrics.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in [*lines, {"train_runtime": 9}])
+    )
     return folder
 
 
@@ -21,15 +26,31 @@ def test_the_last_line_of_a_run_is_no_step(tmp_path: Path) -> None:
 
 
 def test_a_picture_of_two_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two, other = run(tmp_path / "a", 0.2, 0.4), run(tmp_path / "b", 0.3, 0.5), run(tmp_path / "c", 0.1, 0.1)
-    words = [f"DAPO={one},{two}", f"SFT={other}", "--keys", "reward", "loss", "--picture", str(tmp_path / "a.svg")]
+    one, two, other = (
+        run(tmp_path / "a", 0.2, 0.4),
+        run(tmp_path / "b", 0.3, 0.5),
+        run(tmp_path / "c", 0.1, 0.1),
+    )
+    words = [
+        f"DAPO={one},{two}",
+        f"SFT={other}",
+        "--keys",
+        "reward",
+        "loss",
+        "--picture",
+        str(tmp_path / "a.svg"),
+    ]
     monkeypatch.setattr(sys, "argv", ["experiments curves", *words])
     main()
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
 
 
-def test_a_folder_needs_a_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["experiments curves", "outputs/a", "--keys", "loss", "--picture", "a.svg"])
+def test_a_folder_needs_a_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        sys, "argv", ["experiments curves", "outputs/a", "--keys", "loss", "--picture", "a.svg"]
+    )
     with pytest.raises(SystemExit):
         main()
     assert "NAME=FOLDER, got 'outputs/a'" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""`labels table` as a person meets it: tables, the same numbers as JSON, one sentence for mistakes."""
+"""`labels table` as a person meets it: tables, the same numbers as JSON, one sentence for
+mistakes.
+"""
 
 import json
 from pathlib import Path
@@ -20,7 +22,9 @@ ROWS = [
         "omissions": label,
         "overall_quality": label,
     }
-    for number, (text, label) in enumerate([("A dog.", "1_much_better"), ("A red circle.", "equal")] * 2)
+    for number, (text, label) in enumerate(
+        [("A dog.", "1_much_better"), ("A red circle.", "equal")] * 2
+    )
 ]
 
 
@@ -39,7 +43,9 @@ def table(*words: Any, json_to: Path | None = None) -> Any:
 
 def test_published_mode_over_several_references(rows: Path, tmp_path: Path) -> None:
     """Options come after the other words, wherever those stand."""
-    out, numbers = table("docent-coarse", rows, "mode=published", json_to=tmp_path / "out" / "numbers.json")
+    out, numbers = table(
+        "docent-coarse", rows, "mode=published", json_to=tmp_path / "out" / "numbers.json"
+    )
     assert numbers["metric"]["options"] == {"mode": "published"}
     assert "data not seen here" in numbers["format"]["status"]
     first = next(row for row in numbers["rows"] if row["measure"] == "overall: accuracy")
@@ -51,15 +57,22 @@ def test_published_mode_over_several_references(rows: Path, tmp_path: Path) -> N
 
 
 def test_options_may_follow_switches(rows: Path, tmp_path: Path) -> None:
-    _, numbers = table("docent-coarse", rows, "--judge", "match", "score=precision", json_to=tmp_path / "numbers.json")
+    _, numbers = table(
+        "docent-coarse",
+        rows,
+        "--judge",
+        "match",
+        "score=precision",
+        json_to=tmp_path / "numbers.json",
+    )
     assert numbers["metric"]["options"] == {"score": "precision"}
 
 
 def test_only_the_first_groups_and_a_map_of_one_s_own(rows: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(
-        "name: Mine\nsource: here\nseen: true\nfirst_is_better: true\n"
-        "columns: {group: uuid, completions: [model1_generation, model2_generation], references: reference}\n"
+        "name: Mine\nsource: here\nseen: true\nfirst_is_better: true\ncolumns: {group: uuid, "
+        "completions: [model1_generation, model2_generation], references: reference}\n"
     )
     words = ("pascal50s", rows, "--columns", mine, "--count", 1)
     _, numbers = table(*words, json_to=tmp_path / "numbers.json")
@@ -69,7 +82,13 @@ def test_only_the_first_groups_and_a_map_of_one_s_own(rows: Path, tmp_path: Path
 
 def test_what_a_file_says_is_no_markup(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
-    line = {"image": "a", "id": 1, "category": "[/red]", "captions": ["A dog.", "A cat."], "label": 0}
+    line = {
+        "image": "a",
+        "id": 1,
+        "category": "[/red]",
+        "captions": ["A dog.", "A cat."],
+        "label": 0,
+    }
     path.write_text(json.dumps({**line, "references": ["A dog."]}) + "\n")
     out, _ = table("pascal50s", path)
     assert "[/red]" in out
@@ -77,21 +96,33 @@ def test_what_a_file_says_is_no_markup(tmp_path: Path) -> None:
 
 def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
-    mine.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: uuid, completion: model1_generation}\n")
+    mine.write_text(
+        "name: Mine\nsource: here\nseen: true\ncolumns: {group: uuid, completion: "
+        "model1_generation}\n"
+    )
     done = experiments("labels", "table", "lave", rows, "--columns", mine, "--metric", "posh")
     assert done.code == 1
-    assert "nothing can be measured: posh has no score for 4 of 4 texts, the first is not_applicable" in done.err
+    assert (
+        "nothing can be measured: posh has no score for 4 of 4 texts, the first is not_applicable"
+        in done.err
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
         (["docent-corse", "{rows}"], "unknown table 'docent-corse': did you mean 'docent-coarse'?"),
-        (["docent-coarse", "{rows}", "mood=published"], "unknown option of posh 'mood': did you mean 'mode'?"),
+        (
+            ["docent-coarse", "{rows}", "mood=published"],
+            "unknown option of posh 'mood': did you mean 'mode'?",
+        ),
         (["docent-coarse", "{rows}", "--count", "0"], "--count must be 1 or more, got 0."),
         (["docent-coarse", "{rows}.gone"], "there is no input file"),
         (["lave", "{rows}"], "line 1 has no column 'prediction', only uuid, model1, model2"),
-        (["docent-coarse", "{rows}", "--columns", "nothing.yaml"], "unknown column map 'nothing.yaml'"),
+        (
+            ["docent-coarse", "{rows}", "--columns", "nothing.yaml"],
+            "unknown column map 'nothing.yaml'",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(rows: Path, words: list[str], reason: str) -> None:

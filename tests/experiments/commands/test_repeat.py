@@ -1,4 +1,6 @@
-"""`python -m experiments repeat`: which runs it makes, from which policies, and that it goes on where it stopped."""
+"""`python -m experiments repeat`: which runs it makes, from which policies, and that it goes on
+where it stopped.
+"""
 
 import subprocess
 import sys
@@ -28,7 +30,9 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         return subprocess.CompletedProcess(command, int(overrides["seed"] == "3"))
 
     monkeypatch.setattr(repeat.subprocess, "run", launch)
-    monkeypatch.setattr(repeat, "perturbed", lambda start, output, environment: f"{start} by {environment}")
+    monkeypatch.setattr(
+        repeat, "perturbed", lambda start, output, environment: f"{start} by {environment}"
+    )
     return made
 
 
@@ -40,7 +44,16 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
 def test_a_run_for_every_seed_in_every_environment(
     runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["trainer.x=1", "--folder", tmp_path / "out", "--start", "base/{seed}", "--environments", "0", "1e-6"]
+    arguments = [
+        "trainer.x=1",
+        "--folder",
+        tmp_path / "out",
+        "--start",
+        "base/{seed}",
+        "--environments",
+        "0",
+        "1e-6",
+    ]
     run(monkeypatch, *arguments, "--seeds", "0-1")
     assert sorted(runs) == ["seed0", "seed0~1e-6", "seed1", "seed1~1e-6"]
     assert runs["seed1"]["policy.model"] == "base/1"
@@ -52,7 +65,9 @@ def test_a_run_for_every_seed_in_every_environment(
     assert capsys.readouterr().out.count("there already") == 4
 
 
-def test_a_run_that_fails_is_told(runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_run_that_fails_is_told(
+    runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with pytest.raises(SystemExit, match="1 of 2 runs ended with an error"):
         run(monkeypatch, "--folder", tmp_path / "out", "--seeds", "2-3")
 
@@ -69,9 +84,13 @@ def test_weights_move_by_their_last_bits(tmp_path: Path) -> None:
     model, processor = load_policy(TINY, seed=0)
     model.save_pretrained(tmp_path / "start")
     processor.save_pretrained(tmp_path / "start")
-    folders = [repeat.perturbed(str(tmp_path / "start"), tmp_path / name, "1e-6") for name in ("a", "b")]
+    folders = [
+        repeat.perturbed(str(tmp_path / "start"), tmp_path / name, "1e-6") for name in ("a", "b")
+    ]
     first, second = (load_policy(str(folder))[0] for folder in folders)
-    for weight, again, was in zip(first.parameters(), second.parameters(), model.parameters(), strict=True):
+    for weight, again, was in zip(
+        first.parameters(), second.parameters(), model.parameters(), strict=True
+    ):
         assert torch.equal(weight, again)
         assert not torch.equal(weight, was) or not was.any()
         assert torch.allclose(weight, was, rtol=1e-5, atol=0)

@@ -12,7 +12,10 @@ from experiments.commands.sft_or_rl import main
 def comparison(folder: Path, **runs: list[float]) -> Path:
     folder.mkdir()
     models = {
-        model: {"truth_f1": {"mean": sum(f1) / len(f1), "per_seed": f1, "low": 0.1, "high": 0.9}, "words": {"mean": 7}}
+        model: {
+            "truth_f1": {"mean": sum(f1) / len(f1), "per_seed": f1, "low": 0.1, "high": 0.9},
+            "words": {"mean": 7},
+        }
         for model, f1 in runs.items()
     }
     (folder / "results.json").write_text(json.dumps({"models": models}))
@@ -24,7 +27,14 @@ def test_the_file_has_every_run_and_the_picture_is_drawn(
 ) -> None:
     half = comparison(tmp_path / "half", base=[0.4, 0.6], dapo=[0.7, 0.9])
     few = comparison(tmp_path / "few", base=[0.4], sft=[0.55])
-    words = [f"half={half}", f"few={few}", "--picture", str(tmp_path / "a.svg"), "--json", str(tmp_path / "a.json")]
+    words = [
+        f"half={half}",
+        f"few={few}",
+        "--picture",
+        str(tmp_path / "a.svg"),
+        "--json",
+        str(tmp_path / "a.json"),
+    ]
     monkeypatch.setattr(sys, "argv", ["experiments sft-or-rl", *words])
     main()
     written = json.loads((tmp_path / "a.json").read_text())
@@ -36,8 +46,12 @@ def test_the_file_has_every_run_and_the_picture_is_drawn(
     assert "half {'base': 0.5, 'dapo': 0.8}" in capsys.readouterr().out
 
 
-def test_a_folder_needs_a_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["experiments", "outputs/half", "--picture", "a.svg", "--json", "a.json"])
+def test_a_folder_needs_a_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        sys, "argv", ["experiments", "outputs/half", "--picture", "a.svg", "--json", "a.json"]
+    )
     with pytest.raises(SystemExit):
         main()
     assert "REFERENCES=FOLDER, got 'outputs/half'" in capsys.readouterr().err

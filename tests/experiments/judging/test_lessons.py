@@ -1,4 +1,6 @@
-"""What a judge of Scenes is taught: the prompts are those that the metrics ask, the answers are the truth."""
+"""What a judge of Scenes is taught: the prompts are those that the metrics ask, the answers are the
+truth.
+"""
 
 import random
 from collections.abc import Sequence
@@ -6,7 +8,15 @@ from collections.abc import Sequence
 import pytest
 
 from experiments.judging.conversations import judge_rows, judged_scenes
-from experiments.judging.lessons import Lesson, lave_lessons, pair_lessons, posh_lessons, preference, soft, told
+from experiments.judging.lessons import (
+    Lesson,
+    lave_lessons,
+    pair_lessons,
+    posh_lessons,
+    preference,
+    soft,
+    told,
+)
 from experiments.scenes.language import PROMPT, describe
 from experiments.scenes.mistakes import with_mistakes
 from experiments.scenes.noisy_judge import scene_of
@@ -29,7 +39,9 @@ class Spy(MatchJudge):
         super().__init__()
         self.prompts: set[str] = set()
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         self.prompts |= {question.messages[0]["content"] for question in questions}
         return super().rate(questions, scale)
 
@@ -46,13 +58,21 @@ def asked_by(reward: Reward, judge: Spy, samples: Sequence[Sample]) -> set[str]:
 def test_posh_asks_these_prompts_whoever_judges() -> None:
     lessons = posh_lessons(SCENES, random.Random(3))
     generator = random.Random(3)
-    samples = [Sample(PROMPT, told(scene, generator), references=(describe(scene, generator),)) for scene in SCENES]
+    samples = [
+        Sample(PROMPT, told(scene, generator), references=(describe(scene, generator),))
+        for scene in SCENES
+    ]
     judge = Spy()
     asked = asked_by(PoshReward(judge), judge, samples)
-    # What is asked next depends on the answers before, on which match and the referee sometimes disagree.
-    first = {prompt for prompt in asked if "Does the TEXT speak of" in prompt and " as in " not in prompt}
+    # What is asked next depends on the answers before, on which match and the referee sometimes
+    # disagree.
+    first = {
+        prompt for prompt in asked if "Does the TEXT speak of" in prompt and " as in " not in prompt
+    }
     assert len(first & prompts(lessons)) / len(first) > 0.95
-    assert {prompt.split("TEXT:")[0] for prompt in prompts(lessons)} == {prompt.split("TEXT:")[0] for prompt in asked}
+    assert {prompt.split("TEXT:")[0] for prompt in prompts(lessons)} == {
+        prompt.split("TEXT:")[0] for prompt in asked
+    }
 
 
 @pytest.mark.parametrize("metric", ["lave", "pair"])
@@ -63,12 +83,21 @@ def test_lave_and_pairs_ask_exactly_these_prompts(metric: str) -> None:
         lessons = pair_lessons(SCENES, random.Random(5))
         contexts = [describe(scene, generator) for scene in SCENES]
         pairs = zip(SCENES, contexts, strict=True)
-        samples = [Sample(PROMPT, told(scene, generator), context=text) for scene, text in pairs for _ in range(2)]
-        assert asked_by(PairwiseReward(judge, evidence="context"), judge, samples) == prompts(lessons)
+        samples = [
+            Sample(PROMPT, told(scene, generator), context=text)
+            for scene, text in pairs
+            for _ in range(2)
+        ]
+        assert asked_by(PairwiseReward(judge, evidence="context"), judge, samples) == prompts(
+            lessons
+        )
     else:
         lessons = lave_lessons(SCENES, random.Random(5))
         probes = [lesson.question.probe for lesson in lessons]
-        samples = [Sample(p.question, p.candidate, question=p.question, answers=p.references) for p in probes]
+        samples = [
+            Sample(p.question, p.candidate, question=p.question, answers=p.references)
+            for p in probes
+        ]
         assert asked_by(LaveReward(judge, rationale=False), judge, samples) == prompts(lessons)
 
 
@@ -92,9 +121,12 @@ def test_of_two_texts_the_truer_one_is_likelier() -> None:
 
 
 def test_preference_and_soft_ratings_by_hand() -> None:
-    assert preference(0.5, 0.5) == pytest.approx((0.3085, 0.3085, 0.3829), abs=1e-4)  # half a deviation to either side
+    # half a deviation to either side
+    assert preference(0.5, 0.5) == pytest.approx((0.3085, 0.3085, 0.3829), abs=1e-4)
     assert preference(0.9, 0.4)[0] == pytest.approx(1, abs=1e-5)
-    assert soft(rating_of(1.0, ("1", "2", "3"))) == pytest.approx({"1": 100 / 111, "2": 10 / 111, "3": 1 / 111})
+    assert soft(rating_of(1.0, ("1", "2", "3"))) == pytest.approx(
+        {"1": 100 / 111, "2": 10 / 111, "3": 1 / 111}
+    )
 
 
 def test_every_mistake_changes_the_scene_and_keeps_it_one() -> None:
@@ -104,7 +136,9 @@ def test_every_mistake_changes_the_scene_and_keeps_it_one() -> None:
         assert wrong.objects != scene.objects
         places = [(thing.row, thing.column) for thing in wrong.objects]
         assert len(set(places)) == len(places) > 0
-        assert judge_description(describe(wrong, generator), Scene(scene.objects, scene.seed)).f1 < 1
+        assert (
+            judge_description(describe(wrong, generator), Scene(scene.objects, scene.seed)).f1 < 1
+        )
 
 
 def test_rows_hold_whole_prompts_about_one_text() -> None:
@@ -117,11 +151,15 @@ def test_rows_hold_whole_prompts_about_one_text() -> None:
             (text,) = {prompt.split("TEXT:\n")[1].split("\n\n")[0] for prompt in row["prompts"]}
             assert text
     kinds = [row["prompts"][0].split()[0] for row in rows]
-    assert {kind: kinds.count(kind) for kind in ("A", "Two")} == {"A": 4, "Two": 4}  # LAVE's and the pair's beginning
+    # LAVE's and the pair's beginning
+    assert {kind: kinds.count(kind) for kind in ("A", "Two")} == {"A": 4, "Two": 4}
 
 
 def test_no_scene_of_the_lessons_is_held_out() -> None:
-    scenes = {split: {scene.objects for scene in judged_scenes(split=split)} for split in ("train", "test")}
+    scenes = {
+        split: {scene.objects for scene in judged_scenes(split=split)}
+        for split in ("train", "test")
+    }
     assert not scenes["train"] & scenes["test"]
     assert {len(scene) for scene in scenes["train"]} == {1, 2, 3, 4, 5}
 

@@ -1,4 +1,6 @@
-"""Long texts in other words: the marks lie on what was changed, and the text says what its facts say."""
+"""Long texts in other words: the marks lie on what was changed, and the text says what its facts
+say.
+"""
 
 from collections.abc import Iterator
 from random import Random
@@ -9,15 +11,29 @@ from experiments.judging import long_texts
 from experiments.judging.long_texts import Described, judged_by_people, sentence, written
 from spanreward.training.judge.changes import Changes
 
-DOG = Described("1", "A brown dog on the grass beside two trees.", ("There is a dog.", "The dog is brown.", "It sits."))
-CAT = Described("2", "A white cat under a table near a dog.", ("There is a cat.", "The cat is white.", "A table."))
-BUS = Described("3", "A red bus on a street, and a cat.", ("There is a bus.", "The bus is red.", "The street is wet."))
+DOG = Described(
+    "1",
+    "A brown dog on the grass beside two trees.",
+    ("There is a dog.", "The dog is brown.", "It sits."),
+)
+CAT = Described(
+    "2",
+    "A white cat under a table near a dog.",
+    ("There is a cat.", "The cat is white.", "A table."),
+)
+BUS = Described(
+    "3",
+    "A red bus on a street, and a cat.",
+    ("There is a bus.", "The bus is red.", "The street is wet."),
+)
 PICTURES = {one.picture: one for one in (DOG, CAT, BUS)}
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_marks_lie_on_what_the_target_does_not_say(seed: int) -> None:
-    changes = Changes({name: (one.caption, *one.facts) for name, one in PICTURES.items()}, Random(seed))
+    changes = Changes(
+        {name: (one.caption, *one.facts) for name, one in PICTURES.items()}, Random(seed)
+    )
     row = written(DOG, changes, PICTURES)
     text, wrong = row["completion"], [row["completion"][s:e] for s, e in row["mistakes"]]
     assert all(words == words.strip() != "" for words in wrong)
@@ -25,7 +41,9 @@ def test_marks_lie_on_what_the_target_does_not_say(seed: int) -> None:
         said = [fact for fact in DOG.facts if fact in row["reference"]]
         assert row["reference"] == " ".join(said)
         assert text == " ".join(DOG.facts)
-        assert set(wrong) == {word for word in ("dog", "brown", "sits") if word not in row["reference"]}
+        assert set(wrong) == {
+            word for word in ("dog", "brown", "sits") if word not in row["reference"]
+        }
     elif text == " ".join(DOG.facts):
         assert not wrong
 
@@ -52,7 +70,10 @@ def test_peoples_facts_are_marked_whole(monkeypatch: pytest.MonkeyPatch) -> None
         yield {
             "image_id": 5,
             "references": ["A boy."],
-            "gpt4_qa": [{"type": "conv", "output": "No."}, {"type": "detail", "output": "A young boy."}],
+            "gpt4_qa": [
+                {"type": "conv", "output": "No."},
+                {"type": "detail", "output": "A young boy."},
+            ],
             "atomic_facts": [["There is a boy.", 1], ["There is a ramp.", 0]],
         }
 

@@ -28,9 +28,15 @@ def test_two_steps_leave_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("data={source: jsonl, path: rows.jsonl}", "a function that gives questions, got jsonl"),
     ],
 )
-def test_what_cannot_be_taught(change: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_taught(
+    change: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
-    more = ["rewards=[{metric: posh}]", "trainer={use_cpu: true, bf16: false}"] if "dapo" in change else []
+    more = (
+        ["rewards=[{metric: posh}]", "trainer={use_cpu: true, bf16: false}"]
+        if "dapo" in change
+        else []
+    )
     plain = [part for part in SMALL if "options" not in part]
     done = experiments("teach", RECIPE, f"output={tmp_path / 'judge'}", *plain, change, *more)
     assert done.code == 1

@@ -12,17 +12,26 @@ from experiments.labels.judgments import read_judgments
 from tests.support.files import a_file
 from tests.support.paths import DATA
 
-PAIR = {"group": "g", "completions": ["one", "two"], "references": "r", "preferences": {"overall": "label"}}
+PAIR = {
+    "group": "g",
+    "completions": ["one", "two"],
+    "references": "r",
+    "preferences": {"overall": "label"},
+}
 TEXT = {"group": "g", "completion": "t", "references": "r"}
 
 
 def a_map(columns: dict[str, Any], **others: Any) -> JudgedMap:
-    return JudgedMap.model_validate({"name": "Mine", "source": "", "seen": True, "columns": columns, **others})
+    return JudgedMap.model_validate(
+        {"name": "Mine", "source": "", "seen": True, "columns": columns, **others}
+    )
 
 
 def test_a_pair_with_labels(tmp_path: Path) -> None:
     row = {"g": 7, "one": "A dog.", "two": "A cat.", "r": ["A dog.", "A pup."], "label": "second"}
-    (record,) = read_judgments(a_file(tmp_path, row), a_map(PAIR, levels={"first": 2, "second": -2}))
+    (record,) = read_judgments(
+        a_file(tmp_path, row), a_map(PAIR, levels={"first": 2, "second": -2})
+    )
     assert [sample.completion for sample in record.samples] == ["A dog.", "A cat."]
     assert record.samples[1].references == ("A dog.", "A pup.")
     assert (record.group, record.preferences, record.slice) == ("7", {"overall": -2.0}, "")
@@ -30,7 +39,12 @@ def test_a_pair_with_labels(tmp_path: Path) -> None:
 
 def test_entries_of_a_list_take_the_line_s_keys(tmp_path: Path) -> None:
     columns = a_map({**TEXT, "ratings": {"overall": "scores"}, "slice": ["task"]}, each="texts")
-    row = {"g": "a", "r": "A dog.", "task": "ic", "texts": [{"t": "A dog.", "scores": [1, 2]}, {"t": "", "scores": 3}]}
+    row = {
+        "g": "a",
+        "r": "A dog.",
+        "task": "ic",
+        "texts": [{"t": "A dog.", "scores": [1, 2]}, {"t": "", "scores": 3}],
+    }
     first, second = read_judgments(a_file(tmp_path, row), columns)
     assert (first.ratings, second.ratings) == ({"overall": (1.0, 2.0)}, {"overall": (3.0,)})
     assert (first.slice, second.samples[0].completion, second.group) == ("ic", "", "a")
@@ -50,19 +64,44 @@ def test_a_picture_is_a_path_within_the_folder(tmp_path: Path) -> None:
     (record,) = read_judgments(path, columns, tmp_path)
     assert record.samples[0].images == (str(tmp_path / "a.png"),)
     assert read_judgments(path, columns)[0].samples[0].images == ()
-    for name, reason in (("b.png", "there is no picture"), ("../a.png", "the path of a picture within")):
+    for name, reason in (
+        ("b.png", "there is no picture"),
+        ("../a.png", "the path of a picture within"),
+    ):
         with pytest.raises(ValueError, match=reason):
-            read_judgments(a_file(tmp_path, {"g": "a", "t": "", "picture": name}), columns, tmp_path)
+            read_judgments(
+                a_file(tmp_path, {"g": "a", "t": "", "picture": name}), columns, tmp_path
+            )
 
 
 @pytest.mark.parametrize(
     ("row", "columns", "reason"),
     [
-        ({"g": "a", "one": "x", "two": "y", "r": "x", "label": None}, PAIR, "must hold a number or a list of numbers"),
-        ({"g": "a", "t": "x", "r": "x", "s": []}, {**TEXT, "ratings": {"overall": "s"}}, "must hold a number"),
-        ({"g": "a", "t": "x", "r": [], "s": []}, {**TEXT, "omissions": "s"}, "has omissions and no reference"),
-        ({"g": "a", "c": ["x", "y"], "b": 2}, {"group": "g", "completions": "c", "best": "b"}, "one of 2 texts, got 2"),
-        ({"g": "a", "t": "x", "r": "x", "s": 10**400}, {**TEXT, "ratings": {"overall": "s"}}, "must hold a number"),
+        (
+            {"g": "a", "one": "x", "two": "y", "r": "x", "label": None},
+            PAIR,
+            "must hold a number or a list of numbers",
+        ),
+        (
+            {"g": "a", "t": "x", "r": "x", "s": []},
+            {**TEXT, "ratings": {"overall": "s"}},
+            "must hold a number",
+        ),
+        (
+            {"g": "a", "t": "x", "r": [], "s": []},
+            {**TEXT, "omissions": "s"},
+            "has omissions and no reference",
+        ),
+        (
+            {"g": "a", "c": ["x", "y"], "b": 2},
+            {"group": "g", "completions": "c", "best": "b"},
+            "one of 2 texts, got 2",
+        ),
+        (
+            {"g": "a", "t": "x", "r": "x", "s": 10**400},
+            {**TEXT, "ratings": {"overall": "s"}},
+            "must hold a number",
+        ),
         (
             {"g": "a", "t": "x", "r": "x", "s": float("nan")},
             {**TEXT, "ratings": {"overall": "s"}},
@@ -73,10 +112,16 @@ def test_a_picture_is_a_path_within_the_folder(tmp_path: Path) -> None:
             {"group": "g", "completions": "c", "systems": "m"},
             "2 systems for 1",
         ),
-        ({"g": "a", "c": ["x"], "p": 1}, {"group": "g", "completions": "c", "preferences": {"overall": "p"}}, "has 1"),
+        (
+            {"g": "a", "c": ["x"], "p": 1},
+            {"group": "g", "completions": "c", "preferences": {"overall": "p"}},
+            "has 1",
+        ),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, row: Any, columns: Any, reason: str) -> None:
+def test_what_cannot_be_used_is_one_sentence(
+    tmp_path: Path, row: Any, columns: Any, reason: str
+) -> None:
     with pytest.raises(ValueError, match=reason) as error:
         read_judgments(a_file(tmp_path, row), a_map(columns))
     assert "labels.jsonl line 1" in str(error.value)
@@ -106,9 +151,15 @@ def test_a_map_that_is_not_packaged() -> None:
     ("columns", "reason"),
     [
         ({"group": "g"}, "give either completion or completions"),
-        ({"group": "g", "completions": "c", "ratings": {"overall": "s"}}, "ratings and omissions are of a"),
+        (
+            {"group": "g", "completions": "c", "ratings": {"overall": "s"}},
+            "ratings and omissions are of a",
+        ),
         ({"group": "g", "completion": "t", "best": "b"}, "preferences and best of completions"),
-        ({"group": "g", "completion": "t", "omissions": "o"}, "omissions are of the first of the references"),
+        (
+            {"group": "g", "completion": "t", "omissions": "o"},
+            "omissions are of the first of the references",
+        ),
     ],
 )
 def test_a_map_that_no_file_can_have(columns: dict[str, Any], reason: str) -> None:
@@ -118,7 +169,12 @@ def test_a_map_that_no_file_can_have(columns: dict[str, Any], reason: str) -> No
 
 def test_flagged_words_are_spans(tmp_path: Path) -> None:
     flags = [["A", False], ["dark", True], ["red", True], ["cat.", False]]
-    row = {"image_path": "p", "caption": "A dark red cat.", "references": ["A cat."], "word_flags": flags}
+    row = {
+        "image_path": "p",
+        "caption": "A dark red cat.",
+        "references": ["A cat."],
+        "word_flags": flags,
+    }
     (record,) = read_hat(a_file(tmp_path, {**row, "contains_hallucination": True}))
     assert (record.mistakes, record.ratings) == (((2, 10),), {"mistakes": (0.0,)})
 

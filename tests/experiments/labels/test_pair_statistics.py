@@ -6,12 +6,18 @@ from math import inf, isnan
 import pytest
 from hypothesis import given, strategies as st
 
-from experiments.labels.pair_statistics import best_against_others, predicted_signs, three_way_accuracy, tie_threshold
+from experiments.labels.pair_statistics import (
+    best_against_others,
+    predicted_signs,
+    three_way_accuracy,
+    tie_threshold,
+)
 
 
 def accuracy_by_the_formula(pairs: Sequence[tuple[float, int]]) -> float:
-    """PoSh's protocol, pair by pair. T is the element of the ascending absolute differences whose index is the number
-    of people's ties, and no pair is decided where there is none; a difference of T or more decides.
+    """PoSh's protocol, pair by pair. T is the element of the ascending absolute differences whose
+    index is the number of people's ties, and no pair is decided where there is none; a difference
+    of T or more decides.
     """
     ties = [preference for _, preference in pairs].count(0)
     ascending = sorted(abs(difference) for difference, _ in pairs)
@@ -19,7 +25,9 @@ def accuracy_by_the_formula(pairs: Sequence[tuple[float, int]]) -> float:
     for difference, preference in pairs:
         said = 0
         if ties < len(ascending):
-            said = 1 if difference >= ascending[ties] else -1 if -difference >= ascending[ties] else 0
+            said = (
+                1 if difference >= ascending[ties] else -1 if -difference >= ascending[ties] else 0
+            )
         right += said == (preference > 0) - (preference < 0)
     return right / len(pairs)
 
@@ -29,7 +37,9 @@ DISCRETE = st.integers(-4, 4).map(lambda number: number / 4)
 
 @given(st.lists(st.tuples(DISCRETE | st.floats(-1, 1), st.integers(-2, 2)), min_size=1))
 def test_accuracy_is_the_formula_s(pairs: list[tuple[float, int]]) -> None:
-    assert three_way_accuracy([d for d, _ in pairs], [p for _, p in pairs]) == accuracy_by_the_formula(pairs)
+    assert three_way_accuracy(
+        [d for d, _ in pairs], [p for _, p in pairs]
+    ) == accuracy_by_the_formula(pairs)
 
 
 def test_as_many_pairs_are_undecided_as_people_see_ties() -> None:
@@ -40,7 +50,10 @@ def test_as_many_pairs_are_undecided_as_people_see_ties() -> None:
 
 
 def test_equal_sizes_at_the_threshold_are_all_decided() -> None:
-    """People call one of three pairs a tie. The threshold is .25, and none of the metric's pairs is a tie."""
+    """People call one of three pairs a tie.
+
+    The threshold is .25, and none of the metric's pairs is a tie.
+    """
     assert list(predicted_signs([0.25, -0.25, 0.5], 1)) == [1, -1, 1]
 
 
@@ -49,7 +62,8 @@ def test_a_threshold_of_zero_prefers_the_first_of_equals() -> None:
 
 
 def test_accuracy_by_hand() -> None:
-    # one of four is a tie to people: -.02 is the tie, which is right; .3 against a preference of the second is wrong
+    # one of four is a tie to people: -.02 is the tie, which is right; .3 against a preference of
+    # the second is wrong
     assert three_way_accuracy([0.1, -0.02, 0.4, 0.3], [1, 0, 2, -1]) == 0.75
     assert isnan(three_way_accuracy([], []))
     with pytest.raises(ValueError, match="got 1 differences and 2 preferences"):

@@ -1,4 +1,6 @@
-"""Files of 20 rows like DOCENT, MMHE, LAVE and CapArena, with an agreement that is known: each table finds it."""
+"""Files of 20 rows like DOCENT, MMHE, LAVE and CapArena, with an agreement that is known: each
+table finds it.
+"""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +13,14 @@ import pytest
 from PIL import Image
 from scipy.stats import kendalltau
 
-from experiments.labels.tables import PERSONS, TABLES, TableRow, fill_table, judge_records, pictures_with_persons
+from experiments.labels.tables import (
+    PERSONS,
+    TABLES,
+    TableRow,
+    fill_table,
+    judge_records,
+    pictures_with_persons,
+)
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Question
@@ -21,11 +30,19 @@ from spanreward.rewards.reward.reward import Reward
 from tests.support.elo import elo_by_the_formula
 from tests.support.fakes import FakeJudge, certain, criterion_of, prompt_of
 
-LABELS = {2: "1_much_better", 1: "1_slightly_better", 0: "equal", -1: "2_slightly_better", -2: "2_much_better"}
+LABELS = {
+    2: "1_much_better",
+    1: "1_slightly_better",
+    0: "equal",
+    -1: "2_slightly_better",
+    -2: "2_much_better",
+}
 
 
 class Told(Reward):
-    """A metric whose parts, and spans, the text itself gives as JSON; "fails" is a judge that does not answer."""
+    """A metric whose parts, and spans, the text itself gives as JSON; "fails" is a judge that does
+    not answer.
+    """
 
     columns = ()
 
@@ -40,13 +57,19 @@ class Told(Reward):
 
 
 class Pointing(Reward):
-    """A metric that calls the first word with an x wrong, and every word with a y of the reference left out."""
+    """A metric that calls the first word with an x wrong, and every word with a y of the reference
+    left out.
+    """
 
     columns = ()
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         return [
-            Verdict(0.5, spans=self.at(sample.completion, "x", 0.25), missed=self.at(sample.references[0], "y", 0.0))
+            Verdict(
+                0.5,
+                spans=self.at(sample.completion, "x", 0.25),
+                missed=self.at(sample.references[0], "y", 0.0),
+            )
             for sample in samples
         ]
 
@@ -68,28 +91,42 @@ def written(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
-def filled(table: str, path: Path, *metrics: Reward, pictures: Path | None = None) -> dict[tuple[str, str], TableRow]:
+def filled(
+    table: str, path: Path, *metrics: Reward, pictures: Path | None = None
+) -> dict[tuple[str, str], TableRow]:
     records = TABLES[table].read(path, pictures=pictures)
-    rows = fill_table(TABLES[table], records, {one.__name__: judge_records(records, one) for one in metrics})
+    rows = fill_table(
+        TABLES[table], records, {one.__name__: judge_records(records, one) for one in metrics}
+    )
     return {(row.slice, row.measure): row for row in rows}
 
 
-def docent(text_1: dict[str, float], text_2: dict[str, float], label: int, image: int) -> dict[str, Any]:
+def docent(
+    text_1: dict[str, float], text_2: dict[str, float], label: int, image: int
+) -> dict[str, Any]:
     """A row with the columns of docent-eval-coarse."""
     judged = dict.fromkeys(("mistakes", "omissions", "overall_quality"), LABELS[label])
-    texts = {"model1_generation": json.dumps(text_1), "model2_generation": json.dumps(text_2), "reference": "A dog."}
+    texts = {
+        "model1_generation": json.dumps(text_1),
+        "model2_generation": json.dumps(text_2),
+        "reference": "A dog.",
+    }
     return {"uuid": f"picture-{image}", "model1": "llava", "model2": "molmo", **texts, **judged}
 
 
 def docent_rows() -> list[dict[str, Any]]:
-    """Four pairs of every label. Precision follows people but for four pairs that people call much better and it calls
-    worse; recall follows them in full; F1 says the opposite of them.
+    """Four pairs of every label. Precision follows people but for four pairs that people call much
+    better and it calls worse; recall follows them in full; F1 says the opposite of them.
     """
     rows = []
     for number in range(20):
         label = (2, 1, 0, -1, -2)[number % 5]
         mistakes = -1 if label == 2 else label
-        first = {"precision": 0.5 + mistakes / 10, "recall": 0.5 + label / 10, "f1": 0.5 - label / 10}
+        first = {
+            "precision": 0.5 + mistakes / 10,
+            "recall": 0.5 + label / 10,
+            "f1": 0.5 - label / 10,
+        }
         second = {"precision": 0.5, "recall": 0.5, "f1": 0.5}
         rows.append(docent(first, second, label, image=number))
     return rows
@@ -105,8 +142,9 @@ def test_docent_coarse(tmp_path: Path) -> None:
     assert found["omissions: Spearman"].value == pytest.approx(1.0)
     assert found["omissions: tau-b"].value == pytest.approx(1.0)
     assert found["overall: Spearman"].value == pytest.approx(-1.0)
-    # by label 2, 1, 0, -1, -2 precision says -1, 1, 0, -1, -2: of ten kinds of pairs 7 rightly, 2 wrongly, one not at
-    # all, 16 pairs of each; of 190 pairs people leave 30 undecided, and precision 28 + 3 * 6
+    # by label 2, 1, 0, -1, -2 precision says -1, 1, 0, -1, -2: of ten kinds of pairs 7 rightly, 2
+    # wrongly, one not at all, 16 pairs of each; of 190 pairs people leave 30 undecided, and
+    # precision 28 + 3 * 6
     assert found["mistakes: tau-b"].value == pytest.approx((7 - 2) * 16 / (160 * 144) ** 0.5)
     assert {(one.n, one.failed) for one in found.values()} == {(20, 0)}
 
@@ -114,13 +152,18 @@ def test_docent_coarse(tmp_path: Path) -> None:
 def test_a_failed_judge_is_counted_and_no_tie(tmp_path: Path) -> None:
     rows = docent_rows()
     rows[0]["model2_generation"] = rows[5]["model1_generation"] = "fails"  # two of four wrong pairs
-    found = filled("docent-coarse", written(tmp_path, rows), Told("posh"))["all", "mistakes: accuracy"].metrics["posh"]
+    found = filled("docent-coarse", written(tmp_path, rows), Told("posh"))[
+        "all", "mistakes: accuracy"
+    ].metrics["posh"]
     assert (found.value, found.n, found.failed) == (16 / 18, 18, 2)
 
 
 def test_nothing_but_failures_is_an_error(tmp_path: Path) -> None:
     path = written(tmp_path, [{**row, "model1_generation": "fails"} for row in docent_rows()])
-    reason = "nothing can be measured: posh has no score for 20 of 40 texts, the first is timeout: too late"
+    reason = (
+        "nothing can be measured: posh has no score for 20 of 40 texts, the first is "
+        "timeout: too late"
+    )
     with pytest.raises(ValueError, match=reason):
         filled("docent-coarse", path, Told("posh"))
 
@@ -135,14 +178,16 @@ def test_a_metric_without_any_score_is_shown_without_one(tmp_path: Path) -> None
 
 def test_one_picture_has_no_interval(tmp_path: Path) -> None:
     path = written(tmp_path, [{**row, "uuid": "one"} for row in docent_rows()])
-    found = filled("docent-coarse", path, Told("posh"))["all", "omissions: accuracy"].metrics["posh"]
+    found = filled("docent-coarse", path, Told("posh"))["all", "omissions: accuracy"].metrics[
+        "posh"
+    ]
     assert found.value == 1.0
     assert isnan(found.interval.low)
 
 
 def test_docent_granular(tmp_path: Path) -> None:
-    """The authors' layout. Ten words a text and a full stop, one of them wrong; the metric finds it in 15 of 20 and
-    points at its neighbour in five.
+    """The authors' layout. Ten words a text and a full stop, one of them wrong; the metric finds it
+    in 15 of 20 and points at its neighbour in five.
     """
     rows = []
     for number in range(20):
@@ -150,8 +195,16 @@ def test_docent_granular(tmp_path: Path) -> None:
         words[3 if number < 15 else 4] = "x"
         generation = " ".join(words) + "."
         rows.append(
-            {"uuid": f"p{number // 4}", "model": f"m{number % 4}", "generation": generation, "reference": "a a y a."}
-            | {"mistakes": json.dumps([{"start": 6, "end": 7, "text": "x"}]), "omissions": '[{"start": 4, "end": 5}]'}
+            {
+                "uuid": f"p{number // 4}",
+                "model": f"m{number % 4}",
+                "generation": generation,
+                "reference": "a a y a.",
+            }
+            | {
+                "mistakes": json.dumps([{"start": 6, "end": 7, "text": "x"}]),
+                "omissions": '[{"start": 4, "end": 5}]',
+            }
         )
     path = written(tmp_path, rows)
     found = filled("docent-granular", path, Pointing("posh"), half)
@@ -161,13 +214,26 @@ def test_docent_granular(tmp_path: Path) -> None:
     assert found["all", "omissions: macro F1"].metrics["posh"].value == 1.0
     assert list(mistakes) == ["posh"]  # a metric without spans has no such figure
     records = TABLES["docent-granular"].read(path)
-    assert [(record.group, record.systems) for record in records[:5:4]] == [("p0", ("m0",)), ("p1", ("m0",))]
+    assert [(record.group, record.systems) for record in records[:5:4]] == [
+        ("p0", ("m0",)),
+        ("p1", ("m0",)),
+    ]
 
 
-@pytest.mark.parametrize("marked", ["[]", [], [[6, 7]], [{"start": 6, "end": 7}], '[{"start": 6, "end": 7}]', ["a", 2]])
+@pytest.mark.parametrize(
+    "marked", ["[]", [], [[6, 7]], [{"start": 6, "end": 7}], '[{"start": 6, "end": 7}]', ["a", 2]]
+)
 def test_marks_may_be_pairs_objects_or_a_text_of_them(tmp_path: Path, marked: Any) -> None:
-    row = {"uuid": 1, "model": "m", "generation": "A big a cat", "reference": "A cat.", "omissions": "[]"}
-    (tmp_path / "rows.jsonl").write_text(json.dumps({**row, "mistakes": [["a", 1]] if marked == ["a", 2] else marked}))
+    row = {
+        "uuid": 1,
+        "model": "m",
+        "generation": "A big a cat",
+        "reference": "A cat.",
+        "omissions": "[]",
+    }
+    (tmp_path / "rows.jsonl").write_text(
+        json.dumps({**row, "mistakes": [["a", 1]] if marked == ["a", 2] else marked})
+    )
     (record,) = TABLES["docent-granular"].read(tmp_path / "rows.jsonl")
     assert record.mistakes in ((), ((6, 7),))
 
@@ -185,7 +251,13 @@ def test_marks_may_be_pairs_objects_or_a_text_of_them(tmp_path: Path, marked: An
     ],
 )
 def test_marks_that_are_none_are_refused_in_words(tmp_path: Path, marked: Any, reason: str) -> None:
-    row = {"uuid": 1, "model": "m", "generation": "A big a cat", "reference": "A cat.", "omissions": "[]"}
+    row = {
+        "uuid": 1,
+        "model": "m",
+        "generation": "A big a cat",
+        "reference": "A cat.",
+        "omissions": "[]",
+    }
     (tmp_path / "rows.jsonl").write_text(json.dumps({**row, "mistakes": marked}))
     with pytest.raises(ValueError, match="column 'mistakes'") as raised:
         TABLES["docent-granular"].read(tmp_path / "rows.jsonl")
@@ -193,35 +265,62 @@ def test_marks_that_are_none_are_refused_in_words(tmp_path: Path, marked: Any, r
 
 
 def test_of_several_components_on_a_token_the_best_rated_counts(tmp_path: Path) -> None:
-    """ "hat" of the reference is an entity rated 5 and in `missed` all the same; its red is left out."""
+    """ "hat" of the reference is an entity rated 5 and in `missed` all the same; its red is left
+    out.
+    """
     reference = "A man wears a red hat."
     sample = Sample("", "A man wears a hat.", references=(reference,))
     (usual,) = PoshReward(MatchJudge(), mode="published").assess([sample])
-    (every,) = build_reward(TABLES["docent-granular"].metric, MatchJudge(), {"mode": "published"}).assess([sample])
+    (every,) = build_reward(
+        TABLES["docent-granular"].metric, MatchJudge(), {"mode": "published"}
+    ).assess([sample])
     assert replace(every, missed=usual.missed) == usual
     assert {span for span in every.missed if span.score < 1} == set(usual.missed)
-    assert {reference[span.start : span.end] for span in every.missed} == {"man", "wears", "hat", "red"}
-    row = {"uuid": 1, "model": "m", "generation": sample.completion, "reference": reference, "mistakes": "[]"}
-    (tmp_path / "rows.jsonl").write_text(json.dumps({**row, "omissions": '[{"start": 14, "end": 17}]'}))
+    assert {reference[span.start : span.end] for span in every.missed} == {
+        "man",
+        "wears",
+        "hat",
+        "red",
+    }
+    row = {
+        "uuid": 1,
+        "model": "m",
+        "generation": sample.completion,
+        "reference": reference,
+        "mistakes": "[]",
+    }
+    (tmp_path / "rows.jsonl").write_text(
+        json.dumps({**row, "omissions": '[{"start": 14, "end": 17}]'})
+    )
     records = TABLES["docent-granular"].read(tmp_path / "rows.jsonl")
     found = {
-        row.measure: row.metrics["posh"] for row in fill_table(TABLES["docent-granular"], records, {"posh": [(every,)]})
+        row.measure: row.metrics["posh"]
+        for row in fill_table(TABLES["docent-granular"], records, {"posh": [(every,)]})
     }
     assert found["omissions: macro F1"].value == 1.0
 
 
 def caparena_rows() -> list[dict[str, Any]]:
-    """Four models, in the layout of caparena_annots_eval.json. People follow `QUALITY` but for four pairs, the metric
-    in all. Two pairs have a text by a human.
+    """Four models, in the layout of caparena_annots_eval.json. People follow `QUALITY` but for four
+    pairs, the metric in all. Two pairs have a text by a human.
     """
     meetings = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "c"), ("d", "b"), ("d", "a")] * 3
     rows = []
     for number, (one, other) in enumerate([*meetings, ("human", "a"), ("b", "human")]):
-        texts = {f"caption{n}": json.dumps({"f1": QUALITY[model]}) for n, model in ((1, one), (2, other))}
+        texts = {
+            f"caption{n}": json.dumps({"f1": QUALITY[model]}) for n, model in ((1, one), (2, other))
+        }
         better, worse = (one, other) if QUALITY[one] > QUALITY[other] else (other, one)
         winner = worse if number < 2 else ("equal", "skip")[number - 2] if number < 4 else better
         sources = {"source1": one, "source2": other, "ref": "A dog.", "winner": winner}
-        rows.append({"img": f"{number}.jpg", "cluster": ("indoor", "street")[number % 2], **texts, **sources})
+        rows.append(
+            {
+                "img": f"{number}.jpg",
+                "cluster": ("indoor", "street")[number % 2],
+                **texts,
+                **sources,
+            }
+        )
     return rows
 
 
@@ -229,15 +328,20 @@ QUALITY = {"a": 0.9, "b": 0.6, "c": 0.4, "d": 0.05, "human": 1.0}
 
 
 def test_caparena(tmp_path: Path) -> None:
-    """18 pairs without a human, two of them ties to people. The third smallest difference is .2, as are the smallest
-    two, so the metric has no tie: it is right on the 14 pairs where people follow it.
+    """18 pairs without a human, two of them ties to people. The third smallest difference is .2, as
+    are the smallest two, so the metric has no tie: it is right on the 14 pairs where people follow
+    it.
     """
     path = tmp_path / "caparena_annots_eval.json"
     path.write_text(json.dumps(caparena_rows()))
     found = filled("caparena", path, Told("posh"))
     accuracy = found["all", "captions: accuracy"].metrics["posh"]
     assert (accuracy.value, accuracy.n) == (14 / 18, 18)
-    assert {part for part, measure in found if measure == "captions: accuracy"} == {"indoor", "street", "all"}
+    assert {part for part, measure in found if measure == "captions: accuracy"} == {
+        "indoor",
+        "street",
+        "all",
+    }
     assert {part for part, measure in found if measure.startswith("models")} == {"all"}
     for measure in ("models: Spearman", "models: tau-b"):
         assert found["all", measure].metrics["posh"].value == pytest.approx(1.0)
@@ -245,7 +349,10 @@ def test_caparena(tmp_path: Path) -> None:
 
 
 def test_pictures_with_three_persons_are_a_part_of_caparena(tmp_path: Path) -> None:
-    """With a ranking of the models of its own. People are with the metric on these, and not elsewhere."""
+    """With a ranking of the models of its own.
+
+    People are with the metric on these, and not elsewhere.
+    """
     rows = caparena_rows()[4:18]
     for row in rows[:7]:
         row["img"] = "test_00057.jpg"
@@ -265,7 +372,9 @@ def test_pictures_with_three_persons_are_a_part_of_caparena(tmp_path: Path) -> N
 
 
 def test_the_models_are_ranked_by_the_authors_settings(tmp_path: Path) -> None:
-    """Kendall's tau between the oracle's ratings (test_statistics.py) of people's and of the metric's choices."""
+    """Kendall's tau between the oracle's ratings (test_statistics.py) of people's and of the
+    metric's choices.
+    """
     rows = caparena_rows()[:18]
     for row in rows[4:8]:  # people prefer the worse of six pairs in all
         row["winner"] = row["source1"] if row["winner"] == row["source2"] else row["source2"]
@@ -274,10 +383,14 @@ def test_the_models_are_ranked_by_the_authors_settings(tmp_path: Path) -> None:
     people = [{row["source1"]: 1, row["source2"]: -1}.get(row["winner"], 0) for row in rows]
     metric = [1 if QUALITY[row["source1"]] > QUALITY[row["source2"]] else -1 for row in rows]
     ratings = [
-        elo_by_the_formula([(row["source1"], row["source2"], sign) for row, sign in zip(rows, signs, strict=True)])
+        elo_by_the_formula(
+            [(row["source1"], row["source2"], sign) for row, sign in zip(rows, signs, strict=True)]
+        )
         for signs in (metric, people)
     ]
-    expected = kendalltau([ratings[0][model] for model in "abcd"], [ratings[1][model] for model in "abcd"]).statistic
+    expected = kendalltau(
+        [ratings[0][model] for model in "abcd"], [ratings[1][model] for model in "abcd"]
+    ).statistic
     assert abs(expected) < 1
     found = filled("caparena", path, Told("posh"))["all", "models: tau-b"].metrics["posh"].value
     assert found == pytest.approx(expected)
@@ -287,7 +400,10 @@ def test_files_of_caparena_that_cannot_be_used(tmp_path: Path) -> None:
     path = tmp_path / "caparena.json"
     row = caparena_rows()[0]
     for rows, reason in (
-        ([{**row, "winner": "c"}], r"entry 1: the column 'winner' must hold one of equal, skip, bad, a, b, got 'c'"),
+        (
+            [{**row, "winner": "c"}],
+            r"entry 1: the column 'winner' must hold one of equal, skip, bad, a, b, got 'c'",
+        ),
         (caparena_rows()[18:], "has only judgments of human, which are left out"),
         ({"rows": []}, "line 1 has no column 'source1', only rows"),
         ([row, 3], "entry 2 must hold a JSON object, got 3"),
@@ -299,11 +415,16 @@ def test_files_of_caparena_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 def test_mmhe_best_of_three(tmp_path: Path) -> None:
-    """Two pairs of each triplet; the best has the first, second or last score: 2, 1 or 0 of its pairs are right."""
+    """Two pairs of each triplet; the best has the first, second or last score: 2, 1 or 0 of its
+    pairs are right.
+    """
     texts = [json.dumps({"overall": score, "f1": 0.5}) for score in (5.0, 3.0, 1.0)]
     best = [0] * 10 + [1] * 6 + [2] * 4
     extra = {"references": ["A dog."], "image": "", "question": None, "bbox": None}
-    rows = [{"id": n, "task": "IC" if n % 2 else "REG", "texts": texts, "best": b, **extra} for n, b in enumerate(best)]
+    rows = [
+        {"id": n, "task": "IC" if n % 2 else "REG", "texts": texts, "best": b, **extra}
+        for n, b in enumerate(best)
+    ]
     found = filled("mmhe-best", written(tmp_path, rows), Told("harmonic"))
     assert found["all", "pair accuracy"].metrics["harmonic"].value == (20 + 6) / 40
     assert found["IC", "pair accuracy"].metrics["harmonic"].value == (10 + 3) / 20
@@ -325,29 +446,44 @@ class SeeingJudge(FakeJudge):
 
 
 def test_mmhe_by_criterion_and_with_pictures(tmp_path: Path) -> None:
-    """Correctness as people say, completeness the reverse, fluency always the same; HarmonicEval sees the pictures."""
+    """Correctness as people say, completeness the reverse, fluency always the same; HarmonicEval
+    sees the pictures.
+    """
 
     def answer(prompt: str) -> Any:
         words = len(prompt.partition("TEXT:\n")[2].partition("\nEND")[0].split())
-        return certain({"correctness": words, "completeness": 6 - words}.get(criterion_of(prompt), 3))
+        return certain(
+            {"correctness": words, "completeness": 6 - words}.get(criterion_of(prompt), 3)
+        )
 
     Image.new("RGB", (32, 32), "red").save(tmp_path / "red.png")
     rows = []
     for number in range(20):
         rating = 1 + number % 5
-        criteria = {name: [rating] * 3 for name in ("correctness", "completeness", "clarity", "conciseness")}
+        criteria = {
+            name: [rating] * 3 for name in ("correctness", "completeness", "clarity", "conciseness")
+        }
         criteria["fluency"] = [rating, 5, 3]
         extra = {"references": ["A dog."], "image": "red.png", "question": None, "bbox": None}
-        rows.append({"id": number, "task": "IC", "text": " ".join(["word"] * rating), **extra, **criteria})
+        rows.append(
+            {"id": number, "task": "IC", "text": " ".join(["word"] * rating), **extra, **criteria}
+        )
     judge = SeeingJudge(answer)
     harmonic = HarmonicReward(judge, mode="published", spans="none")
     found = filled("mmhe-criteria", written(tmp_path, rows), harmonic, pictures=tmp_path)
-    measured = {measure: row.metrics["harmonic"] for (part, measure), row in found.items() if part == "IC"}
+    measured = {
+        measure: row.metrics["harmonic"] for (part, measure), row in found.items() if part == "IC"
+    }
     assert measured["correctness: tau-b"].value == pytest.approx(1.0)
     assert measured["completeness: tau-b"].value == pytest.approx(-1.0)
     assert isnan(measured["fluency: tau-b"].value)
     assert judge.pictures["correctness"] == judge.pictures["completeness"] == {1}
-    assert judge.pictures["clarity"] == judge.pictures["fluency"] == judge.pictures["conciseness"] == {0}
+    assert (
+        judge.pictures["clarity"]
+        == judge.pictures["fluency"]
+        == judge.pictures["conciseness"]
+        == {0}
+    )
 
 
 class RatingJudge(FakeJudge):
@@ -359,14 +495,24 @@ class RatingJudge(FakeJudge):
 
 
 def test_lave(tmp_path: Path) -> None:
-    """LAVE as people; another metric as people on the eight yes/no questions, and turned round on the twelve others."""
+    """LAVE as people; another metric as people on the eight yes/no questions, and turned round on
+    the twelve others.
+    """
     qualities = {"right": 1.0, "half": 0.5, "wrong": 0.0}
     rows = []
     for number in range(20):
         answer = ("right", "half", "wrong")[number % 3]
         references = ["yes"] * 5 if number < 8 else ["red"] * 5
         said = {"question": "Is it?", "references": references, "prediction": answer}
-        rows.append({"qid": number, "model": "blip2", "dataset": "vqav2", **said, "human_score": qualities[answer]})
+        rows.append(
+            {
+                "qid": number,
+                "model": "blip2",
+                "dataset": "vqav2",
+                **said,
+                "human_score": qualities[answer],
+            }
+        )
     path = written(tmp_path, rows)
 
     @reward()
@@ -390,10 +536,17 @@ def test_five_votes_are_a_quality(tmp_path: Path) -> None:
     rows = []
     for number in range(20):
         answer = ("right", "half", "wrong")[number % 3]
-        said = {"question": "Is it?", "references": ["red"], "prediction": answer, "human_score": votes[answer]}
+        said = {
+            "question": "Is it?",
+            "references": ["red"],
+            "prediction": answer,
+            "human_score": votes[answer],
+        }
         rows.append({"qid": number, "model": "blip2", "dataset": "vqav2", **said})
     found = filled("lave", written(tmp_path, rows), LaveReward(RatingJudge(), candidate="whole"))
     assert found["all", "quality: Spearman"].metrics["lave"].value == pytest.approx(1.0)
     path = written(tmp_path, [*rows[:19], {**rows[19], "human_score": [1, 1]}])
-    with pytest.raises(ValueError, match="line 20: an answer's quality is made of five votes of 0 or 1, got"):
+    with pytest.raises(
+        ValueError, match="line 20: an answer's quality is made of five votes of 0 or 1, got"
+    ):
         filled("lave", path, LaveReward(RatingJudge(), candidate="whole"))

@@ -7,7 +7,9 @@ from experiments.labels.measures import quality_of_votes
 from experiments.labels.statistics import kendall_tau_b, spearman
 
 
-@pytest.mark.parametrize(("right", "quality"), [(0, 0.0), (1, 0.0), (2, 0.5), (3, 0.5), (4, 1.0), (5, 1.0)])
+@pytest.mark.parametrize(
+    ("right", "quality"), [(0, 0.0), (1, 0.0), (2, 0.5), (3, 0.5), (4, 1.0), (5, 1.0)]
+)
 def test_quality_is_what_the_paper_makes_of_five_votes(right: int, quality: float) -> None:
     assert quality_of_votes([1] * right + [0] * (5 - right)) == quality
 

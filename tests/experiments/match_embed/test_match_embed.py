@@ -1,4 +1,6 @@
-"""EmbeddingMatchJudge: other words for the same, with a stand-in for the model, and the model where it is installed."""
+"""EmbeddingMatchJudge: other words for the same, with a stand-in for the model, and the model where
+it is installed.
+"""
 
 import pickle
 from importlib.util import find_spec
@@ -20,7 +22,9 @@ TEXT = "A woman on a red sofa. She smiles at a dog above a box."
 
 
 class Dictionary(Embedder):
-    """Two phrases have cosine 1 when MEANINGS says they are one, 0.5 when they begin alike, else 0."""
+    """Two phrases have cosine 1 when MEANINGS says they are one, 0.5 when they begin alike, else
+    0.
+    """
 
     def __init__(self) -> None:
         super().__init__(folder="none")
@@ -35,27 +39,42 @@ class Dictionary(Embedder):
 
 
 def ratings(*probes: PresenceProbe) -> list[float]:
-    answers = EmbeddingMatchJudge(embedder=Dictionary()).rate([Question([], probe=probe) for probe in probes])
+    answers = EmbeddingMatchJudge(embedder=Dictionary()).rate(
+        [Question([], probe=probe) for probe in probes]
+    )
     return [pytest.approx(answer.mean) for answer in answers]
 
 
 def test_other_words_are_found_and_foreign_ones_rank_lowest() -> None:
-    couch, soap, tree = (PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree"))
-    assert ratings(PresenceProbe(TEXT, "entity", Mention("sofa")), couch, soap, tree) == [5, 4, 1.5, 1]
+    couch, soap, tree = (
+        PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree")
+    )
+    assert ratings(PresenceProbe(TEXT, "entity", Mention("sofa")), couch, soap, tree) == [
+        5,
+        4,
+        1.5,
+        1,
+    ]
 
 
 def test_details_of_other_words() -> None:
     couch = Mention("couch")
-    red, blue, crimson = (PresenceProbe(TEXT, "attribute", couch, words) for words in ("red", "blue", "crimson"))
+    red, blue, crimson = (
+        PresenceProbe(TEXT, "attribute", couch, words) for words in ("red", "blue", "crimson")
+    )
     assert ratings(red, crimson, blue) == [4, 4, 1]  # a colour is not excused by its likeness
-    on, under = (PresenceProbe(TEXT, "relation", Mention("woman"), words, couch) for words in ("on", "under"))
+    on, under = (
+        PresenceProbe(TEXT, "relation", Mention("woman"), words, couch) for words in ("on", "under")
+    )
     assert ratings(on, under) == [4, 1]
     beneath = PresenceProbe(TEXT, "relation", Mention("dog"), "beneath", Mention("box"))
     assert ratings(beneath) == [1]  # nor a preposition
 
 
 def test_one_at_a_time_is_as_all_together() -> None:
-    probes = [PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree", "box")]
+    probes = [
+        PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree", "box")
+    ]
     assert ratings(*probes) == [rating for probe in probes for rating in ratings(probe)]
 
 
@@ -81,4 +100,8 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.skipif(find_spec(fit.MINILM) is None, reason="the extra embed is not installed")
 def test_the_packaged_model() -> None:
     cosines = Embedder().cosines(["sofa"], ["couch", "dog", "sofa"])
-    assert cosines[0].tolist() == [pytest.approx(0.856, abs=0.002), pytest.approx(0.3, abs=0.2), pytest.approx(1.0)]
+    assert cosines[0].tolist() == [
+        pytest.approx(0.856, abs=0.002),
+        pytest.approx(0.3, abs=0.2),
+        pytest.approx(1.0),
+    ]

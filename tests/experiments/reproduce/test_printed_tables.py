@@ -1,4 +1,6 @@
-"""Each command of the papers' tables, on a small file in the authors' layout; and the page that lists all 52 tables."""
+"""Each command of the papers' tables, on a small file in the authors' layout; and the page that
+lists all 52 tables.
+"""
 
 import json
 import re
@@ -49,7 +51,12 @@ def granular(data: Path) -> None:
         for n in range(2)
         for model, text, marks, left_out in (
             ("gpt", RIGHT, "[]", "[]"),
-            ("llava", WRONG, '[{"start": 2, "end": 11}]', '[{"start": 2, "end": 12}, {"start": 22, "end": 27}]'),
+            (
+                "llava",
+                WRONG,
+                '[{"start": 2, "end": 11}]',
+                '[{"start": 2, "end": 12}, {"start": 22, "end": 27}]',
+            ),
         )
     ]
     lines(data / "docent/granular.jsonl", *rows)
@@ -67,9 +74,23 @@ def coarse(data: Path) -> None:
     for number, (one, other) in enumerate(
         [("gpt", "llava"), ("llava", "molmo"), ("human", "gpt"), ("molmo", "gpt")] * 2
     ):
-        said = {f"caption{n}": RIGHT if name == "gpt" else WRONG for n, name in ((1, one), (2, other))}
-        names = {"source1": one, "source2": other, "winner": "gpt" if "gpt" in (one, other) else "equal"}
-        battles.append({"img": ("test_00057", "test_1")[number % 2], "ref": RIGHT, "cluster": "c", **said, **names})
+        said = {
+            f"caption{n}": RIGHT if name == "gpt" else WRONG for n, name in ((1, one), (2, other))
+        }
+        names = {
+            "source1": one,
+            "source2": other,
+            "winner": "gpt" if "gpt" in (one, other) else "equal",
+        }
+        battles.append(
+            {
+                "img": ("test_00057", "test_1")[number % 2],
+                "ref": RIGHT,
+                "cluster": "c",
+                **said,
+                **names,
+            }
+        )
     (data / "caparena").mkdir()
     (data / "caparena/caparena_annots_eval.json").write_text(json.dumps(battles))
 
@@ -85,12 +106,19 @@ def mmhe(data: Path) -> None:
     shared = {"references": [RIGHT], "image": "1.jpg", "question": "Is it?", "bbox": [0, 0, 4, 4]}
     tasks = ("REG", "VQA", "VDU", "IC")
     triplets = [
-        {"id": n, "task": task, "texts": ["A.", RIGHT, WRONG], "best": n % 3, **shared} for n, task in enumerate(tasks)
+        {"id": n, "task": task, "texts": ["A.", RIGHT, WRONG], "best": n % 3, **shared}
+        for n, task in enumerate(tasks)
     ]
     lines(data / "mmhe/best.jsonl", *triplets)
     criteria = ("correctness", "completeness", "clarity", "fluency", "conciseness")
     rows = [
-        {"id": n, "task": task, "text": f"Text {n} {task}.", **shared, **{name: [1 + n % 5, 2, 3] for name in criteria}}
+        {
+            "id": n,
+            "task": task,
+            "text": f"Text {n} {task}.",
+            **shared,
+            **{name: [1 + n % 5, 2, 3] for name in criteria},
+        }
         for n in range(5)
         for task in tasks
     ]
@@ -102,18 +130,35 @@ def flickr8k(data: Path) -> None:
     for name in ("flickr8k_expert", "flickr8k_cf"):
         picture(data / name / "images/1.jpg")
         captions = [
-            {"caption": f"Caption {n}.", "ratings": [n, n, 4 - n] if name == "flickr8k_expert" else [n / 4]}
+            {
+                "caption": f"Caption {n}.",
+                "ratings": [n, n, 4 - n] if name == "flickr8k_expert" else [n / 4],
+            }
             for n in range(1, 5)
         ]
-        row = {"image_id": "1", "image_path": "1.jpg", "references": [RIGHT], "candidates": captions}
+        row = {
+            "image_id": "1",
+            "image_path": "1.jpg",
+            "references": [RIGHT],
+            "candidates": captions,
+        }
         lines(data / name / f"{name}.jsonl", row, {**row, "image_id": "2"})
 
 
 def answers(data: Path) -> None:
     """mair-lab/lave-human-feedback."""
     rows = [
-        {"dataset": "vqav2", "model": "blip2", "qid": n, "question": "Is it a dog?" if binary else "What is it?"}
-        | {"references": ["yes" if binary else "a dog"] * 10, "prediction": text, "human_score": score}
+        {
+            "dataset": "vqav2",
+            "model": "blip2",
+            "qid": n,
+            "question": "Is it a dog?" if binary else "What is it?",
+        }
+        | {
+            "references": ["yes" if binary else "a dog"] * 10,
+            "prediction": text,
+            "human_score": score,
+        }
         for n, (binary, text, score) in enumerate(
             [(True, "yes", 1.0), (True, "no", 0.0), (False, "dog", 1.0), (False, "a cat", 0.5)] * 2
         )
@@ -123,7 +168,9 @@ def answers(data: Path) -> None:
 
 
 def judging(data: Path) -> None:
-    """Dataset/Benchmark of MLLM-Judge: score.jsonl and pair.jsonl by set, and batch.jsonl with `human_answer`."""
+    """Dataset/Benchmark of MLLM-Judge: score.jsonl and pair.jsonl by set, and batch.jsonl with
+    `human_answer`.
+    """
     folder, ask = data / "mllm_judge", "Please analyse this figure: what is it?"
     texts = [{"name": name, "answer": "A dog. " * (1 + n)} for n, name in enumerate(NAMES)]
     for number in range(2):
@@ -140,7 +187,10 @@ def judging(data: Path) -> None:
     lines(folder / "pair.jsonl", *pairs)
     lines(
         folder / "batch.jsonl",
-        *({**both, "id": n, "answers": texts, "human_answer": "CAB"} for n, both in enumerate(shared)),
+        *(
+            {**both, "id": n, "answers": texts, "human_answer": "CAB"}
+            for n, both in enumerate(shared)
+        ),
     )
 
 
@@ -168,7 +218,10 @@ FILES: dict[str, tuple[Callable[[Path], None], tuple[Any, ...]]] = {
     "posh-2": (granular, ("--judge", "match", *POSH)),
     "posh-3": (coarse, ("--judge", "match", *POSH)),
     "posh-8": (graphs, ()),
-    **dict.fromkeys((f"harmonic-{n}" for n in range(2, 8)), (mmhe, ("--judge", "tests/support/fakes.py:FakeJudge"))),
+    **dict.fromkeys(
+        (f"harmonic-{n}" for n in range(2, 8)),
+        (mmhe, ("--judge", "tests/support/fakes.py:FakeJudge")),
+    ),
     "harmonic-8": (flickr8k, ("--judge", "tests/support/fakes.py:FakeJudge")),
     **dict.fromkeys(("lave-2", "lave-3"), (answers, ("--judge", "match"))),
     "mllm-judge-2": (judging, ("--judge", LONGER)),
@@ -181,10 +234,15 @@ def test_posh_by_its_name_has_every_component_in_its_own_table(tmp_path: Path) -
     values = []
     for words in ((), ("--metric", "posh")):
         path = tmp_path / "docent/granular.jsonl"
-        done = experiments("labels", "table", "docent-granular", path, *words, "--json", tmp_path / "n.json")
+        done = experiments(
+            "labels", "table", "docent-granular", path, *words, "--json", tmp_path / "n.json"
+        )
         assert done.code == 0, done.err
         values.append(
-            [row["metrics"]["posh"]["value"] for row in json.loads((tmp_path / "n.json").read_text())["rows"]]
+            [
+                row["metrics"]["posh"]["value"]
+                for row in json.loads((tmp_path / "n.json").read_text())["rows"]
+            ]
         )
     assert values[0] == values[1]
 
@@ -198,24 +256,36 @@ def test_every_command_has_a_small_file() -> None:
 def test_a_command_of_today_runs_on_the_authors_layout(name: str, tmp_path: Path) -> None:
     write, words = FILES[name]
     write(tmp_path)
-    done = experiments("reproduce", name, "--data", tmp_path, *words, "--json", tmp_path / "numbers.json")
+    done = experiments(
+        "reproduce", name, "--data", tmp_path, *words, "--json", tmp_path / "numbers.json"
+    )
     assert done.code == 0, done.err
     steps = json.loads((tmp_path / "numbers.json").read_text())["steps"]
     wanted = [step for step in REPRODUCTIONS[name].steps if "discosg" not in step.file]
     assert [step["title"] for step in steps] == [step.title for step in wanted]
     for step in steps:
-        known = [figure for figure, both in step["compared"].items() if both["measured"] is not None]
+        known = [
+            figure for figure, both in step["compared"].items() if both["measured"] is not None
+        ]
         lacking = {"random", "4grams", "scene_graphs"}  # the last two need weights
-        assert [f for f in step["compared"] if f not in known and f.rpartition(" ")[2] not in lacking] == []
+        assert [
+            f for f in step["compared"] if f not in known and f.rpartition(" ")[2] not in lacking
+        ] == []
         assert step["prompts"] in ("ours", "-", str(CONSTRUCTED))
         assert step["prompts"] in done.out or step["prompts"] == str(CONSTRUCTED)
 
 
 def test_the_page_lists_every_printed_table() -> None:
-    """A row has the paper, its tables' numbers, what they show, and what is there today: a command's name, or not."""
-    rows = re.findall(r"^\| ([A-Z][\w-]+ [^|]*\d) \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE)
+    """A row has the paper, its tables' numbers, what they show, and what is there today: a
+    command's name, or not.
+    """
+    rows = re.findall(
+        r"^\| ([A-Z][\w-]+ [^|]*\d) \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE
+    )
     cells = [part.split(maxsplit=1) for tables, _ in rows for part in tables.split("; ")]
     listed = [(paper, int(number)) for paper, numbers in cells for number in numbers.split(",")]
-    assert sorted(listed) == sorted((paper, n + 1) for paper, count in PRINTED.items() for n in range(count))
+    assert sorted(listed) == sorted(
+        (paper, n + 1) for paper, count in PRINTED.items() for n in range(count)
+    )
     named = {name for _, today in rows for name in re.findall(r"`((?:\w+-)+\d)`", today)}
     assert named == FILES.keys()

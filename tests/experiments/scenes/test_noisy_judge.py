@@ -1,4 +1,6 @@
-"""The judge that reads the truth of Scenes with planted mistakes, its criteria, and the reward that is broken."""
+"""The judge that reads the truth of Scenes with planted mistakes, its criteria, and the reward that
+is broken.
+"""
 
 import random
 
@@ -12,7 +14,13 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.world import LEVELS, Scene, Thing, make_scenes
 from spanreward.rewards import CriteriaReward, PairwiseReward, Sample
 from spanreward.rewards.judges import Failure, Question, Rating, load_judge
-from spanreward.rewards.judges.probe import AnswerProbe, MeetsProbe, PairProbe, QualityProbe, RankingProbe
+from spanreward.rewards.judges.probe import (
+    AnswerProbe,
+    MeetsProbe,
+    PairProbe,
+    QualityProbe,
+    RankingProbe,
+)
 from spanreward.rewards.metrics import build_reward
 from tests.support.paths import ROOT
 
@@ -36,7 +44,9 @@ def test_a_full_description_gives_the_scene_back(level: int) -> None:
 
 
 def test_a_description_that_leaves_something_out_is_no_context() -> None:
-    with pytest.raises(ValueError, match="says no size, or several, of a thing: the judge needs a full description"):
+    with pytest.raises(
+        ValueError, match="says no size, or several, of a thing: the judge needs a full description"
+    ):
         scene_of("There is a red star in the top left corner.")
 
 
@@ -64,7 +74,8 @@ def test_noise_makes_mistakes_that_stay() -> None:
     better = [f"{STAR} There is a blue square. Number {n}." for n in range(300)]
     gap = judge_description(better[0], scene).f1 - judge_description(worse[0], scene).f1
     questions = [
-        asked(PairProbe("?", one, other, f"{STAR} {SQUARE}")) for one, other in zip(better, worse, strict=True)
+        asked(PairProbe("?", one, other, f"{STAR} {SQUARE}"))
+        for one, other in zip(better, worse, strict=True)
     ]
     answers = NoisyJudge(gap).rate(questions, PAIRS)
     right = np.mean([answer.probabilities["A"] for answer in answers if isinstance(answer, Rating)])
@@ -101,5 +112,7 @@ def test_a_recipe_names_it_by_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_broken_reward_pays_for_length() -> None:
-    short, long = LengthReward("length").assess([Sample("Describe.", STAR), Sample("Describe.", "in " * 60)])
+    short, long = LengthReward("length").assess(
+        [Sample("Describe.", STAR), Sample("Describe.", "in " * 60)]
+    )
     assert (short.score, long.score) == (11 / 60, 1.0)

@@ -28,7 +28,11 @@ def test_about_a_million_parameters(tiny: Any) -> None:
 
 
 def test_same_seed_same_weights() -> None:
-    first, second, other = tiny_policy(1).state_dict(), tiny_policy(1).state_dict(), tiny_policy(2).state_dict()
+    first, second, other = (
+        tiny_policy(1).state_dict(),
+        tiny_policy(1).state_dict(),
+        tiny_policy(2).state_dict(),
+    )
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert not all(torch.equal(first[name], other[name]) for name in first)
@@ -41,7 +45,10 @@ def test_the_picture_changes_what_comes_next(tiny: Any) -> None:
 
 
 def test_where_a_thing_is_changes_what_comes_next(tiny: Any) -> None:
-    left, right = (draw(Scene((Thing("star", "red", "large", "top", place),), "")) for place in ("left", "right"))
+    left, right = (
+        draw(Scene((Thing("star", "red", "large", "top", place),), ""))
+        for place in ("left", "right")
+    )
     assert (logits(*tiny, left) - logits(*tiny, right)).abs().max() > 0.01  # type: ignore[call-arg]
 
 
@@ -51,7 +58,9 @@ def test_the_prompt_as_the_model_reads_it(tiny: Any) -> None:
         {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Describe."}]},
         {"role": "assistant", "content": "A star."},
     ]
-    assert processor.apply_chat_template(messages) == "<user><image>Describe.<assistant>A star.<eos>"
+    assert (
+        processor.apply_chat_template(messages) == "<user><image>Describe.<assistant>A star.<eos>"
+    )
     asked = processor.apply_chat_template(messages[:1], add_generation_prompt=True)
     assert asked == "<user><image>Describe.<assistant>"
     ids = processor(images=[STAR], text=[asked], return_tensors="pt")["input_ids"][0].tolist()
@@ -85,8 +94,16 @@ def test_any_other_text_comes_back(text: str) -> None:
 
 def test_pictures_of_any_size_and_kind(tiny: Any) -> None:
     _, processor = tiny
-    for image in (Image.new("RGB", (500, 300)), Image.new("L", (20, 90)), Image.new("RGBA", (48, 48))):
-        pixels = tiny_processor().image_processor(image.convert("RGB"), return_tensors="pt")["pixel_values"]
+    for image in (
+        Image.new("RGB", (500, 300)),
+        Image.new("L", (20, 90)),
+        Image.new("RGBA", (48, 48)),
+    ):
+        pixels = tiny_processor().image_processor(image.convert("RGB"), return_tensors="pt")[
+            "pixel_values"
+        ]
         assert pixels.shape == (1, 3, 48, 48)
-    background = processor.image_processor(Image.new("RGB", (48, 48), (236, 234, 228)), return_tensors="pt")
+    background = processor.image_processor(
+        Image.new("RGB", (48, 48), (236, 234, 228)), return_tensors="pt"
+    )
     assert background["pixel_values"].abs().max() < 0.01  # an empty place is zeros

@@ -21,7 +21,11 @@ def solve(text: str, scene: Scene) -> str:
         shape = words[2].removesuffix("s")
         return str(sum(shape in ("shape", thing.shape) for thing in scene.objects))
     if words[0] == "Is":
-        return "yes" if any([thing.color, thing.shape] == words[-2:] for thing in scene.objects) else "no"
+        return (
+            "yes"
+            if any([thing.color, thing.shape] == words[-2:] for thing in scene.objects)
+            else "no"
+        )
     (thing,) = [thing for thing in scene.objects if thing.shape in words]
     return thing.color if words[0] == "What" else place_name(thing.row, thing.column)
 
@@ -47,7 +51,9 @@ def asked(count: int, unsure: float = 0.0) -> list[tuple[str, SceneQuestion]]:
 
 def test_people_vary_and_slip() -> None:
     questions = asked(500)
-    usual = sum(question.answers.count(right) for right, question in questions) / (PEOPLE * len(questions))
+    usual = sum(question.answers.count(right) for right, question in questions) / (
+        PEOPLE * len(questions)
+    )
     assert 0.7 < usual < 0.85
     assert all(question.right == right for right, question in questions)
     assert min(vqa_accuracy(right, question.answers) for right, question in questions) >= 0.9
@@ -62,7 +68,8 @@ def test_unsure_people_answer_less() -> None:
 def test_yes_and_no_are_right_equally_often() -> None:
     counts = Counter(right for right, question in asked(2000) if question.kind == "presence")
     assert set(counts) == {"yes", "no"}
-    assert abs(counts["yes"] - counts["no"]) < 3 * counts.total() ** 0.5  # three standard deviations
+    # three standard deviations
+    assert abs(counts["yes"] - counts["no"]) < 3 * counts.total() ** 0.5
 
 
 def test_the_same_questions_each_time_and_other_ones_held_out() -> None:
@@ -72,9 +79,12 @@ def test_the_same_questions_each_time_and_other_ones_held_out() -> None:
 
 
 def test_a_full_picture_of_one_shape_can_still_be_asked_about() -> None:
-    scene = Scene(tuple(Thing("star", "red", "small", row, "left") for row in ("top", "bottom")), "x")
+    scene = Scene(
+        tuple(Thing("star", "red", "small", row, "left") for row in ("top", "bottom")), "x"
+    )
     texts = {ask(scene, random.Random(number)).text.split()[0] for number in range(50)}
-    assert texts == {"How", "Is"}  # which of the two stars would be meant by color or place is not clear
+    # which of the two stars would be meant by color or place is not clear
+    assert texts == {"How", "Is"}
 
 
 def test_number_words_are_the_numbers() -> None:
@@ -88,7 +98,9 @@ def test_captions_and_questions_in_turns() -> None:
         described = number % 2 == 0
         assert (row["reference"] is not None) is described
         assert (row["question"] is None) is (row["answers"] is None) is described
-        assert row["prompt"][0]["content"] == ("Describe the picture." if described else row["question"])
+        assert row["prompt"][0]["content"] == (
+            "Describe the picture." if described else row["question"]
+        )
 
 
 def test_a_question_is_one_sft_row() -> None:

@@ -14,19 +14,28 @@ from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.language.parse import describe
 from tests.support.fakes import deviation
 
-CONTEXT = "A large blue square sits in the bottom right corner. A small red circle sits in the top left corner."
+CONTEXT = (
+    "A large blue square sits in the bottom right corner. A small red circle sits in the "
+    "top left corner."
+)
 UNIFORM = dict.fromkeys("12345", 0.2)
 
 
 def rate(name: str, text: str, context: str = CONTEXT, sentence: str = "") -> Any:
-    (rating,) = WordJudge().rate([Question([], probe=CriterionProbe(name, text, context, sentence))])
+    (rating,) = WordJudge().rate(
+        [Question([], probe=CriterionProbe(name, text, context, sentence))]
+    )
     return rating
 
 
 def test_by_hand() -> None:
-    """A red circle: entity 5 and attribute 1 in "A blue circle.", and one statement of which nothing is known."""
+    """A red circle: entity 5 and attribute 1 in "A blue circle.", and one statement of which
+    nothing is known.
+    """
     rating = rate("correctness", "A red circle.", "A blue circle.")
-    assert rating.probabilities == pytest.approx({"1": 1.2 / 3, "2": 0.2 / 3, "3": 0.2 / 3, "4": 0.2 / 3, "5": 1.2 / 3})
+    assert rating.probabilities == pytest.approx(
+        {"1": 1.2 / 3, "2": 0.2 / 3, "3": 0.2 / 3, "4": 0.2 / 3, "5": 1.2 / 3}
+    )
     assert rating.mean == pytest.approx((5 + 1 + 3) / 3)
 
 
@@ -51,7 +60,9 @@ def test_saying_what_is_wrong_is_less_correct_and_not_less_complete() -> None:
 
 
 def test_saying_a_right_thing_again_makes_it_two_things() -> None:
-    """The first circle and its colour are right, the second and its colour are not there; one statement is unknown."""
+    """The first circle and its colour are right, the second and its colour are not there; one
+    statement is unknown.
+    """
     once, twice = "A red circle.", "A red circle. A red circle."
     assert rate("correctness", once, once).mean == pytest.approx((5 + 5 + 3) / 3)
     assert rate("correctness", twice, once).mean == pytest.approx((5 + 5 + 1 + 1 + 3) / 5)
@@ -66,10 +77,16 @@ def test_what_says_nothing_is_not_known_to_be_correct() -> None:
 
 def test_a_sentence_is_looked_up_in_its_place() -> None:
     text = "A small red circle sits in the top left corner. A green star is at the left edge."
-    right, wrong = "A small red circle sits in the top left corner.", "A green star is at the left edge."
+    right, wrong = (
+        "A small red circle sits in the top left corner.",
+        "A green star is at the left edge.",
+    )
     assert rate("correctness", text, sentence=right).mean > 4.5
     assert rate("correctness", text, sentence=wrong).mean < 2
-    assert rate("completeness", text, sentence=right).mean > rate("completeness", text, sentence=wrong).mean
+    assert (
+        rate("completeness", text, sentence=right).mean
+        > rate("completeness", text, sentence=wrong).mean
+    )
     assert rate("completeness", text, sentence=right) == rate("completeness", right)
 
 
@@ -97,7 +114,9 @@ def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do() -> None:
     rating = rate("correctness", "A cat.", context="")
     assert isinstance(rating, Failure)
     assert rating.status is Status.UNPARSED
-    (verdict,) = HarmonicReward(WordJudge(), spans="none").assess([Sample("", "A cat.", images=("x.png",))])
+    (verdict,) = HarmonicReward(WordJudge(), spans="none").assess(
+        [Sample("", "A cat.", images=("x.png",))]
+    )
     assert verdict.status is Status.NOT_APPLICABLE
     assert "evidence='context'" in rating.message
 
@@ -105,7 +124,9 @@ def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do() -> None:
 def test_all_answers_are_the_same_one_by_one() -> None:
     texts = ["A red circle.", CONTEXT, "!!!", "A red circle."]
     probes = [
-        CriterionProbe(name, text, CONTEXT) for text in texts for name in ("correctness", "fluency", "completeness")
+        CriterionProbe(name, text, CONTEXT)
+        for text in texts
+        for name in ("correctness", "fluency", "completeness")
     ]
     together = WordJudge().rate([Question([], probe=probe) for probe in probes])
     assert together == [WordJudge().rate([Question([], probe=probe)])[0] for probe in probes]
@@ -119,13 +140,18 @@ def test_through_the_reward_better_descriptions_score_higher() -> None:
         "A small green circle sits in the top left corner.",
         "A green star.",
     ]
-    scores = [verdict.score for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])]
+    scores = [
+        verdict.score
+        for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])
+    ]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 4
 
 
 def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are forgotten together, and answers are the same; a text that is longer than all is read, too."""
+    """All are forgotten together, and answers are the same; a text that is longer than all is read,
+    too.
+    """
     monkeypatch.setattr(word_judge, "REMEMBERED", 100)
 
     def asked(number: int, length: int = 1) -> Question:
@@ -137,5 +163,7 @@ def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPa
     for number in numbers:
         assert judge.rate([asked(number)]) == WordJudge().rate([asked(number)])
         assert sum(map(len, judge._indexes)) <= 200
-    assert judge.rate([asked(number) for number in numbers]) == WordJudge().rate([asked(number) for number in numbers])
+    assert judge.rate([asked(number) for number in numbers]) == WordJudge().rate(
+        [asked(number) for number in numbers]
+    )
     assert judge.rate([asked(9, length=10)]) == WordJudge().rate([asked(9, length=10)])

@@ -10,7 +10,19 @@ from hypothesis import assume, given, settings, strategies as st
 
 from experiments.scenes.language import WORDINGS, noun_phrase, place_phrase
 from experiments.scenes.referee import ATTRIBUTES, Truth, judge_description
-from experiments.scenes.world import COLORS, COLUMNS, GRIDS, LEVELS, NTH, ROWS, SHAPES, SIZES, Scene, Thing, make_scenes
+from experiments.scenes.world import (
+    COLORS,
+    COLUMNS,
+    GRIDS,
+    LEVELS,
+    NTH,
+    ROWS,
+    SHAPES,
+    SIZES,
+    Scene,
+    Thing,
+    make_scenes,
+)
 
 RED_STAR = Thing("star", "red", "small", "top", "left")
 BLUE_SQUARE = Thing("square", "blue", "large", "middle", "right")
@@ -44,11 +56,29 @@ def test_everything_right() -> None:
             *((61, 66), (67, 71), (72, 78), (86, 91), (92, 96)),
         ),
     )
-    assert right_words(text, TWO) == ["small", "red", "star", "top", "left", "large", "blue", "square", "right", "edge"]
+    assert right_words(text, TWO) == [
+        "small",
+        "red",
+        "star",
+        "top",
+        "left",
+        "large",
+        "blue",
+        "square",
+        "right",
+        "edge",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong"), [("small", "large"), ("red", "green"), ("star", "circle"), ("top", "bottom"), ("left", "right")]
+    ("right", "wrong"),
+    [
+        ("small", "large"),
+        ("red", "green"),
+        ("star", "circle"),
+        ("top", "bottom"),
+        ("left", "right"),
+    ],
 )
 def test_one_wrong_word(right: str, wrong: str) -> None:
     text = STAR.replace(right, wrong)
@@ -76,7 +106,8 @@ def test_center_is_one_word_for_two_facts() -> None:
     scene = Scene((BLACK_CIRCLE,), seed="")
     truth = judge_description("A black circle is in the center.", scene)
     assert (truth.precision, truth.recall) == (1.0, 4 / 5)
-    half = judge_description("A blue square is in the center.", TWO)  # the row is right, the column is not
+    # the row is right, the column is not
+    half = judge_description("A blue square is in the center.", TWO)
     assert (half.precision, half.recall) == (3 / 4, 3 / 10)
     assert half.wrong == ((24, 30),)
     assert (24, 30) not in half.right
@@ -119,9 +150,15 @@ def test_wrong_object_when_nothing_speaks_for_it() -> None:
 def test_two_of_a_kind_are_told_apart_by_what_else_is_said() -> None:
     other = Thing("star", "red", "large", "bottom", "right")
     scene = Scene((RED_STAR, other), seed="")
-    text = "A large red star is in the bottom right corner, and a small red star is in the top left corner."
+    text = (
+        "A large red star is in the bottom right corner, and a small red star is in the top "
+        "left corner."
+    )
     assert judge_description(text, scene).f1 == 1.0
-    text = "A large red star is in the bottom left corner, and a small red star is in the top left corner."
+    text = (
+        "A large red star is in the bottom left corner, and a small red star is in the top "
+        "left corner."
+    )
     assert wrong_words(text, scene) == ["left"]
     assert judge_description(text, scene).wrong == ((34, 38),)
 
@@ -152,8 +189,17 @@ def test_definite_mention_adds_what_is_new() -> None:
 
 
 def test_definite_mention_takes_up_the_one_it_fits_best() -> None:
-    scene = Scene((Thing("star", "blue", "small", "top", "left"), Thing("star", "red", "small", "top", "right")), "")
-    text = "A star is in the top left corner. A red star is in the top right corner. The red star is small."
+    scene = Scene(
+        (
+            Thing("star", "blue", "small", "top", "left"),
+            Thing("star", "red", "small", "top", "right"),
+        ),
+        "",
+    )
+    text = (
+        "A star is in the top left corner. A red star is in the top right corner. The red star "
+        "is small."
+    )
     assert wrong_words(text.replace(" is small", " is here"), scene) == []
 
 
@@ -167,18 +213,25 @@ def test_definite_mention_of_another_object_is_a_new_mention() -> None:
 
 
 def test_the_place_said_again_belongs_to_its_own_object() -> None:
-    text = f"{STAR} The red star is in the top left corner, and a large blue square is at the right edge."
+    text = (
+        f"{STAR} The red star is in the top left corner, and a large blue square is at the "
+        "right edge."
+    )
     truth = judge_description(text, TWO)
     assert (truth.precision, truth.recall, truth.wrong) == (1.0, 1.0, ())
 
 
 @pytest.mark.parametrize(
-    ("relation", "holds"), [("above", True), ("below", False), ("to the left of", True), ("to the right of", False)]
+    ("relation", "holds"),
+    [("above", True), ("below", False), ("to the left of", True), ("to the right of", False)],
 )
 def test_relations(relation: str, holds: bool) -> None:
     text = f"{STAR} {SQUARE} The red star is {relation} the blue square."
     start = text.index(f" {relation} the blue", len(STAR) + len(SQUARE)) + 1
-    said = (text.index(relation.split()[-2], start) if " " in relation else start, start + len(relation))
+    said = (
+        text.index(relation.split()[-2], start) if " " in relation else start,
+        start + len(relation),
+    )
     truth = judge_description(text, TWO)
     assert (said in truth.right) is holds
     assert truth.wrong == (() if holds else (said,))
@@ -205,16 +258,22 @@ def test_a_relation_to_nothing_is_wrong() -> None:
 @pytest.mark.parametrize(
     ("said", "again"),
     [
-        (f"{STAR} {SQUARE} The red star is below the blue square.", " The red star is above the blue square."),
+        (
+            f"{STAR} {SQUARE} The red star is below the blue square.",
+            " The red star is above the blue square.",
+        ),
         (f"{STAR} A blue circle.", " The red star is in the top left corner."),
         ("A large red star", " red"),
         (f"{SQUARE} A small red star sits in the bottom left corner", " in the top left corner"),
     ],
 )
 def test_saying_what_is_right_more_often_does_not_raise_precision(said: str, again: str) -> None:
-    once = judge_description(said.replace(" red star", f"{again} red star") if again == " red" else said + again, TWO)
+    once = judge_description(
+        said.replace(" red star", f"{again} red star") if again == " red" else said + again, TWO
+    )
     often = judge_description(
-        said.replace(" red star", f"{again * 9} red star") if again == " red" else said + again * 9, TWO
+        said.replace(" red star", f"{again * 9} red star") if again == " red" else said + again * 9,
+        TWO,
     )
     assert once.precision < 1
     assert often.precision == once.precision
@@ -228,7 +287,8 @@ def test_words_of_no_object_are_wrong() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", ".", "🙂", "\n\n", "The cat sat on the mat.", "a the an", "starred redder", "é"]
+    "text",
+    ["", " ", ".", "🙂", "\n\n", "The cat sat on the mat.", "a the an", "starred redder", "é"],
 )
 def test_no_claims(text: str) -> None:
     assert judge_description(text, ONE) == Truth(0.0, 0.0, 0.0, (), ())
@@ -274,7 +334,8 @@ def test_case_does_not_matter() -> None:
         "Not in the picture: a small red star in the top left corner.",
         "A small red star in the top left corner. No.",
         "There is a small red star in the top left corner or not.",
-        f"There is a {' or '.join(SIZES)} {' or '.join(COLORS)} {' or '.join(SHAPES)} at the {' or '.join(ROWS)} edge.",
+        f"There is a {' or '.join(SIZES)} {' or '.join(COLORS)} {' or '.join(SHAPES)} at the "
+        f"{' or '.join(ROWS)} edge.",
     ],
 )
 def test_what_is_not_claimed_is_neither_right_nor_wrong(text: str) -> None:
@@ -291,7 +352,10 @@ def test_what_is_not_claimed_is_neither_right_nor_wrong(text: str) -> None:
         ("A red or blue star is in the top left corner.", ["star", "top", "left"]),
         ("A star is in the top left or bottom right corner.", ["star"]),
         ("Not only a red star.", ["red", "star"]),
-        ("A red star. The following is false. A large star in the top left corner.", ["red", "star"]),
+        (
+            "A red star. The following is false. A large star in the top left corner.",
+            ["red", "star"],
+        ),
     ],
 )
 def test_what_is_claimed_beside_it_counts(text: str, claims: list[str]) -> None:
@@ -325,7 +389,9 @@ VOCABULARY = [
 
 
 @settings(max_examples=150, deadline=None)
-@given(words=st.lists(st.sampled_from(VOCABULARY), max_size=40), level=st.sampled_from(sorted(LEVELS)))
+@given(
+    words=st.lists(st.sampled_from(VOCABULARY), max_size=40), level=st.sampled_from(sorted(LEVELS))
+)
 def test_any_text_has_a_lawful_verdict(words: int, level: Any) -> None:
     text = " ".join(words)
     truth = judge_description(text, SCENES[level][0])
@@ -335,14 +401,29 @@ def test_any_text_has_a_lawful_verdict(words: int, level: Any) -> None:
     assert len(set(spans)) == len(spans)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(first[1] <= second[0] for first, second in pairwise(spans))  # none overlap
-    said = [text[start:end].lower().replace(" ,", "") for start, end in spans]  # "first , row" is a row too
+    # "first , row" is a row too
+    said = [text[start:end].lower().replace(" ,", "") for start, end in spans]
     assert all(
-        word in (*SHAPES, *ATTRIBUTES, *GRIDS[1][0], *GRIDS[1][1], *GRIDS[4][0], *GRIDS[4][1], "edge", "above", "below")
+        word
+        in (
+            *SHAPES,
+            *ATTRIBUTES,
+            *GRIDS[1][0],
+            *GRIDS[1][1],
+            *GRIDS[4][0],
+            *GRIDS[4][1],
+            "edge",
+            "above",
+            "below",
+        )
         or " of" in word
         for word in said
     )
-    if "dog" not in words and not re.search(r"(?:^|[.\n])[ ,]*is[ ,]+(?:a|the|there)\b", text):  # nor does a question
-        assert [word for word in words if word in SHAPES] == [word for word in said if word in SHAPES]
+    # nor does a question
+    if "dog" not in words and not re.search(r"(?:^|[.\n])[ ,]*is[ ,]+(?:a|the|there)\b", text):
+        assert [word for word in words if word in SHAPES] == [
+            word for word in said if word in SHAPES
+        ]
     assert (truth.precision == 1) <= (not truth.wrong)
 
 
@@ -363,8 +444,13 @@ def test_one_attribute_swapped(data: Any, level: Any, wording: Any) -> None:
     thing = scene.objects[number]
     true = getattr(thing, fact)
     false = data.draw(st.sampled_from([value for value in values if value != true]))
-    phrases = [(noun_phrase(other, random.Random(0)), place_phrase(other)) for other in scene.objects]
-    marked = [(noun.replace(true, f"<{false}>") if n == number else noun, p) for n, (noun, p) in enumerate(phrases)]
+    phrases = [
+        (noun_phrase(other, random.Random(0)), place_phrase(other)) for other in scene.objects
+    ]
+    marked = [
+        (noun.replace(true, f"<{false}>") if n == number else noun, p)
+        for n, (noun, p) in enumerate(phrases)
+    ]
     with_mark = wording(marked)
     start = with_mark.index("<")
     truth = judge_description(with_mark.replace("<", "").replace(">", ""), scene)

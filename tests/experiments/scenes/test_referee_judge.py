@@ -4,11 +4,15 @@ from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards import PoshReward
 from spanreward.rewards.base.verdict import Sample
 
-REFERENCE = "A large red circle sits in the bottom left corner. A small blue circle sits at the top edge."
+REFERENCE = (
+    "A large red circle sits in the bottom left corner. A small blue circle sits at the top edge."
+)
 
 
 def wrong(completion: str) -> set[str]:
-    (verdict,) = PoshReward(RefereeJudge({})).assess([Sample("", completion, references=(REFERENCE,))])
+    (verdict,) = PoshReward(RefereeJudge({})).assess(
+        [Sample("", completion, references=(REFERENCE,))]
+    )
     return {completion[span.start : span.end] for span in verdict.spans if span.score < 0.5}
 
 

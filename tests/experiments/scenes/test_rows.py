@@ -1,4 +1,6 @@
-"""Scenes as a recipe's data: the right columns, nothing of the truth in them, and wrong options are refused."""
+"""Scenes as a recipe's data: the right columns, nothing of the truth in them, and wrong options are
+refused.
+"""
 
 import json
 import random
@@ -32,7 +34,9 @@ def test_scenes_rows() -> None:
         assert len(row["reference"]) == 3
         assert len(row["criteria"]) == len(scene.objects)
         assert judge_description(" ".join(row["criteria"]), scene).f1 == 1.0
-        assert all(judge_description(text, scene).f1 == 1.0 for text in (*row["reference"], row["context"]))
+        assert all(
+            judge_description(text, scene).f1 == 1.0 for text in (*row["reference"], row["context"])
+        )
     assert len(set(dataset["id"])) == 12
 
 
@@ -88,7 +92,10 @@ def test_a_person_gets_a_fifth_of_sizes_and_colours_wrong_and_nothing_else() -> 
 def test_references_of_people_who_misread_differ_in_what_is_wrong() -> None:
     data = scenes_part(**SCENES.options | {"wrong_attribute": 0.2})
     pairs = list(zip(load_data(data), scenes_of(data), strict=True))
-    wrong = [{text for text in row["reference"] if judge_description(text, scene).f1 < 1} for row, scene in pairs]
+    wrong = [
+        {text for text in row["reference"] if judge_description(text, scene).f1 < 1}
+        for row, scene in pairs
+    ]
     assert any(len(texts) > 1 for texts in wrong)
     assert all(judge_description(row["context"], scene).f1 == 1.0 for row, scene in pairs)
 
@@ -99,17 +106,25 @@ def test_one_sft_row_per_reference() -> None:
     assert len(rows) == 36
     completions = [row["completion"] for row in rows]
     assert all(len(turn) == 1 and turn[0]["role"] == "assistant" for turn in completions)
-    assert [turn[0]["content"] for turn in completions] == [text for row in plain for text in row["reference"]]
+    assert [turn[0]["content"] for turn in completions] == [
+        text for row in plain for text in row["reference"]
+    ]
     assert all(row["completion"][0]["content"] in row["reference"] for row in rows)
 
 
 def test_no_row_holds_the_contents() -> None:
     """A reward sees every column: only what a judge reads may say what is in the picture."""
     rows = load_data(SCENES, completions=True)
-    for row, scene in zip(rows, [scene for scene in scenes_of(SCENES) for _ in range(3)], strict=True):
+    for row, scene in zip(
+        rows, [scene for scene in scenes_of(SCENES) for _ in range(3)], strict=True
+    ):
         told = ("image", "reference", "context", "criteria", "completion")
         others = json.dumps({key: value for key, value in row.items() if key not in told})
-        assert not any(word in others for thing in scene.objects for word in (thing.shape, thing.color, thing.size))
+        assert not any(
+            word in others
+            for thing in scene.objects
+            for word in (thing.shape, thing.color, thing.size)
+        )
         assert not row["image"].info
 
 

@@ -1,4 +1,6 @@
-"""Scenes: the same pictures everywhere, no contents in two splits, and descriptions that say the truth."""
+"""Scenes: the same pictures everywhere, no contents in two splits, and descriptions that say the
+truth.
+"""
 
 import random
 from collections import Counter
@@ -8,7 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from experiments.scenes.language import WORDINGS, describe, noun_phrase, place_phrase, relation_between
+from experiments.scenes.language import (
+    WORDINGS,
+    describe,
+    noun_phrase,
+    place_phrase,
+    relation_between,
+)
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import (
     BACKGROUND,
@@ -84,14 +92,19 @@ def test_every_fact_occurs() -> None:
 
 @pytest.mark.parametrize(
     ("split", "level", "named"),
-    [("dev", 1, "train, validation and test, not 'dev'"), ("train", 5, r"levels \[1, 2, 3, 4\], not 5")],
+    [
+        ("dev", 1, "train, validation and test, not 'dev'"),
+        ("train", 5, r"levels \[1, 2, 3, 4\], not 5"),
+    ],
 )
 def test_unknown_split_or_level(split: str, level: int, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         make_scenes(split, level, 1)
 
 
-def test_too_many_scenes_is_an_error_and_not_an_endless_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_scenes_is_an_error_and_not_an_endless_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     objects = make_scenes("train", 1, 1)[0].objects
     monkeypatch.setattr("experiments.scenes.world.random_objects", lambda *_: objects)
     with pytest.raises(ValueError, match=r"fewer than 2 different train scenes \(found 1\)"):
@@ -112,13 +125,18 @@ def test_picture_has_each_colour_where_its_object_is(level: Any, place: int) -> 
                 y, x = int((r + 0.5) * place), int((c + 0.5) * place)
                 thing = taken.get((row, column))
                 expected = COLORS[thing.color] if thing else BACKGROUND
-                nearest = min((*COLORS.values(), BACKGROUND), key=lambda color: abs(picture[y, x] - color).sum())
+                nearest = min(
+                    (*COLORS.values(), BACKGROUND),
+                    key=lambda color: abs(picture[y, x] - color).sum(),
+                )
                 assert nearest == expected, (scene, row, column)
 
 
 def test_large_covers_more_than_small_of_every_shape() -> None:
     def covered(shape: Any, size: Any) -> Any:
-        picture = np.asarray(draw(Scene((Thing(shape, "black", size, "middle", "center"),), "s"))).astype(int)
+        picture = np.asarray(
+            draw(Scene((Thing(shape, "black", size, "middle", "center"),), "s"))
+        ).astype(int)
         return (abs(picture - BACKGROUND).max(axis=-1) > 100).sum()
 
     for shape in SHAPES:
@@ -126,7 +144,10 @@ def test_large_covers_more_than_small_of_every_shape() -> None:
 
 
 def test_shapes_can_be_told_apart() -> None:
-    pictures = {draw(Scene((Thing(shape, "red", "large", "top", "left"),), "s")).tobytes() for shape in SHAPES}
+    pictures = {
+        draw(Scene((Thing(shape, "red", "large", "top", "left"),), "s")).tobytes()
+        for shape in SHAPES
+    }
     assert len(pictures) == len(SHAPES)
 
 
@@ -137,14 +158,18 @@ def test_complete_descriptions_say_everything_and_nothing_wrong(level: Any) -> N
         for _ in range(3):
             text = describe(scene, generator)
             truth = judge_description(text, scene)
-            assert (truth.precision, truth.recall, truth.f1, truth.wrong) == (1.0, 1.0, 1.0, ()), text
+            assert (truth.precision, truth.recall, truth.f1, truth.wrong) == (1.0, 1.0, 1.0, ()), (
+                text
+            )
 
 
 @pytest.mark.parametrize("wording", WORDINGS)
 @levels
 def test_every_wording_is_complete(wording: Any, level: Any) -> None:
     for scene in make_scenes("validation", level, 40):
-        text = wording([(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects])
+        text = wording(
+            [(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects]
+        )
         truth = judge_description(text, scene)
         assert (truth.f1, truth.wrong) == (1.0, ()), text
         assert len(truth.right) == sum(
@@ -155,7 +180,9 @@ def test_every_wording_is_complete(wording: Any, level: Any) -> None:
 @levels
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), keep_object=st.floats(0, 1), keep_attribute=st.floats(0, 1))
-def test_terse_descriptions_are_true(level: Any, seed: int, keep_object: Any, keep_attribute: Any) -> None:
+def test_terse_descriptions_are_true(
+    level: Any, seed: int, keep_object: Any, keep_attribute: Any
+) -> None:
     generator = random.Random(seed)
     (scene,) = make_scenes("train", level, 1, seed)
     truth = judge_description(describe(scene, generator, keep_object, keep_attribute), scene)
@@ -166,28 +193,39 @@ def test_terse_descriptions_are_true(level: Any, seed: int, keep_object: Any, ke
 
 def test_tersest_description_names_one_shape() -> None:
     scene = make_scenes("train", 3, 1)[0]
-    truth = judge_description(describe(scene, random.Random(0), keep_object=0.0, keep_attribute=0.0), scene)
+    truth = judge_description(
+        describe(scene, random.Random(0), keep_object=0.0, keep_attribute=0.0), scene
+    )
     assert truth.recall == pytest.approx(1 / (5 * len(scene.objects)))
 
 
 def test_terse_descriptions_say_too_little() -> None:
     scenes = make_scenes("train", 2, 200)
     generator = random.Random(0)
-    recall = [judge_description(describe(scene, generator, 0.6, 0.55), scene).recall for scene in scenes]
-    # an object is kept with 0.6; of its facts the shape always, size and colour with 0.55, row and column together
+    recall = [
+        judge_description(describe(scene, generator, 0.6, 0.55), scene).recall for scene in scenes
+    ]
+    # an object is kept with 0.6; of its facts the shape always, size and colour with 0.55, row and
+    # column together
     assert np.mean(recall) == pytest.approx(0.6 * (1 + 4 * 0.55) / 5, abs=0.03)
 
 
 def test_at_least_four_wordings_and_some_relations_occur() -> None:
     scene = Scene(
-        (Thing("star", "red", "small", "top", "left"), Thing("square", "blue", "large", "middle", "right")), ""
+        (
+            Thing("star", "red", "small", "top", "left"),
+            Thing("square", "blue", "large", "middle", "right"),
+        ),
+        "",
     )
     texts = Counter(describe(scene, random.Random(seed)) for seed in range(400))
     first_sentences = {text.split(" The ")[0] for text in texts}
     assert first_sentences == {
-        "There is a small red star in the top left corner. There is a large blue square at the right edge.",
+        "There is a small red star in the top left corner. There is a large blue square at the "
+        "right edge.",
         "A small red star sits in the top left corner. A large blue square sits at the right edge.",
-        "In the top left corner there is a small red star. At the right edge there is a large blue square.",
+        "In the top left corner there is a small red star. At the right edge there is a large blue "
+        "square.",
         "A small red star is in the top left corner, and a large blue square is at the right edge.",
     }
     with_relation = sum(count for text, count in texts.items() if " The " in text)
@@ -197,7 +235,13 @@ def test_at_least_four_wordings_and_some_relations_occur() -> None:
 
 
 def test_no_relation_between_objects_of_one_name() -> None:
-    scene = Scene((Thing("star", "red", "small", "top", "left"), Thing("star", "red", "large", "middle", "right")), "")
+    scene = Scene(
+        (
+            Thing("star", "red", "small", "top", "left"),
+            Thing("star", "red", "large", "middle", "right"),
+        ),
+        "",
+    )
     assert not any(" The " in describe(scene, random.Random(seed)) for seed in range(100))
 
 

@@ -30,7 +30,8 @@ def test_the_gain_and_the_share_of_the_steps() -> None:
     assert share == 20 / 30  # the mean of ten steps is .4 at step 20
     assert measure(np.array([SLOW]), np.array([SLOW])) == (0.0, 1.0)
     assert measure(np.array([FAST]), np.array([SLOW])) == (pytest.approx(-0.1), 1.0)  # it never is
-    peak = [0.0] * 10 + [0.5] * 10 + [0.4] * 10  # the scalar is as high as at its end after 18 steps
+    # the scalar is as high as at its end after 18 steps
+    peak = [0.0] * 10 + [0.5] * 10 + [0.4] * 10
     assert measure(np.array([peak]), np.array([FAST]))[1] == 20 / 18
     assert len(SLOW) == 3 * LAST
 
@@ -50,7 +51,15 @@ def test_cells_are_of_the_runs_that_both_have(tmp_path: Path) -> None:
 
 def test_the_command_draws_and_writes_the_map(tmp_path: Path) -> None:
     write(tmp_path / "n16", "scalar", 0, SLOW, 16)
-    words = ["credit", "map", tmp_path / "n16", "--plot", tmp_path / "map.svg", "--json", tmp_path / "map.json"]
+    words = [
+        "credit",
+        "map",
+        tmp_path / "n16",
+        "--plot",
+        tmp_path / "map.svg",
+        "--json",
+        tmp_path / "map.json",
+    ]
     alone = experiments(*words)
     assert alone.code == 1
     assert "has runs with spans and without" in alone.err
@@ -62,7 +71,8 @@ def test_the_command_draws_and_writes_the_map(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "map.json").read_text())[0]["share"]["mean"] == 20 / 30
     write(tmp_path / "n32", "scalar", 0, SLOW, 32)
     write(tmp_path / "n32", "add_centred-0.5", 0, SLOW, 32)
-    words[2] = tmp_path / "n32"  # the runs of the first folder are on another machine: its cell stays
+    # the runs of the first folder are on another machine: its cell stays
+    words[2] = tmp_path / "n32"
     assert experiments(*words).code == 0
     few, more = json.loads((tmp_path / "map.json").read_text())
     assert (few["completions"], few["gain"]["mean"]) == (16, pytest.approx(0.1))

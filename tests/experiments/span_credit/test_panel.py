@@ -1,4 +1,6 @@
-"""The panel: Monte Carlo advantages that add up, figures by hand, texts that are kept, and the command."""
+"""The panel: Monte Carlo advantages that add up, figures by hand, texts that are kept, and the
+command.
+"""
 
 import json
 from dataclasses import replace
@@ -66,7 +68,10 @@ def tiny() -> tuple[Any, Any, list[Any]]:
 
 def test_advantages_add_up_to_the_worth_less_that_of_nothing_said() -> None:
     model, processor, rows = tiny()
-    drawn = [replace(one, finished=True) for one in sample(model, processor, rows, 2, max_tokens=5, seed=0)]
+    drawn = [
+        replace(one, finished=True)
+        for one in sample(model, processor, rows, 2, max_tokens=5, seed=0)
+    ]
     assert [one.row for one in drawn] == [0, 0, 1, 1]
 
     def worth(one: Sampled) -> float:
@@ -76,7 +81,8 @@ def test_advantages_add_up_to_the_worth_less_that_of_nothing_said() -> None:
     again = monte_carlo(model, processor, rows, drawn, max_tokens=5, count=3, worth=worth, seed=1)
     assert found == again
     assert [len(of_one) for of_one in found] == [len(one.ids) for one in drawn]
-    start = {row: worth(drawn[2 * row]) - sum(found[2 * row]) for row in (0, 1)}  # V of the empty prefix
+    # V of the empty prefix
+    start = {row: worth(drawn[2 * row]) - sum(found[2 * row]) for row in (0, 1)}
     for one, advantages in zip(drawn, found, strict=True):
         assert start[one.row] + sum(advantages) == pytest.approx(worth(one))
     with pytest.raises(ValueError, match="only completions that end of themselves"):
@@ -97,7 +103,9 @@ def test_sizes_are_those_of_the_gradient() -> None:
     logits.log_softmax(0)[3].backward()
     assert logits.grad is not None
     p = logits.softmax(0).detach()
-    assert float(logits.grad.square().sum()) == pytest.approx(float(1 - 2 * p[3] + p.square().sum()))
+    assert float(logits.grad.square().sum()) == pytest.approx(
+        float(1 - 2 * p[3] + p.square().sum())
+    )
 
 
 def test_a_panel_is_what_it_was_written_as(tmp_path: Path) -> None:
@@ -128,12 +136,18 @@ def test_alignment_by_hand() -> None:
     truth_scores = np.array([0.2, 0.4, 0.1, 0.3])
     unit = np.std([0.2, 0.4], ddof=1) + 1e-4  # both groups have it
     expected = (
-        torch.tensor([[0.2, 0.1, 0.0], [0.0, 0.3, -0.1], [0, 0, 0], [0.0, -0.4, 0.0]], dtype=torch.float64) / unit
+        torch.tensor(
+            [[0.2, 0.1, 0.0], [0.0, 0.3, -0.1], [0, 0, 0], [0.0, -0.4, 0.0]], dtype=torch.float64
+        )
+        / unit
     )
-    other = torch.tensor([[1.0, 0, 0], [0, 0, 0], [9.0, 9, 9], [0, 0, 0]], dtype=torch.float64)  # row 3: not measured
+    # row 3: not measured
+    other = torch.tensor([[1.0, 0, 0], [0, 0, 0], [9.0, 9, 9], [0, 0, 0]], dtype=torch.float64)
     found = alignment({"itself": expected, "other": other}, PANEL, truth_scores, draws=20)
     assert found["itself"]["cosine"] == pytest.approx(1)
-    assert found["other"]["cosine"] == pytest.approx(0.2 / (0.04 + 0.01 + 0.09 + 0.01 + 0.16) ** 0.5)
+    assert found["other"]["cosine"] == pytest.approx(
+        0.2 / (0.04 + 0.01 + 0.09 + 0.01 + 0.16) ** 0.5
+    )
     assert found["other"]["difference"] == pytest.approx(found["other"]["cosine"] - 1)
     assert found["other"]["low"] <= found["other"]["difference"] <= found["other"]["high"]
 
@@ -147,8 +161,10 @@ def test_phrases_agree_with_themselves_and_not_with_their_opposite() -> None:
     assert figures["attribute"]["share"] == pytest.approx(4 / (1 + 4 + 1 + 0.25 + 9))
     opposite = agreement_of_phrases(judged((-truth.credit).tolist()), truth, PANEL)
     assert opposite["all"]["r"] == pytest.approx(-1)
-    known = [(1.0, 0.1), (-2.0, 0.3), (1.0, -0.1), (3.0, -0.4)]  # the third row has no Monte Carlo advantages
-    assert figures["all"]["monte_carlo"] == pytest.approx(correlation(*(np.array(side) for side in zip(*known))))  # noqa: B905
+    # the third row has no Monte Carlo advantages
+    known = [(1.0, 0.1), (-2.0, 0.3), (1.0, -0.1), (3.0, -0.4)]
+    credits, labels = np.array(known).T
+    assert figures["all"]["monte_carlo"] == pytest.approx(correlation(credits, labels))
 
 
 def test_weighted_correlation_counts_a_pair_as_often() -> None:
@@ -164,7 +180,9 @@ def test_the_truth_on_a_panel() -> None:
     scenes = panel_scenes(PANEL)
     rows = load_data(panel_data(PANEL.level, PANEL.pictures))
     truth = judge_panel(PANEL, TruthReward(dict(zip(rows["id"], scenes, strict=True))))
-    assert truth.scores == pytest.approx([judge_description(w.text, scenes[w.picture]).f1 for w in PANEL.written])
+    assert truth.scores == pytest.approx(
+        [judge_description(w.text, scenes[w.picture]).f1 for w in PANEL.written]
+    )
     scalar, _ = scalar_advantages(truth.scores, [0, 0, 1, 1])
     found = token_advantages(truth, PANEL, add_centred, 0.0)
     assert found.tolist() == [[pytest.approx(value)] * found.shape[1] for value in scalar]
@@ -176,13 +194,30 @@ def test_the_command(tmp_path: Path) -> None:
     model.save_pretrained(base)
     processor.save_pretrained(base)
     path = tmp_path / f"panel-level1-{base.name}-texts.json"
-    write_panel(replace(PANEL, base=str(base)), path)  # as if sampled before: an untrained policy's texts never end
-    call = ["credit", "--output", tmp_path, "panel", "--base", base, "--level", "1", "--flipped", "0.1"]
+    # as if sampled before: an untrained policy's texts never end
+    write_panel(replace(PANEL, base=str(base)), path)
+    call = [
+        "credit",
+        "--output",
+        tmp_path,
+        "panel",
+        "--base",
+        base,
+        "--level",
+        "1",
+        "--flipped",
+        "0.1",
+    ]
     done = experiments(*call)
     assert done.code == 0, done.err
     assert "posh:match" in done.out
     assert "withhold 0.25" in done.out
     figures = json.loads((tmp_path / "panel-level1-base.json").read_text())
-    assert set(figures["sources"]) == {"truth", "truth, 10% flipped", "truth, permuted", "posh:match"}
+    assert set(figures["sources"]) == {
+        "truth",
+        "truth, 10% flipped",
+        "truth, permuted",
+        "posh:match",
+    }
     assert figures["rules"]["truth"]["scalar"]["difference"] == 0
     assert figures["sources"]["truth"]["scores"]["all"] == pytest.approx(1)

@@ -1,4 +1,6 @@
-"""The credit experiment's figures, on curves of which they can be read off; its table and plot from files."""
+"""The credit experiment's figures, on curves of which they can be read off; its table and plot from
+files.
+"""
 
 import json
 from pathlib import Path
@@ -6,17 +8,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.span_credit.report import Curves, compare, compare_all, load_curves, moving_average, steps_to_reach
+from experiments.span_credit.report import (
+    Curves,
+    compare,
+    compare_all,
+    load_curves,
+    moving_average,
+    steps_to_reach,
+)
 from tests.support.command import experiments
 
 STEPS = np.array([0.0, 5.0, 10.0, 15.0, 20.0])
 
 
 def curves(*rows: list[float], runs: tuple[str, ...] | None = None) -> Curves:
-    """Runs whose truth F1 is the same on all of four prompts, and half of it in what is sampled, at ten steps each."""
+    """Runs whose truth F1 is the same on all of four prompts, and half of it in what is sampled, at
+    ten steps each.
+    """
     sampled = np.repeat(np.array(rows) / 2, 10, axis=1)
     f1 = np.repeat(np.array(rows)[:, :, None], 4, axis=2)
-    return Curves(runs or tuple(map(str, range(len(rows)))), STEPS, f1, np.array(rows), np.array(rows), sampled)
+    return Curves(
+        runs or tuple(map(str, range(len(rows)))),
+        STEPS,
+        f1,
+        np.array(rows),
+        np.array(rows),
+        sampled,
+    )
 
 
 def test_moving_average_by_hand() -> None:
@@ -24,7 +42,8 @@ def test_moving_average_by_hand() -> None:
 
 
 def test_steps_to_reach() -> None:
-    rising = np.array([[0.0, 0.3, 0.6, 0.9, 0.9]])  # moving averages 0.3 at step 3, 0.6 at 4, 0.8 at 5
+    # moving averages 0.3 at step 3, 0.6 at 4, 0.8 at 5
+    rising = np.array([[0.0, 0.3, 0.6, 0.9, 0.9]])
     assert steps_to_reach(rising, 0.3) == [3]
     assert steps_to_reach(rising, 0.31) == [4]
     assert steps_to_reach(rising, 0.8 - 1e-9) == [5]
@@ -77,7 +96,10 @@ def run_file(
         for step, value in zip(steps, f1, strict=True)
     ]
     run = {"arm": {"name": arm}, "reward": reward, "level": 2, "seed": seed, "learning_rate": rate}
-    run |= {"perturbation": perturbation, "steps": [{"step": step + 1, "truth_f1": f1[-1] / 2} for step in range(10)]}
+    run |= {
+        "perturbation": perturbation,
+        "steps": [{"step": step + 1, "truth_f1": f1[-1] / 2} for step in range(10)],
+    }
     (folder / f"level2-{reward}-{arm}-{rate}-{seed}-{perturbation}.json").write_text(
         json.dumps({**run, "evaluations": measured})
     )
@@ -87,8 +109,11 @@ def test_only_runs_that_both_have_are_compared(tmp_path: Path) -> None:
     for seed in (0, 1, 2):
         run_file(tmp_path, "scalar", seed, [0.1, 0.2, 0.3], [0, 5, 10])
     run_file(tmp_path, "spans", 1, [0.1, 0.3, 0.5], [0, 5, 10])
-    run_file(tmp_path, "scalar", 1, [0.4, 0.4, 0.4], [0, 5, 10], reward="posh")  # of another reward: not compared
-    rows = {row["arm"]: row for row in compare_all(load_curves(tmp_path)) if row["reward"] == "truth"}
+    # of another reward: not compared
+    run_file(tmp_path, "scalar", 1, [0.4, 0.4, 0.4], [0, 5, 10], reward="posh")
+    rows = {
+        row["arm"]: row for row in compare_all(load_curves(tmp_path)) if row["reward"] == "truth"
+    }
     assert rows["spans"]["runs"] == ["1"]
     assert rows["scalar"]["runs"] == ["0", "1", "2"]
     assert rows["spans"]["difference"]["mean"] == pytest.approx(0.1)
@@ -107,7 +132,10 @@ def test_arms_are_compared_with_scalars_of_all_rates(tmp_path: Path) -> None:
         run_file(tmp_path, "scalar", 0, [last] * 3, [0, 5, 10], rate=rate)
     run_file(tmp_path, "spans", 0, [0.6] * 3, [0, 5, 10], rate=1e-4)
     rows = compare_all(load_curves(tmp_path))
-    found = {(row["arm"], row["learning_rate"], row["scalar_rate"]): row["difference"]["mean"] for row in rows}
+    found = {
+        (row["arm"], row["learning_rate"], row["scalar_rate"]): row["difference"]["mean"]
+        for row in rows
+    }
     spans = {key[2]: value for key, value in found.items() if key[0] == "spans"}
     assert spans == pytest.approx({1e-4: 0.3, 2e-4: 0.1})
     assert found["scalar", 2e-4, 1e-4] == pytest.approx(0.2)
@@ -124,12 +152,23 @@ def test_the_command_prints_and_draws(tmp_path: Path) -> None:
     for arm, last in (("scalar", 0.5), ("spans", 0.6)):
         for seed in (0, 1):
             run_file(tmp_path, arm, seed, [0.1, 0.2, 0.3, last], [0, 5, 10, 15])
-    words = ["--output", tmp_path, "table", "--plot", tmp_path / "c.svg", "--json", tmp_path / "c.json"]
+    words = [
+        "--output",
+        tmp_path,
+        "table",
+        "--plot",
+        tmp_path / "c.svg",
+        "--json",
+        tmp_path / "c.json",
+    ]
     done = experiments("credit", *words)
     assert done.code == 0
     assert "+0.033" in done.out
     assert (tmp_path / "c.svg").read_text().startswith("<?xml")
-    assert {row["arm"] for row in json.loads((tmp_path / "c.json").read_text())} == {"scalar", "spans"}
+    assert {row["arm"] for row in json.loads((tmp_path / "c.json").read_text())} == {
+        "scalar",
+        "spans",
+    }
     empty = experiments("credit", "--output", tmp_path / "no", "table")
     assert empty.code == 1
     assert "no runs to compare" in empty.err

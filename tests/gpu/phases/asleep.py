@@ -1,9 +1,10 @@
-"""What a sleeping judge holds, alone on the machine: GB of the GPU and of main memory, and its wakes.
+"""What a sleeping judge holds, alone on the machine: GB of the GPU and of main memory, and its
+wakes.
 
     python -m tests.gpu.phases.asleep --size real
 
-Then the same with main memory that eight threads pin (torch's setting, for the engine alone): the first sleep pins 1.5
-times the weights, at 1.7 GB a second with one thread.
+Then the same with main memory that eight threads pin (torch's setting, for the engine alone): the
+first sleep pins 1.5 times the weights, at 1.7 GB a second with one thread.
 """
 
 import os
@@ -20,7 +21,10 @@ PINNED_BY_EIGHT = "pinned_use_cuda_host_register:True,pinned_num_register_thread
 
 def main() -> None:
     given = arguments(__doc__)
-    measure(Timeline("asleep", given.json), VllmJudge(str(given.models / "judge"), **judge_options(given.size)))
+    measure(
+        Timeline("asleep", given.json),
+        VllmJudge(str(given.models / "judge"), **judge_options(given.size)),
+    )
     os.environ["PYTORCH_CUDA_ALLOC_CONF"] = PINNED_BY_EIGHT
     again = VllmJudge(str(given.models / "judge"), **judge_options(given.size))
     measure(Timeline("asleep, pinned by 8 threads", given.json), again)
@@ -37,14 +41,21 @@ def measure(timeline: Timeline, judge: VllmJudge) -> None:
     for _ in range(3):
         with timeline("wake, one question, sleep"), judge:
             judge.rate([Question([{"role": "user", "content": "Rate it from 1 to 5: 4"}])])
-    timeline.figure("seconds to wake and to sleep, in all", [judge.usage.wake_seconds, judge.usage.sleep_seconds])
+    timeline.figure(
+        "seconds to wake and to sleep, in all",
+        [judge.usage.wake_seconds, judge.usage.sleep_seconds],
+    )
     timeline.figure("GB of the GPU at most", round(judge.usage.peak_memory_bytes / 1e9, 2))
     judge.close()
 
 
 def resident(pid: int) -> int:
     """Bytes of main memory that a process has."""
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    line = next(
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    )
     return 1024 * int(line.split()[1])
 
 

@@ -1,4 +1,5 @@
-"""Rows of drawn scenes, and a reward that judges descriptions of them in place of what a policy without training wrote.
+"""Rows of drawn scenes, and a reward that judges descriptions of them in place of what a policy
+without training wrote.
 
 spanreward train ... data.path=rows.jsonl rewards.0.metric=tests/gpu/phases/described.py:Described
 """
@@ -14,7 +15,8 @@ from experiments.scenes.world import Scene, draw, make_scenes
 from spanreward.rewards import PoshReward, Sample, Verdict
 
 SIZE = 768, 576
-SCENES = make_scenes("train", level=3, count=128)  # a row has two of them, for a text of about 150 words
+# a row has two of them, for a text of about 150 words
+SCENES = make_scenes("train", level=3, count=128)
 
 
 def text(row: int, generator: Random, kept: float = 1.0) -> str:
@@ -47,5 +49,10 @@ class Described(PoshReward):
         said = []
         for sample in samples:
             self.count += 1
-            said.append(replace(sample, completion=text(int(sample.id or 0) % 64, Random(self.count), kept=0.9)))
-        return [replace(verdict, spans=()) for verdict in super().assess(said)]  # they lie on another text
+            said.append(
+                replace(
+                    sample, completion=text(int(sample.id or 0) % 64, Random(self.count), kept=0.9)
+                )
+            )
+        # they lie on another text
+        return [replace(verdict, spans=()) for verdict in super().assess(said)]

@@ -1,9 +1,10 @@
-"""Makes the models of real size with random weights that phases/ uses: a judge of 8 B and a policy of 3 B.
+"""Makes the models of real size with random weights that phases/ uses: a judge of 8 B and a policy
+of 3 B.
 
     python -m tests.gpu.phases.make --models /dev/shm/spanreward
 
-On an H200 24 s and 10 s. A folder that is there was written whole: it gets its name at the end. The words are
-SmolLM2's, so that a text has as many tokens as it should.
+On an H200 24 s and 10 s. A folder that is there was written whole: it gets its name at the end. The
+words are SmolLM2's, so that a text has as many tokens as it should.
 """
 
 from transformers import AutoTokenizer

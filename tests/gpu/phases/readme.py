@@ -2,7 +2,8 @@
 
     python -m tests.gpu.phases.readme --size real
 
-They sample with transformers, and each call of the reward wakes and sleeps the judge. The policy's texts are noise.
+They sample with transformers, and each call of the reward wakes and sleeps the judge. The policy's
+texts are noise.
 """
 
 import re
@@ -17,7 +18,8 @@ from tests.support.paths import ROOT
 BLOCK = re.compile(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", re.DOTALL)
 TOYS = (
     "max_completion_length=256, bf16=True, gradient_checkpointing=True",
-    "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, bf16=False",
+    "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, "
+    "bf16=False",
 )
 SHORT = 'max_steps=3, logging_steps=1, save_strategy="no", report_to="none"'
 
@@ -38,7 +40,8 @@ def main() -> None:
     rows = pictures(given.models / "rows", 24)
     names: dict[str, Any] = {"__name__": "__main__", "rows_of": rows_of}
     exec(script(given.models, rows, given.size), names)
-    timeline.figure("logged at the last step", names["trainer"].state.log_history[-2])  # the last one is a summary
+    # the last one is a summary
+    timeline.figure("logged at the last step", names["trainer"].state.log_history[-2])
     names["judge"].close()
 
 

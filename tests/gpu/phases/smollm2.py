@@ -1,11 +1,13 @@
-"""Twenty steps of SmolLM2-135M's real weights, sampled by vLLM and by transformers with the same seed.
+"""Twenty steps of SmolLM2-135M's real weights, sampled by vLLM and by transformers with the same
+seed.
 
     python -m tests.gpu.phases.smollm2 --size real
 
-A push that loses or garbles weights shows here, and not with random ones: the reward of both should rise alike, and
-`sampling_logp_difference`, of vLLM's and the trainer's log-probabilities of a sampled token, stay small. The policy
-reads two descriptions of a drawn scene and writes one that agrees with them; three others are the references. The
-judge is `match`. Text only, an adapter of rank 16.
+A push that loses or garbles weights shows here, and not with random ones: the reward of both should
+rise alike, and `sampling_logp_difference`, of vLLM's and the trainer's log-probabilities of a
+sampled token, stay small. The policy reads two descriptions of a drawn scene and writes one that
+agrees with them; three others are the references. The judge is `match`. Text only, an adapter of
+rank 16.
 """
 
 import json
@@ -53,7 +55,9 @@ def main() -> None:
             ROOT / "recipes/smollm2/captions-dapo.yaml",
             [*SAME, *here, f"data.path={rows}", f"output={output}", "overwrite=true"],
         )
-        with timeline(f"sampled by {sampled_by}: {recipe.trainer['max_steps']} steps, with loading"):
+        with timeline(
+            f"sampled by {sampled_by}: {recipe.trainer['max_steps']} steps, with loading"
+        ):
             run(recipe)
         timeline.figure(f"sampled by {sampled_by}", summary(output))
 
@@ -70,10 +74,17 @@ def write_rows(path: Path) -> Path:
 
 def summary(output: Path) -> dict[str, Any]:
     """Means of the first and of the last steps."""
-    steps = [line for line in map(json.loads, (output / "metrics.jsonl").read_text().splitlines()) if "loss" in line]
+    steps = [
+        line
+        for line in map(json.loads, (output / "metrics.jsonl").read_text().splitlines())
+        if "loss" in line
+    ]
     keys = ("reward", "sampling/sampling_logp_difference/mean", "seconds/push", "seconds/decode")
     return {
-        key: [round(sum(one[key] for one in part) / len(part), 4) for part in (steps[:ENDS], steps[-ENDS:])]
+        key: [
+            round(sum(one[key] for one in part) / len(part), 4)
+            for part in (steps[:ENDS], steps[-ENDS:])
+        ]
         for key in keys
         if key in steps[0]
     }

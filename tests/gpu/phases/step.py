@@ -1,11 +1,13 @@
-"""The main job at its real size: three steps of docs/one_gpu.md's recipe, the policy and the judge in vLLM on one GPU.
+"""The main job at its real size: three steps of docs/one_gpu.md's recipe, the policy and the judge
+in vLLM on one GPU.
 
     python -m tests.gpu.phases.step --models /dev/shm/spanreward --size real
 
-What is random is said so: both models' weights. So the policy's texts are noise, and descriptions of drawn scenes of
-about 150 words are judged in their place (described.py). Costs are real, ratings mean nothing. A step's
-`sampling_logp_difference`, of vLLM's and the trainer's log-probabilities, tells whether both read the same weights and
-pictures. On a CPU (--size toy) TRL's engine is changed as tests/support/trl_engine_on_cpu.py says.
+What is random is said so: both models' weights. So the policy's texts are noise, and descriptions
+of drawn scenes of about 150 words are judged in their place (described.py). Costs are real, ratings
+mean nothing. A step's `sampling_logp_difference`, of vLLM's and the trainer's log-probabilities,
+tells whether both read the same weights and pictures. On a CPU (--size toy) TRL's engine is changed
+as tests/support/trl_engine_on_cpu.py says.
 """
 
 import json
@@ -39,7 +41,10 @@ def main() -> None:
         import vllm  # noqa: F401
     prepare_engine(given.size, given.engine)
     watch(timeline)
-    run(load_recipe(recipe, changes(given.models, rows, given.size)), build=lambda *parts: built(timeline, *parts))
+    run(
+        load_recipe(recipe, changes(given.models, rows, given.size)),
+        build=lambda *parts: built(timeline, *parts),
+    )
 
 
 def changes(models: Path, rows: Path, size: str) -> list[str]:
@@ -47,7 +52,11 @@ def changes(models: Path, rows: Path, size: str) -> list[str]:
     judge = {"name": f"vllm:{models / 'judge'}", "options": judge_options(size)}
     return [
         *(f"policy.model={models / 'policy'}", f"data.path={rows}", f"output={models / 'step'}"),
-        *(f"rewards.0.metric={described()}", "rewards.0.judge=" + json.dumps(judge), "trainer.max_steps=3"),
+        *(
+            f"rewards.0.metric={described()}",
+            "rewards.0.judge=" + json.dumps(judge),
+            "trainer.max_steps=3",
+        ),
         *([*(f"trainer.{one}" for one in TOY), "policy.dtype=float32"] if size == "toy" else []),
         "overwrite=true",
     ]
@@ -72,8 +81,14 @@ def watch(timeline: Timeline) -> None:
     timeline.watch(VLLMGeneration, "sync_weights", "push")
     timeline.watch(VLLMGeneration, "generate", "sampling, with the push")
     timeline.watch(SpanGRPOTrainer, "_calculate_rewards", "judging, with waking and sleeping")
-    timeline.watch(SpanGRPOTrainer, "_generate_and_score_completions", "sampling, judging, log-probabilities")
-    timeline.watch(SpanGRPOTrainer, "training_step", "forward and backward, with what a batch's first one waits for")
+    timeline.watch(
+        SpanGRPOTrainer, "_generate_and_score_completions", "sampling, judging, log-probabilities"
+    )
+    timeline.watch(
+        SpanGRPOTrainer,
+        "training_step",
+        "forward and backward, with what a batch's first one waits for",
+    )
     timeline.add(adapter_push, "_merged_layer", "push: all of our merging, with the two below")
     timeline.add(LoraLinear, "merge", "push: peft's merge")
     timeline.add(LoraLinear, "unmerge", "push: peft's unmerge")
@@ -89,32 +104,54 @@ def built(timeline: Timeline, *parts: Any) -> Any:
         def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
             timeline.figure(f"step {state.global_step}, seconds", seconds_of(trainer))
             timeline.figure(f"step {state.global_step}, judge", usage_of(trainer))
-            timeline.figure(f"step {state.global_step}, sampling_logp_difference", differences_of(trainer))
-            timeline.figure(f"step {state.global_step}, push: [seconds, calls]", timeline.take_sums())
+            timeline.figure(
+                f"step {state.global_step}, sampling_logp_difference", differences_of(trainer)
+            )
+            timeline.figure(
+                f"step {state.global_step}, push: [seconds, calls]", timeline.take_sums()
+            )
 
     with timeline("trainer, with the policy's load and its engine's start"):
         trainer = build_trainer(*parts)
     engine = trainer.vllm_generation.llm
-    timeline.add(engine.llm_engine.model_executor.driver_worker.model_runner.model, "load_weights", "push: loading")
+    timeline.add(
+        engine.llm_engine.model_executor.driver_worker.model_runner.model,
+        "load_weights",
+        "push: loading",
+    )
     timeline.add(engine, "wake_up", "push and sampling: waking")
     trainer.add_callback(Steps())
     return trainer
 
 
 def seconds_of(trainer: Any) -> dict[str, float]:
-    logged = {key: values[-1] for key, values in trainer._metrics["train"].items() if key.startswith("seconds/")}
+    logged = {
+        key: values[-1]
+        for key, values in trainer._metrics["train"].items()
+        if key.startswith("seconds/")
+    }
     return {key.removeprefix("seconds/"): round(seconds, 2) for key, seconds in logged.items()}
 
 
 def differences_of(trainer: Any) -> list[float]:
     """Mean and largest of the step."""
     logged = trainer._metrics["train"]
-    return [round(logged[f"sampling/sampling_logp_difference/{what}"][-1], 6) for what in ("mean", "max")]
+    return [
+        round(logged[f"sampling/sampling_logp_difference/{what}"][-1], 6)
+        for what in ("mean", "max")
+    ]
 
 
 def usage_of(trainer: Any) -> dict[str, Any]:
     usage = trainer.recorders[0].reward.judge.usage
-    names = ("questions", "prompt_tokens", "cached_tokens", "wake_seconds", "sleep_seconds", "seconds")
+    names = (
+        "questions",
+        "prompt_tokens",
+        "cached_tokens",
+        "wake_seconds",
+        "sleep_seconds",
+        "seconds",
+    )
     return {name: round(getattr(usage, name), 2) for name in names}
 
 

@@ -2,9 +2,9 @@
 
 timeline = Timeline("whole step", Path("whole.json"))
 with timeline("judge: import of vLLM"):
-    import vllm                                     # [whole step +  31.2 s] judge: import of vLLM: 31.2 s
-timeline.watch(VllmJudge, "_wake", "judge: wake")   # each call from now on
-timeline.add(VllmJudge, "_run", "engine")           # only summed: `timeline.sums` has seconds and calls
+    import vllm  # [whole step +  31.2 s] judge: import of vLLM: 31.2 s
+timeline.watch(VllmJudge, "_wake", "judge: wake")   # each call from now on timeline.add(VllmJudge,
+"_run", "engine")           # only summed: `timeline.sums` has seconds and calls
 """
 
 import functools
@@ -19,7 +19,9 @@ import torch
 
 
 class Timeline:
-    """Attributes: seconds: of each phase's calls, in order. sums: [seconds, calls] of what is only summed."""
+    """Attributes: seconds: of each phase's calls, in order. sums: [seconds, calls] of what is only
+    summed.
+    """
 
     def __init__(self, run: str, path: Path) -> None:
         self.run, self.path = run, path
@@ -75,7 +77,10 @@ class Timeline:
 
     def take_sums(self) -> dict[str, list[float]]:
         """Returns the sums so far, and begins anew."""
-        found, self.sums = {name: [round(seconds, 3), calls] for name, (seconds, calls) in self.sums.items()}, {}
+        found, self.sums = (
+            {name: [round(seconds, 3), calls] for name, (seconds, calls) in self.sums.items()},
+            {},
+        )
         return found
 
     def write(self) -> None:

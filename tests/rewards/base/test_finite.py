@@ -1,5 +1,5 @@
-"""A number that is not finite, or is none, is refused where a span, a verdict or a configuration is made. A reward of
-another shape than Reward.assess promises is a failed judgment."""
+"""A number that is not finite, or is none, is refused where a span, a verdict or a configuration is
+made. A reward of another shape than Reward.assess promises is a failed judgment."""
 
 import math
 from collections.abc import Sequence
@@ -28,14 +28,18 @@ def test_a_part(part: Any) -> None:
 
 @pytest.mark.parametrize("coefficient", [math.nan, math.inf, -1.0])
 def test_a_coefficient(tmp_path: Path, coefficient: float) -> None:
-    with pytest.raises(ValueError, match=r"span_coef: Input should be (a finite number|greater than or equal to 0)"):
+    with pytest.raises(
+        ValueError, match=r"span_coef: Input should be (a finite number|greater than or equal to 0)"
+    ):
         SpanGRPOConfig(output_dir=str(tmp_path), span_coef=coefficient, use_cpu=True, bf16=False)
 
 
 def test_a_reward_that_makes_one_is_a_failed_judgment_and_no_number() -> None:
     class Broken(Reward):
         def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-            return [Verdict(0.5, spans=(Span(0, 1, 0.5, math.nan, "word", "", 0),)) for _ in samples]
+            return [
+                Verdict(0.5, spans=(Span(0, 1, 0.5, math.nan, "word", "", 0),)) for _ in samples
+            ]
 
     (verdict,) = Broken("broken").judge_samples([Sample("", "a")])
     assert (verdict.score, verdict.status) == (None, Status.ERROR)
@@ -75,4 +79,8 @@ def test_a_score(score: Any) -> None:
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    assert Verdict(np.float32(0.5), parts={"f1": np.float64(0.25)}, spans=(Span(0, 1, 1.0, np.float32(2), "", "", 0),))
+    assert Verdict(
+        np.float32(0.5),
+        parts={"f1": np.float64(0.25)},
+        spans=(Span(0, 1, 1.0, np.float32(2), "", "", 0),),
+    )

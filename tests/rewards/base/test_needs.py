@@ -1,4 +1,6 @@
-"""What is said where an extra's packages are missing, or TRL is one that does not import here; and what needs none."""
+"""What is said where an extra's packages are missing, or TRL is one that does not import here; and
+what needs none.
+"""
 
 import os
 import subprocess
@@ -62,7 +64,8 @@ except SystemExit:
 print(first - begun, time.perf_counter() - first)
 print(sorted({"torch", "transformers", "spacy", "scipy", "pydantic", "httpx2"} & set(sys.modules)))
 """
-OLD_TRL = {  # TRL 0.24 under transformers 5: its lazy import turns the missing module into a RuntimeError
+# TRL 0.24 under transformers 5: its lazy import turns the missing module into a RuntimeError
+OLD_TRL = {
     "__init__.py": """
 import importlib
 def __getattr__(name):
@@ -80,7 +83,9 @@ def __getattr__(name):
 def python(code: str, path: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment
+    )
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -89,7 +94,10 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_without_trl_the_trainer_says_what_to_install() -> None:
     done = python(BLOCKED.format(names=["trl"], code="from spanreward import SpanGRPOTrainer"))
-    told = "ImportError: SpanGRPOTrainer needs trl, which is not installed: pip install 'spanreward[train]'."
+    told = (
+        "ImportError: SpanGRPOTrainer needs trl, which is not installed: pip install "
+        "'spanreward[train]'."
+    )
     assert last_line(done) == told
 
 
@@ -97,27 +105,43 @@ def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> 
     done = python(BLOCKED.format(names=[*EXTRAS["train"], "vllm"], code=EVERY))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert all(line.endswith("is not installed: pip install 'spanreward[train]'.") for line in lines)
+    assert all(
+        line.endswith("is not installed: pip install 'spanreward[train]'.") for line in lines
+    )
     refused = {line.partition(":")[0] for line in lines}
-    assert refused <= {name for name, module in spanreward.MODULES.items() if module.startswith("spanreward.training.")}
+    assert refused <= {
+        name
+        for name, module in spanreward.MODULES.items()
+        if module.startswith("spanreward.training.")
+    }
     assert {"SpanGRPOTrainer", "SpanGRPOConfig", "Recorder", "RewardHealthCallback"} <= refused
 
 
-def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers(tmp_path: Path) -> None:
+def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers(
+    tmp_path: Path,
+) -> None:
     tokenizer().save_pretrained(tmp_path)
     code = f"FOLDER = {str(tmp_path)!r}{LIGHT}"
     done = python(BLOCKED.format(names=[*EXTRAS["train"], *EXTRAS["local"], "vllm"], code=code))
     assert done.returncode == 0, done.stderr
     score, ids, *told = done.stdout.splitlines()
-    verdict = PoshReward("match").assess([Sample("", "A blue circle.", references=("A red circle.",))])[0]
+    verdict = PoshReward("match").assess(
+        [Sample("", "A blue circle.", references=("A red circle.",))]
+    )[0]
     assert float(score) == verdict.score
     assert ids == str(ENCODER.encode([{"role": "user", "content": "5"}]))
     install = "which is not installed: pip install 'spanreward[local]'."
-    assert told == [f"the judge transformers:m needs torch, {install}", f"the judge encoder:m needs torch, {install}"]
+    assert told == [
+        f"the judge transformers:m needs torch, {install}",
+        f"the judge encoder:m needs torch, {install}",
+    ]
 
 
 def test_the_import_and_the_help_are_quick() -> None:
-    """.07 and .15 s alone; the seconds here are those of a busy machine. What takes long is not imported at all."""
+    """.07 and .15 s alone; the seconds here are those of a busy machine.
+
+    What takes long is not imported at all.
+    """
     done = python(QUICK)
     *_, seconds, loaded = done.stdout.splitlines()
     assert loaded == "[]"
@@ -136,13 +160,20 @@ def test_the_import_and_the_help_are_quick() -> None:
     ],
     ids=["import", "command"],
 )
-def test_a_trl_that_does_not_import_is_named_with_the_versions_that_do(tmp_path: Path, code: str, what: str) -> None:
+def test_a_trl_that_does_not_import_is_named_with_the_versions_that_do(
+    tmp_path: Path, code: str, what: str
+) -> None:
     (tmp_path / "trl").mkdir()
     for name, text in OLD_TRL.items():
         (tmp_path / "trl" / name).write_text(text)
     (tmp_path / "trl-0.24.0.dist-info").mkdir()
-    (tmp_path / "trl-0.24.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: trl\nVersion: 0.24.0\n")
-    told = f"{what} needs TRL {TRL}, and TRL 0.24.0 does not import without mergekit: pip install 'trl{TRL}'."
+    (tmp_path / "trl-0.24.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: trl\nVersion: 0.24.0\n"
+    )
+    told = (
+        f"{what} needs TRL {TRL}, and TRL 0.24.0 does not import without mergekit: pip install "
+        f"'trl{TRL}'."
+    )
     assert last_line(python(code, str(tmp_path))) == told
 
 
@@ -166,10 +197,14 @@ def test_a_module_that_is_missing_where_trl_calls_others_is_not_said_to_be_trls(
 
 
 def test_the_versions_are_those_of_the_package() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     assert f"trl{TRL}" in extras["train"]
     assert SUPPORTED["trl"] == TRL
     assert f"vllm{VLLM}" in extras["vllm"]
-    named = {extra: {requirement.partition(">")[0] for requirement in extras[extra]} for extra in EXTRAS}
+    named = {
+        extra: {requirement.partition(">")[0] for requirement in extras[extra]} for extra in EXTRAS
+    }
     assert named["train"] == {*EXTRAS["train"], *EXTRAS["local"]}
     assert all(named[extra] == set(EXTRAS[extra]) for extra in ("local", "serve"))

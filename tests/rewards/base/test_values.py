@@ -1,4 +1,6 @@
-"""One value in the layouts that data have: read as the same, or refused by one sentence, never as something else."""
+"""One value in the layouts that data have: read as the same, or refused by one sentence, never as
+something else.
+"""
 
 import json
 from typing import Any
@@ -7,10 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.values import box, completion_text, one_text, people, prompt_text, texts
+from spanreward.rewards.base.values import (
+    box,
+    completion_text,
+    one_text,
+    people,
+    prompt_text,
+    texts,
+)
 from spanreward.rewards.base.verdict import Sample
 
-SAID = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))).filter(str.strip), min_size=1)
+SAID = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))).filter(str.strip),
+    min_size=1,
+)
 
 
 @given(SAID)
@@ -40,11 +52,17 @@ def test_a_sample_reads_as_a_row_does_and_again_the_same(said: list[str]) -> Non
 
 @given(st.text().filter(lambda text: text.strip() and not text.lstrip().startswith("[")))
 def test_any_other_text_is_a_list_of_one(text: str) -> None:
-    assert texts(text, "reference") == people(text, "answers") == Sample("", "", references=text).references == (text,)
+    assert (
+        texts(text, "reference")
+        == people(text, "answers")
+        == Sample("", "", references=text).references
+        == (text,)
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["[Photo] A dog.", "[A dog on grass.]", "[12, 40, 90, 80]", "[[File:a.png]]", "[", "[]x"]
+    "text",
+    ["[Photo] A dog.", "[A dog on grass.]", "[12, 40, 90, 80]", "[[File:a.png]]", "[", "[]x"],
 )
 def test_a_text_in_brackets_is_a_text(text: str) -> None:
     assert texts(text, "reference") == (text,)
@@ -62,10 +80,13 @@ def test_arrays_that_numpy_printed_are_lists() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["['a', None]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']", "[['a'], 'b']"]
+    "text",
+    ["['a', None]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']", "[['a'], 'b']"],
 )
 def test_what_looks_like_a_list_and_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="the column 'reference' holds a list in a string that cannot be read"):
+    with pytest.raises(
+        ValueError, match="the column 'reference' holds a list in a string that cannot be read"
+    ):
         texts(text, "reference")
 
 
@@ -79,7 +100,9 @@ def test_one_value_in_place_of_several() -> None:
     picture = object()
     sample = Sample("", "", images=picture, answers="red")
     assert (sample.images, sample.answers) == ((picture,), ("red",))
-    with pytest.raises(ValueError, match="the column 'references' must hold a text or a list of texts, got 3"):
+    with pytest.raises(
+        ValueError, match="the column 'references' must hold a text or a list of texts, got 3"
+    ):
         Sample("", "", references=3)
 
 
@@ -99,8 +122,17 @@ def test_boxes() -> None:
         {"role": "assistant", "text": "A dog."},
         {"role": "model", "parts": [{"text": "A dog."}]},
         {"content": None, "value": "A dog."},
-        *({"role": "assistant", "content": [{"type": kind, "text": "A dog."}]} for kind in ("text", "output_text")),
-        {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "A dog."}]},
+        *(
+            {"role": "assistant", "content": [{"type": kind, "text": "A dog."}]}
+            for kind in ("text", "output_text")
+        ),
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Hm."},
+                {"type": "text", "text": "A dog."},
+            ],
+        },
         {"role": "assistant", "content": ["A ", "dog."]},
     ],
 )
@@ -119,7 +151,8 @@ def test_messages_as_others_write_them(message: Any) -> None:
 )
 def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
     with pytest.raises(
-        ValueError, match=f"no text was found in a completion's message with the keys {', '.join(message)}"
+        ValueError,
+        match=f"no text was found in a completion's message with the keys {', '.join(message)}",
     ):
         completion_text([message])
 
@@ -129,7 +162,15 @@ def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
     [
         ("<image>\nWhat is it?", "What is it?"),
         ([{"from": "human", "value": "<image>\nWhat is it?"}], "What is it?"),
-        ([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]}], "What is it?"),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}],
+                }
+            ],
+            "What is it?",
+        ),
         ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
         ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
         (" Describe the <imagery> of x<y in <img>. ", " Describe the <imagery> of x<y in <img>. "),

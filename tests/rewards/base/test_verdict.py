@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Span, Status, Verdict, load_judge
+from spanreward import (
+    HarmonicReward,
+    LaveReward,
+    MatchJudge,
+    PoshReward,
+    Sample,
+    Span,
+    Status,
+    Verdict,
+    load_judge,
+)
 from spanreward.rewards.base.coloured_text import legible
 from spanreward.rewards.judges.shared.jury_judge import JuryJudge
 from tests.support.hostile_row import HOSTILE, hostile_row
@@ -20,7 +30,15 @@ TEXT, REFERENCE = "A green circle.", "A red circle."
 numbers = st.floats(-1e6, 1e6)
 spans = st.builds(
     Span,
-    *(st.integers(0, 9), st.integers(10, 99), st.floats(0, 1), numbers, st.text(), st.text(), st.integers(0, 9)),
+    *(
+        st.integers(0, 9),
+        st.integers(10, 99),
+        st.floats(0, 1),
+        numbers,
+        st.text(),
+        st.text(),
+        st.integers(0, 9),
+    ),
     asked=st.booleans(),
 )
 
@@ -30,7 +48,14 @@ def verdict_of(text: str = TEXT) -> Verdict:
     return verdict
 
 
-@given(st.floats(0, 1), st.dictionaries(st.text(), numbers), st.lists(spans), st.lists(spans), st.text(), st.integers())
+@given(
+    st.floats(0, 1),
+    st.dictionaries(st.text(), numbers),
+    st.lists(spans),
+    st.lists(spans),
+    st.text(),
+    st.integers(),
+)
 def test_a_verdict_is_the_same_after_json(
     score: float, parts: Any, on: Any, missed: Any, note: str, index: int
 ) -> None:
@@ -40,9 +65,9 @@ def test_a_verdict_is_the_same_after_json(
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    assert Verdict.from_dict({"score": np.float32(0.5), "parts": {"f1": np.float64(0.25)}}) == Verdict(
-        0.5, parts={"f1": 0.25}
-    )
+    assert Verdict.from_dict(
+        {"score": np.float32(0.5), "parts": {"f1": np.float64(0.25)}}
+    ) == Verdict(0.5, parts={"f1": 0.25})
 
 
 @pytest.mark.parametrize("status", [Status.TIMEOUT, Status.NOT_APPLICABLE, "error"])
@@ -52,7 +77,15 @@ def test_a_verdict_without_a_score_too(status: Any) -> None:
     assert Verdict.from_dict({"score": None, "status": "timeout"}).status is Status.TIMEOUT
 
 
-SPAN = {"start": 2, "end": 5, "score": 0.0, "credit": 0.1, "kind": "entity", "note": "", "component": 0}
+SPAN = {
+    "start": 2,
+    "end": 5,
+    "score": 0.0,
+    "credit": 0.1,
+    "kind": "entity",
+    "note": "",
+    "component": 0,
+}
 
 
 @pytest.mark.parametrize(
@@ -65,8 +98,14 @@ SPAN = {"start": 2, "end": 5, "score": 0.0, "credit": 0.1, "kind": "entity", "no
         ({"score": 0.5, "status": "timeout"}, "only ok and empty verdicts have a score"),
         ({"score": 0.5, "status": "fine"}, r"a verdict: status: .*'ok', 'empty'.*, got 'fine'"),
         ({"score": 0.5, "parts": {"f1": None}}, r"a verdict: parts\.f1: .* number, got None"),
-        ({"score": 0.5, "spans": [SPAN | {"credit": 1e300}]}, r"a verdict: spans\.0: a span's credit must be"),
-        ({"score": 0.5, "spans": [SPAN | {"end": 2}]}, r"a verdict: spans\.0: a span needs 0 <= start < end"),
+        (
+            {"score": 0.5, "spans": [SPAN | {"credit": 1e300}]},
+            r"a verdict: spans\.0: a span's credit must be",
+        ),
+        (
+            {"score": 0.5, "spans": [SPAN | {"end": 2}]},
+            r"a verdict: spans\.0: a span needs 0 <= start < end",
+        ),
         ({"score": 0.5, "spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
         ({"score": 0.5, "missed": {"0": SPAN}}, r"a verdict: missed: "),
         ({"score": 0.5, "note": 3}, r"a verdict: note: .* string, got 3"),
@@ -95,7 +134,9 @@ def test_a_notebook_draws_the_text_in_colours() -> None:
     assert re.search(r'<mark class="s4" title="1\.00 right[^>]*>circle</mark>', page)
     assert "Missed" not in page
     with_reference = verdict.html(Sample("", TEXT, references=(REFERENCE,)))
-    assert re.search(r'Missed in the reference.*<mark class="s0"[^>]*>red</mark>', with_reference, re.DOTALL)
+    assert re.search(
+        r'Missed in the reference.*<mark class="s0"[^>]*>red</mark>', with_reference, re.DOTALL
+    )
     alone = verdict._repr_html_()
     assert re.search("attribute 2.7", alone)
     assert f"{verdict.score:.2f}" in alone
@@ -123,7 +164,12 @@ def test_nothing_hostile_gets_through(text: str) -> None:
 def test_rewards_and_judges_have_short_names() -> None:
     vllm, chat = load_judge("vllm:Qwen/Qwen3-8B"), load_judge("chat:http://127.0.0.1:9#gpt-4o")
     assert repr(PoshReward("match")) == "PoshReward(judge=match, mode=default)"
-    assert repr(LaveReward(vllm, mode="published")) == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
-    assert repr(HarmonicReward(chat, text_judge="match")).startswith("HarmonicReward(judge=chat:gpt-4o, judge=match")
+    assert (
+        repr(LaveReward(vllm, mode="published"))
+        == "LaveReward(judge=vllm:Qwen/Qwen3-8B, mode=published)"
+    )
+    assert repr(HarmonicReward(chat, text_judge="match")).startswith(
+        "HarmonicReward(judge=chat:gpt-4o, judge=match"
+    )
     assert repr(overlap) == "FunctionReward(overlap)"
     assert repr(JuryJudge(MatchJudge(), vllm)) == "jury(match, vllm:Qwen/Qwen3-8B)"

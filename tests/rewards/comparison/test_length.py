@@ -26,7 +26,9 @@ def test_a_planted_length_only_preference_comes_out_as_half(longer: float) -> No
 
 @pytest.mark.parametrize("skill", [0.5, 0.65])
 def test_skill_is_told_from_length_and_the_interval_covers(skill: float) -> None:
-    """A judge that likes length, and a model that is better at equal length with chance `skill`, and writes more."""
+    """A judge that likes length, and a model that is better at equal length with chance `skill`,
+    and writes more.
+    """
     rng = np.random.default_rng(1)
     covered = 0
     controlled, raw = [], []
@@ -74,7 +76,9 @@ def test_relabelling_mirrors_every_rate() -> None:
 
 
 def test_unusable_pairs() -> None:
-    with pytest.raises(ValueError, match="every pair needs an outcome, two lengths and a prompt, got 0, 0 and 0"):
+    with pytest.raises(
+        ValueError, match="every pair needs an outcome, two lengths and a prompt, got 0, 0 and 0"
+    ):
         control_length([], [])
     with pytest.raises(ValueError, match="got 1, 2 and 1"):
         control_length([1], [(1, 2), (3, 4)])

@@ -63,7 +63,9 @@ def test_intervals_at_the_edges() -> None:
 
 
 def test_intervals_over_prompts_cover_where_those_over_rows_do_not() -> None:
-    """Two votes on a prompt that agree nine times in ten: drawn as rows they pretend to be twice the evidence."""
+    """Two votes on a prompt that agree nine times in ten: drawn as rows they pretend to be twice
+    the evidence.
+    """
     rng = np.random.default_rng(3)
     over_prompts = over_rows = 0
     for _ in range(600):
@@ -82,7 +84,9 @@ def test_the_interval_of_a_few_prompts_covers(prompts: int) -> None:
     rng = np.random.default_rng(6)
     values = rng.uniform(size=(1000, prompts)) ** 2  # mean 1/3, skewed
     intervals = [ratio_interval(row, draws=499) for row in values]
-    assert 0.93 <= np.mean([interval.low <= 1 / 3 <= interval.high for interval in intervals]) <= 0.97
+    assert (
+        0.93 <= np.mean([interval.low <= 1 / 3 <= interval.high for interval in intervals]) <= 0.97
+    )
 
 
 def test_the_interval_of_a_weighted_score_covers() -> None:
@@ -129,11 +133,15 @@ def test_bradley_terry_is_the_maximum_of_its_likelihood() -> None:
             of = {**dict(zip(names, logs, strict=True)), "average": 0.0}
             margin = of[pair.one] - of[pair.other]
             share = (1 + pair.outcome) / 2
-            total += weight * (share * np.log1p(np.exp(-margin)) + (1 - share) * np.log1p(np.exp(margin)))
+            total += weight * (
+                share * np.log1p(np.exp(-margin)) + (1 - share) * np.log1p(np.exp(margin))
+            )
         return total
 
     best = minimize(loss, np.zeros(3), tol=1e-12).x
-    assert bradley_terry(pairs) == pytest.approx(dict(zip(names, 1 / (1 + np.exp(-best)), strict=True)), abs=1e-4)
+    assert bradley_terry(pairs) == pytest.approx(
+        dict(zip(names, 1 / (1 + np.exp(-best)), strict=True)), abs=1e-4
+    )
 
 
 def test_a_player_that_always_wins_has_the_highest_strength() -> None:
@@ -151,7 +159,11 @@ def test_players_that_never_met_are_compared_with_the_average() -> None:
 
 @settings(deadline=None)  # pandas takes a second the first time
 @given(
-    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh"), st.integers(-1, 1)), min_size=1, max_size=12)
+    st.lists(
+        st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh"), st.integers(-1, 1)),
+        min_size=1,
+        max_size=12,
+    )
 )
 def test_verdicts_are_symmetric_under_relabelling(rows: list[tuple[str, str, int]]) -> None:
     as_they_are = bradley_terry([Pair(one, other, outcome) for one, other, outcome in rows])

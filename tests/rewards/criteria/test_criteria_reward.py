@@ -1,4 +1,6 @@
-"""CriteriaReward with stand-in judges: the criteria are the parts, and MLLM-Bench's vote against an anchor."""
+"""CriteriaReward with stand-in judges: the criteria are the parts, and MLLM-Bench's vote against an
+anchor.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,8 @@ def test_numbered_criteria_are_taken_apart() -> None:
     assert read_criteria(CRITERIA) == CRITERIA
 
 
-# What two orders say (the completion shown first, then second), and what follows: won, tied or lost.
+# What two orders say (the completion shown first, then second), and what follows: won, tied or
+# lost.
 DECISIONS = [
     ("A", "B", 1.0),
     ("B", "A", 0.0),
@@ -71,7 +74,9 @@ def test_the_vote_of_mllm_bench(one: str, two: str, score: float) -> None:
     assert verdict.parts["situation_two"] == (one + two).count("D") / 2
     assert verdict.note == f"votes, shown first / second: {one}/{two}"
     for question in judge.asked[0]:
-        assert "1. Says that it is a bridge.\n2. Counts the towers." in question.messages[0]["content"]
+        assert (
+            "1. Says that it is a bridge.\n2. Counts the towers." in question.messages[0]["content"]
+        )
 
 
 def test_the_anchor_itself_ties_unasked() -> None:
@@ -112,7 +117,9 @@ def test_the_cost_is_what_is_asked(form: str) -> None:
 
 def test_it_is_a_reward_for_trl() -> None:
     reward = CriteriaReward(PairJudge(meets=lambda probe: 5 if "bridge" in probe.text else 1))
-    assert reward(["What is it?"] * 2, [GOOD, POOR], context=[CONTEXT] * 2, criteria=[list(CRITERIA), "One."]) == [
+    assert reward(
+        ["What is it?"] * 2, [GOOD, POOR], context=[CONTEXT] * 2, criteria=[list(CRITERIA), "One."]
+    ) == [
         1.0,
         0.0,
     ]
@@ -128,14 +135,21 @@ def test_options_that_do_not_exist() -> None:
 def test_prompts_of_one_s_own(tmp_path: Path) -> None:
     texts = yaml.safe_load(DEFAULT.read_text("utf-8"))
     file = tmp_path / "criteria.yaml"
-    file.write_text(yaml.safe_dump({**texts, "criterion": "Told: {criterion}", "rating": "A digit."}))
+    file.write_text(
+        yaml.safe_dump({**texts, "criterion": "Told: {criterion}", "rating": "A digit."})
+    )
     judge = FakeJudge(lambda prompt: certain(4))
     reward = CriteriaReward(judge, evidence="context", prompts=file)
-    reward.assess([Sample("How tall?", "About 170 cm.", context="A person.", criteria=("Says 170 cm.",))])
+    reward.assess(
+        [Sample("How tall?", "About 170 cm.", context="A person.", criteria=("Says 170 cm.",))]
+    )
     ((asked,),) = judge.rated
     assert asked.endswith("Told: Says 170 cm.\n\nA digit.")
     assert reward.wording != CriteriaReward(judge).wording
-    for change, reason in (({"criterion": "Told"}, r"criterion: it takes \{criterion\}, got no"), ({"x": ""}, "'x'")):
+    for change, reason in (
+        ({"criterion": "Told"}, r"criterion: it takes \{criterion\}, got no"),
+        ({"x": ""}, "'x'"),
+    ):
         file.write_text(yaml.safe_dump({**texts, **change}))
         with pytest.raises(ValueError, match=reason):
             CriteriaReward(judge, prompts=file)

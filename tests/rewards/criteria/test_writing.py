@@ -23,14 +23,19 @@ def meets(probe: Any) -> int:
     return 4 if probe.criterion.removeprefix("Says ").rstrip(".").lower() in probe.text else 2
 
 
-def written(texts: Any, sample: Sample | None = None, other: str = OTHER, rates: Any = meets) -> Any:
+def written(
+    texts: Any, sample: Sample | None = None, other: str = OTHER, rates: Any = meets
+) -> Any:
     judge = WritingJudge(texts if isinstance(texts, (str, Failure)) else json.dumps(texts), rates)
     return write_criteria(CriteriaReward(judge), [(sample or row(), other)])[0]
 
 
 def test_what_tells_texts_apart_is_kept() -> None:
-    kept, refused = written(["Says red.", "says RED", "Says oak.", "Says boat.", "Says tree", "Says by"])
-    assert kept == ["Says red.", "Says oak.", "Says tree"]  # a tree: in one of two references, and in the other row's
+    kept, refused = written(
+        ["Says red.", "says RED", "Says oak.", "Says boat.", "Says tree", "Says by"]
+    )
+    # a tree: in one of two references, and in the other row's
+    assert kept == ["Says red.", "Says oak.", "Says tree"]
     assert refused == {
         "says RED": "it is there already",
         "Says boat.": "no reference meets it",
@@ -53,7 +58,9 @@ def test_without_references_only_repeated_ones_are_refused() -> None:
     assert (kept, list(refused)) == (["One.", "Two."], ["one"])
 
 
-@pytest.mark.parametrize("answer", ["Says red.", "[]", "[1]", '["  "]', '["a", ["b"]]', '{"a": 1}', '["..."]'])
+@pytest.mark.parametrize(
+    "answer", ["Says red.", "[]", "[1]", '["  "]', '["a", ["b"]]', '{"a": 1}', '["..."]']
+)
 def test_no_list_is_a_failure(answer: str) -> None:
     failure = written(answer)
     assert (failure.status, "no list of criteria" in failure.message) == (Status.UNPARSED, True)
@@ -66,7 +73,9 @@ def test_failures_and_rows_that_lack_something_leave_the_others() -> None:
     judge = WritingJudge('["Says red."]', meets)
     rows = [(row(context=None), OTHER), (row(), OTHER)]
     lacking, fine = write_criteria(CriteriaReward(judge), rows)
-    assert lacking == Failure(Status.NOT_APPLICABLE, "this row has no picture, and no context in its place")
+    assert lacking == Failure(
+        Status.NOT_APPLICABLE, "this row has no picture, and no context in its place"
+    )
     assert fine == (["Says red."], {})
     (question,) = judge.asked
     content = prompt_of(question)

@@ -1,4 +1,7 @@
-"""The plumbing with a real language model. It is too weak to write a list: this says nothing about its judgment."""
+"""The plumbing with a real language model.
+
+It is too weak to write a list: this says nothing about its judgment.
+"""
 
 from importlib.util import find_spec
 
@@ -15,7 +18,9 @@ def test_a_model_is_asked_and_its_answer_read(monkeypatch: pytest.MonkeyPatch) -
     judge = load_judge("transformers:smollm2")
     with closing([judge]):
         reward = DifferencesReward(judge)
-        verdicts = reward.judge_samples([Sample("", "A red car.", references=("A blue car.",)), Sample("", "A dog.")])
+        verdicts = reward.judge_samples(
+            [Sample("", "A red car.", references=("A blue car.",)), Sample("", "A dog.")]
+        )
     assert verdicts[0].status in (Status.OK, Status.UNPARSED)
     assert verdicts[1].status is Status.NOT_APPLICABLE
     assert judge.usage.questions == 1

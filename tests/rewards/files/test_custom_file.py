@@ -82,7 +82,9 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
 
 def test_a_judge_takes_its_options() -> None:
     judge = load_judge("my_judges.py:SureJudge", level=2, model="mine")
-    assert build_reward("posh", judge, {})([""], ["A star."], reference=["A star."]) == pytest.approx([0.4])
+    assert build_reward("posh", judge, {})(
+        [""], ["A star."], reference=["A star."]
+    ) == pytest.approx([0.4])
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,8 @@ def test_a_judge_takes_its_options() -> None:
         ("none.py:WordReward", "there is no file none.py in "),
         (
             "my_rewards.py:Words",
-            "my_rewards.py has no class Words that is a Reward: derive it from spanreward.rewards.reward.",
+            "my_rewards.py has no class Words that is a Reward: derive it from "
+            "spanreward.rewards.reward.",
         ),
         ("my_rewards.py:Count", "my_rewards.py has no class Count that is a Reward"),
         ("words", "A metric of your own is FILE.py:NAME."),
@@ -112,9 +115,24 @@ def test_options_that_do_not_exist() -> None:
 
 
 def test_both_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "rows.jsonl").write_text(json.dumps({"completion": "A star.", "reference": "A star."}) + "\n")
-    for metric, judge in (("my_rewards.py:WordReward", "match"), ("posh", "my_judges.py:SureJudge")):
-        words = ["spanreward", "score", metric, "--judge", judge, "--input", "rows.jsonl", "--output", f"{judge}.jsonl"]
+    (folder / "rows.jsonl").write_text(
+        json.dumps({"completion": "A star.", "reference": "A star."}) + "\n"
+    )
+    for metric, judge in (
+        ("my_rewards.py:WordReward", "match"),
+        ("posh", "my_judges.py:SureJudge"),
+    ):
+        words = [
+            "spanreward",
+            "score",
+            metric,
+            "--judge",
+            judge,
+            "--input",
+            "rows.jsonl",
+            "--output",
+            f"{judge}.jsonl",
+        ]
         monkeypatch.setattr(sys, "argv", words)
         command.main()
     assert json.loads(Path("match.jsonl").read_text())["score"] == 0.2

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.files.outputs import check_apart, check_json, resumed_lines, settle, write_json, write_whole
+from spanreward.rewards.files.outputs import (
+    check_apart,
+    check_json,
+    resumed_lines,
+    settle,
+    write_json,
+    write_whole,
+)
 
 
 def test_an_input_is_no_output_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,15 +25,28 @@ def test_an_input_is_no_output_by_any_path(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "folder").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     check_apart([other, None], [rows, None])
-    for path in ("rows.jsonl", "./rows.jsonl", "hard.jsonl", "soft.jsonl", "folder/rows.jsonl", "x/../rows.jsonl"):
+    for path in (
+        "rows.jsonl",
+        "./rows.jsonl",
+        "hard.jsonl",
+        "soft.jsonl",
+        "folder/rows.jsonl",
+        "x/../rows.jsonl",
+    ):
         (tmp_path / "x").mkdir(exist_ok=True)
-        with pytest.raises(ValueError, match=r"jsonl is an input of this command, which would be lost: choose another"):
+        with pytest.raises(
+            ValueError,
+            match=r"jsonl is an input of this command, which would be lost: choose another",
+        ):
             check_apart([other, Path(path)], [rows])
     with pytest.raises(ValueError, match="is an input"):
-        check_apart([Path("new.jsonl")], [tmp_path / "folder" / "new.jsonl"])  # neither is there yet
+        # neither is there yet
+        check_apart([Path("new.jsonl")], [tmp_path / "folder" / "new.jsonl"])
 
 
-@pytest.mark.parametrize("numbers", [{"a": 1}, {"a": 1, "made": {"by": "you", "with": [1, 2]}, "b": None}])
+@pytest.mark.parametrize(
+    "numbers", [{"a": 1}, {"a": 1, "made": {"by": "you", "with": [1, 2]}, "b": None}]
+)
 def test_numbers_of_the_same_command_are_replaced(tmp_path: Path, numbers: Any) -> None:
     path, like = (
         tmp_path / "new" / "numbers.json",
@@ -41,13 +61,17 @@ def test_numbers_of_the_same_command_are_replaced(tmp_path: Path, numbers: Any) 
 
 
 @pytest.mark.parametrize(
-    "content", ["{}", "[]", "mine", '{"a": 1, "made": {"by": "me"}}', '{"made": {"by": "you"}}', "\x00"]
+    "content",
+    ["{}", "[]", "mine", '{"a": 1, "made": {"by": "me"}}', '{"made": {"by": "you"}}', "\x00"],
 )
 def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "numbers.json"
     path.write_text(content)
     like = {"a": None, "made": {"by": "you"}}
-    with pytest.raises(ValueError, match=r"numbers.json exists, and holds no '(a|made)' as this command's numbers do"):
+    with pytest.raises(
+        ValueError,
+        match=r"numbers.json exists, and holds no '(a|made)' as this command's numbers do",
+    ):
         check_json(path, like, overwrite=False)
     check_json(path, like, overwrite=True)
     check_json(None, like, overwrite=False)
@@ -85,14 +109,18 @@ def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> N
     with resumed_lines(path, {"judge": "b"}, {"id": int}, overwrite=True) as (_, lines):
         assert lines == []
     assert path.read_text() == ""
-    with resumed_lines(path, {"judge": "c"}, {"id": int}) as (_, lines):  # a kill before the first line
+    # a kill before the first line
+    with resumed_lines(path, {"judge": "c"}, {"id": int}) as (_, lines):
         assert lines == []
 
 
 def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with (
-        pytest.raises(ValueError, match=r"mine.txt exists and nothing says what made it \(in .*mine.txt.settings"),
+        pytest.raises(
+            ValueError,
+            match=r"mine.txt exists and nothing says what made it \(in .*mine.txt.settings",
+        ),
         resumed_lines(tmp_path / "mine.txt", {}, {}),
     ):
         pass
@@ -104,6 +132,7 @@ def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     settle(tmp_path / "made.json", {"a": 1}, None)
     with pytest.raises(
-        ValueError, match=r"was made with {'a': 1}, and you ask for {'a': 2}: choose another output, or"
+        ValueError,
+        match=r"was made with {'a': 1}, and you ask for {'a': 2}: choose another output, or",
     ):
         settle(tmp_path / "made.json", {"a": 2}, tmp_path)

@@ -1,4 +1,6 @@
-"""Pictures of rows: what can be opened is shown in RGB, what cannot is one sentence, and nothing is downloaded."""
+"""Pictures of rows: what can be opened is shown in RGB, what cannot is one sentence, and nothing is
+downloaded.
+"""
 
 import io
 import os
@@ -14,7 +16,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from PIL import Image
 
-from spanreward.rewards.files.pictures import MAX_PIXELS, PictureError, opened, shown_picture, with_box
+from spanreward.rewards.files.pictures import (
+    MAX_PIXELS,
+    PictureError,
+    opened,
+    shown_picture,
+    with_box,
+)
 from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
 
 
@@ -28,7 +36,13 @@ def test_a_file_its_bytes_and_the_picture_are_the_same(tmp_path: Path) -> None:
     image = Image.new("RGB", (3, 2), "red")
     path = tmp_path / "red.png"
     path.write_bytes(png(image))
-    for picture in (path, str(path), {"path": str(path), "bytes": None}, {"bytes": png(image), "path": None}, image):
+    for picture in (
+        path,
+        str(path),
+        {"path": str(path), "bytes": None},
+        {"bytes": png(image), "path": None},
+        image,
+    ):
         assert opened(picture).tobytes() == image.tobytes()
 
 
@@ -82,13 +96,19 @@ def test_a_hundred_megapixels_are_shrunk_with_their_proportions() -> None:
     assert shown_picture(Image.new("RGB", (1, 1))).size == (1, 1)
 
 
-@pytest.mark.parametrize("url", ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file:///etc/hostname"])
-def test_a_url_is_refused_and_nothing_is_downloaded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "url", ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file:///etc/hostname"]
+)
+def test_a_url_is_refused_and_nothing_is_downloaded(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a connection was opened")
 
     monkeypatch.setattr(socket, "socket", refuse)
-    with pytest.raises(PictureError, match="is a URL, and nothing is downloaded: give a file or a PIL image"):
+    with pytest.raises(
+        PictureError, match="is a URL, and nothing is downloaded: give a file or a PIL image"
+    ):
         opened(url)
 
 
@@ -103,7 +123,9 @@ def test_files_that_are_no_picture(tmp_path: Path) -> None:
     with pytest.raises(PictureError, match=r"there is no picture .*none\.png"):
         opened(tmp_path / "none.png")
     for other in (7, {"bytes": None, "path": None}, ["a.png"]):
-        with pytest.raises(PictureError, match="a picture is a PIL image or the path of a file, got"):
+        with pytest.raises(
+            PictureError, match="a picture is a PIL image or the path of a file, got"
+        ):
             opened(other)
 
 
@@ -115,9 +137,13 @@ showpage
 """
 
 
-def test_a_format_that_is_run_is_not_read_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_format_that_is_run_is_not_read_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """PIL gives PostScript to Ghostscript."""
-    monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("a program was started"))
+    monkeypatch.setattr(
+        subprocess, "check_call", lambda *_, **__: pytest.fail("a program was started")
+    )
     path = tmp_path / "red.png"
     path.write_bytes(EPS)
     known = "it is no picture, or damaged, or none of PNG, JPEG, WEBP, GIF, BMP, TIFF, PPM"
@@ -143,23 +169,30 @@ def bomb(width: int, height: int) -> bytes:
     header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(4 * width + 1))), (b"IEND", b"")]
     body = [
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
     ]
     return b"\x89PNG\r\n\x1a\n" + b"".join(body)
 
 
 @pytest.mark.parametrize("size", [(13_000, 13_000), (8_001, 8_000), (60_000, 60_000)])
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_a_picture_too_large_to_be_decoded_is_not(size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_too_large_to_be_decoded_is_not(
+    size: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("it was decoded"))
-    with pytest.raises(PictureError, match=r"x \d+ pixels, more than 64,000,000: scale it down|exceeds limit"):
+    with pytest.raises(
+        PictureError, match=r"x \d+ pixels, more than 64,000,000: scale it down|exceeds limit"
+    ):
         opened({"bytes": bomb(*size)})
 
 
 def test_what_is_no_plain_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.png")
     for path in (tmp_path / "pipe.png", tmp_path, "/dev/zero"):
-        with pytest.raises(PictureError, match=r"cannot be read as a picture \(it is no plain file"):
+        with pytest.raises(
+            PictureError, match=r"cannot be read as a picture \(it is no plain file"
+        ):
             opened(path)
     with pytest.raises(PictureError, match=r"cannot be read as a picture \(embedded null byte"):
         opened("red\0.png")
@@ -198,7 +231,11 @@ def test_the_box_of_a_large_picture_is_scaled_with_it() -> None:
     assert marked.getpixel((2000, 512)) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("box", [(0, 0, 21, 5), (-1, 0, 5, 5), (5, 5, 5, 8), (8, 2, 4, 6), (0, 0, float("nan"), 5)])
+@pytest.mark.parametrize(
+    "box", [(0, 0, 21, 5), (-1, 0, 5, 5), (5, 5, 5, 8), (8, 2, 4, 6), (0, 0, float("nan"), 5)]
+)
 def test_a_box_outside_the_picture(box: Any) -> None:
-    with pytest.raises(PictureError, match=r"must be x0 < x1 and y0 < y1 within the picture of 20 x 10 pixels"):
+    with pytest.raises(
+        PictureError, match=r"must be x0 < x1 and y0 < y1 within the picture of 20 x 10 pixels"
+    ):
         with_box(Image.new("RGB", (20, 10)), box)

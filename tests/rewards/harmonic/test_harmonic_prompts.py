@@ -8,10 +8,21 @@ import yaml
 
 from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.harmonic.prompts import DEFAULT, PUBLISHED, Shown, ask, chosen_criteria, load_prompts, scale_of
+from spanreward.rewards.harmonic.prompts import (
+    DEFAULT,
+    PUBLISHED,
+    Shown,
+    ask,
+    chosen_criteria,
+    load_prompts,
+    scale_of,
+)
 from tests.support.fakes import FakeJudge, certain
 
-SAFETY = {"question": "Is the text fit for children?", "levels": {n: f"level {n} of it" for n in range(1, 6)}}
+SAFETY = {
+    "question": "Is the text fit for children?",
+    "levels": {n: f"level {n} of it" for n in range(1, 6)},
+}
 
 
 def written(folder: Path, criteria: Any, name: str = "own.yaml") -> str:
@@ -32,13 +43,26 @@ def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_
         assert criterion.adds == (criterion.name == "completeness")
 
 
-# What the paper's levels hold (appendix C.1), as one word of ours each: a level that loses it rates another thing.
+# What the paper's levels hold (appendix C.1), as one word of ours each: a level that loses it rates
+# another thing.
 HELD = {
     "correctness": ("missing", "missing", "missing", "details", "every detail"),
     "completeness": ("missing", "missing", "missing", "missing", "nothing of any weight"),
     "clarity": ("several ways", '"or"', "another way", "plainly", "wrongly"),
-    "fluency": ("hard to understand", "odd", "disturb", "flows", "no mistake of grammar and no clumsy phrase"),
-    "conciseness": ("hard to read", "repeated", "acceptable", "phrase or two", "all that is needed"),
+    "fluency": (
+        "hard to understand",
+        "odd",
+        "disturb",
+        "flows",
+        "no mistake of grammar and no clumsy phrase",
+    ),
+    "conciseness": (
+        "hard to read",
+        "repeated",
+        "acceptable",
+        "phrase or two",
+        "all that is needed",
+    ),
 }
 
 
@@ -63,7 +87,9 @@ def test_correctness_asks_what_the_task_is_about(task: str, asked: str) -> None:
 
 
 def pasted(data: Any, **layout: Any) -> Any:
-    """As a user lays out a published prompt: the criterion before the text, nothing of ours around it."""
+    """As a user lays out a published prompt: the criterion before the text, nothing of ours around
+    it.
+    """
     ours = dict.fromkeys(("instructions", "alone", "begin", "end", "whole"), "")
     shown = {"picture": "", "context": "What is seen: {context}", "scale": "{question}\n{levels}"}
     order = {"order": ["criterion", "evidence", "text", "ask"], "level": "- {level} {text}"}
@@ -76,9 +102,13 @@ def pasted(data: Any, **layout: Any) -> Any:
 
 
 def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
-    path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), begin="Caption:"), "prompts.yaml")
+    path = written(
+        tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), begin="Caption:"), "prompts.yaml"
+    )
     judge = FakeJudge()
-    reward = HarmonicReward(judge, prompts=path, criteria="correctness", evidence="context", spans="none")
+    reward = HarmonicReward(
+        judge, prompts=path, criteria="correctness", evidence="context", spans="none"
+    )
     reward.assess([Sample("", "A {noun} cat.", context="A cat.")])
     levels = "\n".join(f"- {n} Level {n}: so right" for n in range(1, 6))
     asked = f"Rate the caption.\n\n- Correctness: is it right?\n\n{levels}"
@@ -86,14 +116,19 @@ def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "order", [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]]
+    "order",
+    [["criterion", "evidence", "text", "ask"], ["text", "criterion"], ["criterion", "text"]],
 )
 def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: Any) -> None:
-    path = written(tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), order=order), "prompts.yaml")
+    path = written(
+        tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), order=order), "prompts.yaml"
+    )
     prompts = load_prompts(path)
     shown = Shown(prompts.tasks["ic"], context="A cat.")
     for sentence in (None, (0, 6)):
-        question = ask(prompts.layout, prompts.criteria["correctness"], shown, "A cat. A dog.", sentence)
+        question = ask(
+            prompts.layout, prompts.criteria["correctness"], shown, "A cat. A dog.", sentence
+        )
         content = question.messages[0]["content"]
         assert content[slice(*question.description)] == "A cat. A dog."
         assert content == content.strip()
@@ -103,15 +138,23 @@ def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: A
 def test_criteria_of_your_own(tmp_path: Path) -> None:
     path = written(tmp_path, {"safety": SAFETY, "taste": {**SAFETY, "sees": True}})
     judge = FakeJudge(rate=lambda prompt: certain(2 if "Safety" in prompt else 4))
-    reward = HarmonicReward(judge, criteria=["correctness", path], evidence="context", gamma=1, spans="none")
+    reward = HarmonicReward(
+        judge, criteria=["correctness", path], evidence="context", gamma=1, spans="none"
+    )
     (verdict,) = reward.assess([Sample("", "A {noun} cat.", context="A cat.")])
     assert [verdict.parts[name] for name in ("correctness", "safety", "taste")] == [4.0, 2.0, 4.0]
     assert reward.main_parts == ("overall", "correctness", "safety", "taste")
     _, safety, taste = judge.rated[0]
-    assert "Criterion: Safety. Is the text fit for children?\n1 = level 1 of it\n2 = level 2 of it" in safety
+    assert (
+        "Criterion: Safety. Is the text fit for children?\n1 = level 1 of it\n2 = level 2 of it"
+        in safety
+    )
     assert "what is known of it" not in safety
     assert "what is known of it" in taste
-    assert [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria] == ["safety", "taste"]
+    assert [c.name for c in HarmonicReward(FakeJudge(), criteria=path).criteria] == [
+        "safety",
+        "taste",
+    ]
 
 
 def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
@@ -129,9 +172,15 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
             r"levels: a text is needed for each of 1, 2, 3, 4, 5, got 1, 2, 4",
         ),
         ({"levels": dict.fromkeys((1, 3), "x")}, r"for each of 1, 2, 3, 4, 5, got 1, 3$"),
-        ({"levels": {**SAFETY["levels"], 3: None}}, r"levels.2: Input should be a valid string, got None"),
+        (
+            {"levels": {**SAFETY["levels"], 3: None}},
+            r"levels.2: Input should be a valid string, got None",
+        ),
         ({"levels": {**SAFETY["levels"], 6: "x"}}, r"each of 1, 2, 3, 4, 5, got 1, 2, 3, 4, 5, 6$"),
-        ({"levels": ["a", "b", "c", "d", "e"]}, r"each of 1, 2, 3, 4, 5, got \['a', 'b', 'c', 'd', 'e'\]$"),
+        (
+            {"levels": ["a", "b", "c", "d", "e"]},
+            r"each of 1, 2, 3, 4, 5, got \['a', 'b', 'c', 'd', 'e'\]$",
+        ),
         ({"question": " "}, r"question: .*, got ' '$"),
         ({"question": "Is {text} good?"}, r"may have \{aim\}, .*got \{text\}"),
         ({"sees": "yes please"}, "sees: Input should be a valid boolean, .*got 'yes please'"),
@@ -146,7 +195,9 @@ def test_a_criterion_that_is_not_whole(tmp_path: Path, change: Any, sentence: st
 
 
 def test_files_that_are_no_criteria(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"own.yaml: Input should be a valid dictionary, got \['safety'\]"):
+    with pytest.raises(
+        ValueError, match=r"own.yaml: Input should be a valid dictionary, got \['safety'\]"
+    ):
         HarmonicReward(FakeJudge(), criteria=written(tmp_path, ["safety"]))
     with pytest.raises(ValueError, match=r"own.yaml: safety: .*, got 'x'"):
         HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": "x"}))
@@ -155,8 +206,12 @@ def test_files_that_are_no_criteria(tmp_path: Path) -> None:
 
 
 def test_a_criterion_with_two_names(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the criterion 'safety' has its name already: leave out the key name"):
-        HarmonicReward(FakeJudge(), criteria=written(tmp_path, {"safety": {**SAFETY, "name": "taste"}}))
+    with pytest.raises(
+        ValueError, match="the criterion 'safety' has its name already: leave out the key name"
+    ):
+        HarmonicReward(
+            FakeJudge(), criteria=written(tmp_path, {"safety": {**SAFETY, "name": "taste"}})
+        )
 
 
 def test_prompts_of_your_own(tmp_path: Path) -> None:
@@ -179,17 +234,35 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
             lambda data: data["layout"].update(order=["text", "text", "criterion"]),
             "layout.order: it lists text, criterion and others, each once",
         ),
-        (lambda data: data["layout"].update(order=["criterion", "ask"]), r"got \('criterion', 'ask'\)"),
-        (lambda data: data["layout"].update(order=["text", "criterion", "end"]), "order.2: .* got 'end'"),
-        (lambda data: data["layout"].update(level="{text}"), r"layout.level: it takes \{level\}, \{text\} and"),
+        (
+            lambda data: data["layout"].update(order=["criterion", "ask"]),
+            r"got \('criterion', 'ask'\)",
+        ),
+        (
+            lambda data: data["layout"].update(order=["text", "criterion", "end"]),
+            "order.2: .* got 'end'",
+        ),
+        (
+            lambda data: data["layout"].update(level="{text}"),
+            r"layout.level: it takes \{level\}, \{text\} and",
+        ),
         (
             lambda data: data["layout"].update(whole="{criterion}?"),
             r"layout.whole: it takes no placeholder and may have .*got \{criterion\}",
         ),
         (lambda data: data["layout"].update(extra="x"), "layout: unknown key 'extra'"),
-        (lambda data: data["tasks"]["ic"].pop("noun"), "of aim, matters, noun, subject, got aim, matters, subject$"),
-        (lambda data: data["layout"].update(sentence="Rate it."), r"takes \{sentence\} and may have"),
-        (lambda data: data["criteria"]["fluency"]["levels"].pop(4), "criteria.fluency.levels: .* got 1, 2, 3, 5$"),
+        (
+            lambda data: data["tasks"]["ic"].pop("noun"),
+            "of aim, matters, noun, subject, got aim, matters, subject$",
+        ),
+        (
+            lambda data: data["layout"].update(sentence="Rate it."),
+            r"takes \{sentence\} and may have",
+        ),
+        (
+            lambda data: data["criteria"]["fluency"]["levels"].pop(4),
+            "criteria.fluency.levels: .* got 1, 2, 3, 5$",
+        ),
     ],
 )
 def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:

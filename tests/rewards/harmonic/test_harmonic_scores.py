@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards.harmonic import aggregate
-from spanreward.rewards.harmonic.scores import SIGMA_FLOOR, distribution, harmonic_weights, mean, overall, std
+from spanreward.rewards.harmonic.scores import (
+    SIGMA_FLOOR,
+    distribution,
+    harmonic_weights,
+    mean,
+    overall,
+    std,
+)
 
 CERTAIN_FIVE = (0, 0, 0, 0, 1)
 HALVES = (0, 0, 0, 0.5, 0.5)  # mean 4.5, std 0.5
@@ -76,17 +83,30 @@ def test_without_smoothing_the_most_probable_rating_is_the_score() -> None:
 
 
 def test_two_wrong_criteria_beside_three_sure_ones() -> None:
-    """Flat rewards: 4.4 of 5 by default, 3.8 when all weigh alike. The variances are 1 and 0.05 * 0.95."""
+    """Flat rewards: 4.4 of 5 by default, 3.8 when all weigh alike.
+
+    The variances are 1 and 0.05 * 0.95.
+    """
     wrong, sure = (0.4, 0.3, 0.2, 0.1, 0), (0, 0, 0, 0.05, 0.95)
-    texts = {"correctness": wrong, "completeness": wrong, "clarity": sure, "fluency": sure, "conciseness": sure}
+    texts = {
+        "correctness": wrong,
+        "completeness": wrong,
+        "clarity": sure,
+        "fluency": sure,
+        "conciseness": sure,
+    }
     weight = 0.0475 ** (-1 / 3)  # 2.76 to 1
-    assert aggregate(texts, 0.75).overall == pytest.approx((2 * 2 + 3 * 4.95 * weight) / (2 + 3 * weight))
+    assert aggregate(texts, 0.75).overall == pytest.approx(
+        (2 * 2 + 3 * 4.95 * weight) / (2 + 3 * weight)
+    )
     assert aggregate(texts, 0.75).overall == pytest.approx(4.38, abs=0.005)
     assert aggregate(texts, 1).overall == pytest.approx((2 * 2 + 3 * 4.95) / 5)
 
 
 def test_overall_can_fall_as_one_score_rises() -> None:
-    """The lower criterion becomes better, and surer still: it gains weight, and pulls the mean down."""
+    """The lower criterion becomes better, and surer still: it gains weight, and pulls the mean
+    down.
+    """
     before = aggregate({"low": WIDE, "high": HALVES}, 0.5)  # 3.0 with sigma 2, 4.5 with sigma 0.5
     after = aggregate({"low": (0, 0, 0.9, 0.1, 0), "high": HALVES}, 0.5)  # 3.1 with sigma 0.3
     assert after.means["low"] > before.means["low"]
@@ -95,8 +115,13 @@ def test_overall_can_fall_as_one_score_rises() -> None:
     assert after.overall < before.overall
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=3), distributions, min_size=1, max_size=6), st.floats(0.01, 1))
-def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(tables: Any, gamma: Any) -> None:
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=3), distributions, min_size=1, max_size=6),
+    st.floats(0.01, 1),
+)
+def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(
+    tables: Any, gamma: Any
+) -> None:
     found = aggregate(tables, gamma)
     assert math.fsum(found.weights.values()) == pytest.approx(1)
     assert all(0 <= weight <= 1 for weight in found.weights.values())
@@ -104,12 +129,21 @@ def test_weights_sum_to_one_and_the_overall_score_lies_among_the_means(tables: A
     assert 1 <= found.overall <= 5
 
 
-@given(st.lists(distributions, min_size=2, max_size=6), st.floats(0.01, 1), st.randoms(use_true_random=False))
-def test_the_order_of_criteria_does_not_matter(tables: Any, gamma: Any, shuffler: random.Random) -> None:
+@given(
+    st.lists(distributions, min_size=2, max_size=6),
+    st.floats(0.01, 1),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_criteria_does_not_matter(
+    tables: Any, gamma: Any, shuffler: random.Random
+) -> None:
     names = [str(number) for number in range(len(tables))]
     given_order = dict(zip(names, tables, strict=True))
     shuffler.shuffle(names)
-    found, again = aggregate(given_order, gamma), aggregate({name: given_order[name] for name in names}, gamma)
+    found, again = (
+        aggregate(given_order, gamma),
+        aggregate({name: given_order[name] for name in names}, gamma),
+    )
     assert found == again
 
 
@@ -131,7 +165,9 @@ def test_monotone_in_each_score_at_fixed_weights(rated: Any, which: Any, more: A
 
 def test_probabilities_by_rating_or_in_order() -> None:
     assert distribution({"5": 0.5, "4": 0.5}, "a") == distribution({5: 0.5, 4: 0.5}, "a") == HALVES
-    assert mean(distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")) == pytest.approx(4.4997, abs=1e-4)
+    assert mean(distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")) == pytest.approx(
+        4.4997, abs=1e-4
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
-"""HarmonicEval end to end with judges that see, on real photographs: the plumbing, and nothing more.
+"""HarmonicEval end to end with judges that see, on real photographs: the plumbing, and nothing
+more.
 
-The models are LLaVA's and Qwen2.5-VL's architectures with random weights. That their ratings follow the picture where
-they should, and only there, says that pictures reach the model, not that anything is judged well.
+The models are LLaVA's and Qwen2.5-VL's architectures with random weights. That their ratings follow
+the picture where they should, and only there, says that pictures reach the model, not that anything
+is judged well.
 """
 
 import json
@@ -37,17 +39,23 @@ def photos(count: int) -> list[tuple[Image.Image, str]]:
 def test_another_picture_changes_what_sees_it_and_nothing_else(judge: Any) -> None:
     (first, caption), (second, _) = photos(2)
     reward = HarmonicReward(judge, spans="none")
-    one, other = reward.assess([Sample("", caption, images=(picture,)) for picture in (first, second)])
+    one, other = reward.assess(
+        [Sample("", caption, images=(picture,)) for picture in (first, second)]
+    )
     assert one.status is other.status is Status.OK
     for name in FIVE:
-        same = one.parts[name] == other.parts[name] and one.parts[f"{name}_std"] == other.parts[f"{name}_std"]
+        same = (
+            one.parts[name] == other.parts[name]
+            and one.parts[f"{name}_std"] == other.parts[f"{name}_std"]
+        )
         assert same == (name not in ("correctness", "completeness")), name
     assert one.score != other.score
 
 
 def test_a_picture_is_encoded_once_for_all_criteria_and_sentences(judge: Any) -> None:
     samples = [
-        Sample("", f"{text.rstrip(' .')}. It is a photograph.", images=(picture,)) for picture, text in photos(3)
+        Sample("", f"{text.rstrip(' .')}. It is a photograph.", images=(picture,))
+        for picture, text in photos(3)
     ]
     reward = HarmonicReward(judge)
     alone = [reward.assess([sample])[0] for sample in samples]
@@ -55,13 +63,17 @@ def test_a_picture_is_encoded_once_for_all_criteria_and_sentences(judge: Any) ->
     verdicts = reward.assess(samples)
     assert len(runs) == len(samples)
     assert all(len(verdict.spans) >= 2 for verdict in verdicts)
-    for verdict, single in zip(verdicts, alone, strict=True):  # the batch around it shifts floats, not ratings
+    # the batch around it shifts floats, not ratings
+    for verdict, single in zip(verdicts, alone, strict=True):
         assert verdict.parts == pytest.approx(single.parts, abs=1e-3)
 
 
 def test_a_group_shares_its_picture(judge: Any) -> None:
     ((picture, caption),) = photos(1)
-    samples = [Sample("", text, images=(picture.copy(),)) for text in (caption, "A dog.", "Two dogs. They run.")]
+    samples = [
+        Sample("", text, images=(picture.copy(),))
+        for text in (caption, "A dog.", "Two dogs. They run.")
+    ]
     runs = encodings(judge)
     verdicts = HarmonicReward(judge).assess(samples)
     assert all(verdict.status is Status.OK for verdict in verdicts)
@@ -89,5 +101,9 @@ def test_a_text_judge_never_gets_a_picture(judge: Any, tmp_path: Path) -> None:
     (both,) = HarmonicReward(judge, reader, spans="none").assess([sample])
     (seeing,) = HarmonicReward(judge, spans="none").assess([sample])
     (reading,) = HarmonicReward(reader, criteria=FIVE[2:], spans="none").assess([sample])
-    assert {name: both.parts[name] for name in FIVE[:2]} == pytest.approx({n: seeing.parts[n] for n in FIVE[:2]})
-    assert {name: both.parts[name] for name in FIVE[2:]} == pytest.approx({n: reading.parts[n] for n in FIVE[2:]})
+    assert {name: both.parts[name] for name in FIVE[:2]} == pytest.approx(
+        {n: seeing.parts[n] for n in FIVE[:2]}
+    )
+    assert {name: both.parts[name] for name in FIVE[2:]} == pytest.approx(
+        {n: reading.parts[n] for n in FIVE[2:]}
+    )

@@ -26,21 +26,25 @@ def rated(correctness: float, completeness: float, weight: float = 0.5) -> Aggre
 
 def ablation(places: Any, *aggregates: Aggregate) -> tuple[Span, ...]:
     verdicts = [Verdict(unit(one.overall), parts=parts_of(one)) for one in aggregates]
-    return HarmonicReward(FakeJudge(), criteria=list(aggregates[0].means), spans="ablation").spans_of(verdicts, places)
+    return HarmonicReward(
+        FakeJudge(), criteria=list(aggregates[0].means), spans="ablation"
+    ).spans_of(verdicts, places)
 
 
 def test_credit_of_sentences_by_hand() -> None:
     whole = rated(4, 3)
     ratings = [{"correctness": c, "completeness": m} for c, m in ((5, 2), (5, 4), (2, 1))]
     moves = sentence_credit(whole, ratings, ADDS)
-    # correctness: the mean is 4, and moves by (m - 4) / 2 without the sentence; completeness: 2 above 1, shared 1:3:0
+    # correctness: the mean is 4, and moves by (m - 4) / 2 without the sentence; completeness: 2
+    # above 1, shared 1:3:0
     assert [moved["correctness"] for moved in moves] == pytest.approx([1 / 16, 1 / 16, -1 / 8])
     assert [moved["completeness"] for moved in moves] == pytest.approx([1 / 16, 3 / 16, 0])
     spans = sentence_spans(PLACES, whole, ratings, ADDS)
     assert [(span.start, span.end) for span in spans] == PLACES
     assert [span.credit for span in spans] == pytest.approx([1 / 8, 1 / 4, -1 / 8])
     assert [span.kind for span in spans] == ["correctness", "completeness", "correctness"]
-    assert [span.score for span in spans] == [1.0, 1.0, 0.25]  # completeness is the text's, not the sentence's
+    # completeness is the text's, not the sentence's
+    assert [span.score for span in spans] == [1.0, 1.0, 0.25]
     assert spans[2].note == "correctness 2.0, completeness 1.0 of 5"
     assert [span.component for span in spans] == [0, 1, 2]
 
@@ -54,14 +58,18 @@ def test_where_sentences_only_add_up_their_own_rating_is_the_score() -> None:
 
 
 ratings = st.floats(1, 5)
-pairs = st.lists(st.fixed_dictionaries({"correctness": ratings, "completeness": ratings}), min_size=2, max_size=8)
+pairs = st.lists(
+    st.fixed_dictionaries({"correctness": ratings, "completeness": ratings}), min_size=2, max_size=8
+)
 
 
 @given(ratings, ratings, st.floats(0, 1), pairs)
 def test_credit_adds_up_to_what_was_achieved_and_is_fair(
     correctness: Any, completeness: Any, weight: Any, sentences: Any
 ) -> None:
-    """Averages move up and down in balance; a sentence better in everything never has less credit."""
+    """Averages move up and down in balance; a sentence better in everything never has less
+    credit.
+    """
     whole = rated(correctness, completeness, weight)
     moves = sentence_credit(whole, sentences, ADDS)
     assert sum(moved["correctness"] for moved in moves) == pytest.approx(0, abs=1e-9)
@@ -97,7 +105,9 @@ def test_ablation_is_the_difference_of_two_verdicts() -> None:
     shorter.append(" A red circle.  A blue square is here.")
     alone = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans="none")
     scores = [rest.score for rest in alone.assess([Sample("", rest) for rest in shorter])]
-    assert [span.credit for span in verdict.spans] == pytest.approx([verdict.score - score for score in scores])
+    assert [span.credit for span in verdict.spans] == pytest.approx(
+        [verdict.score - score for score in scores]
+    )
 
 
 def test_a_wrong_sentence_is_found() -> None:
@@ -109,7 +119,10 @@ def test_a_wrong_sentence_is_found() -> None:
     text = "A red circle is here. A green star is there. A blue square is above."
     for spans in ("sentences", "ablation"):
         reward = HarmonicReward(
-            FakeJudge(rate=rate), criteria=["correctness", "clarity"], spans=spans, evidence="context"
+            FakeJudge(rate=rate),
+            criteria=["correctness", "clarity"],
+            spans=spans,
+            evidence="context",
         )
         (verdict,) = reward.assess([Sample("", text, context="A red circle and a blue square.")])
         right, wrong, also_right = verdict.spans
@@ -123,7 +136,9 @@ def test_an_endless_text_has_few_pieces(count: int) -> None:
     places = [(10 * n, 10 * n + 9) for n in range(count)]
     pieces = at_most(places)
     assert len(pieces) == min(count, MOST_SENTENCES)
-    assert [edge for piece in pieces for edge in piece][:1] == [edge for place in places for edge in place][:1]
+    assert [edge for piece in pieces for edge in piece][:1] == [
+        edge for place in places for edge in place
+    ][:1]
     assert [piece[1] for piece in pieces][-1:] == [place[1] for place in places][-1:]
     assert {start for start, _ in pieces} <= {start for start, _ in places}
     assert all(left[1] < right[0] for left, right in pairwise(pieces))
@@ -132,7 +147,11 @@ def test_an_endless_text_has_few_pieces(count: int) -> None:
 def test_a_sentence_goes_with_the_white_space_after_it() -> None:
     text = " One.  Two.\nThree. "
     places = [(1, 5), (7, 11), (12, 18)]
-    assert [without(text, places, n) for n in range(3)] == [" Two.\nThree. ", " One.  Three. ", " One.  Two."]
+    assert [without(text, places, n) for n in range(3)] == [
+        " Two.\nThree. ",
+        " One.  Three. ",
+        " One.  Two.",
+    ]
 
 
 def test_all_of_the_score_is_the_only_sentence_s() -> None:
@@ -144,4 +163,6 @@ def test_all_of_the_score_is_the_only_sentence_s() -> None:
     for spans in ("sentences", "ablation"):
         reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans=spans)
         (verdict,) = reward.assess([Sample("", "A red circle.")])
-        assert [(span.start, span.end, span.credit) for span in verdict.spans] == [(0, 13, verdict.score)]
+        assert [(span.start, span.end, span.credit) for span in verdict.spans] == [
+            (0, 13, verdict.score)
+        ]

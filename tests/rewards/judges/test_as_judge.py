@@ -15,7 +15,14 @@ from spanreward import (
     Sample,
 )
 
-METRICS = [CriteriaReward, DifferencesReward, HarmonicReward, LaveReward, PairwiseReward, PoshReward]
+METRICS = [
+    CriteriaReward,
+    DifferencesReward,
+    HarmonicReward,
+    LaveReward,
+    PairwiseReward,
+    PoshReward,
+]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -33,7 +40,9 @@ def test_it_judges() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("judge", [None, 3, MatchJudge, object(), lambda text: 5])
 def test_what_is_no_judge(metric: Any, judge: Any) -> None:
-    with pytest.raises(ValueError, match="a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got"):
+    with pytest.raises(
+        ValueError, match="a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got"
+    ):
         metric(judge)
 
 

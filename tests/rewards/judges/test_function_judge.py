@@ -24,8 +24,18 @@ def rated(answer: Any, scale: tuple[str, ...] = ("1", "2", "3", "4", "5")) -> Ra
 @pytest.mark.parametrize(
     ("answer", "mean"),
     [
-        *((5, 5.0), (3.25, 3.25), (1.0, 1.0), ("4", 4.0), ("Rating: 3/5", 3.0), ("I give it 2 out of 5.", 2.0)),
-        *(("From 1 to 5 this is a 3.5", 3.5), ({"5": 0.5, "1": 0.25}, 0.25 / 0.75 + 5 * 0.5 / 0.75)),
+        *(
+            (5, 5.0),
+            (3.25, 3.25),
+            (1.0, 1.0),
+            ("4", 4.0),
+            ("Rating: 3/5", 3.0),
+            ("I give it 2 out of 5.", 2.0),
+        ),
+        *(
+            ("From 1 to 5 this is a 3.5", 3.5),
+            ({"5": 0.5, "1": 0.25}, 0.25 / 0.75 + 5 * 0.5 / 0.75),
+        ),
     ],
 )
 def test_what_is_a_rating(answer: Any, mean: float) -> None:
@@ -38,7 +48,22 @@ def test_the_mass_of_a_distribution_is_kept() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [None, "", "no idea", 0, 6, -1, math.nan, math.inf, "7", {}, {"5": 0.0}, {"5": 2.0}, {"5": -1}, {"1": math.nan}],
+    [
+        None,
+        "",
+        "no idea",
+        0,
+        6,
+        -1,
+        math.nan,
+        math.inf,
+        "7",
+        {},
+        {"5": 0.0},
+        {"5": 2.0},
+        {"5": -1},
+        {"1": math.nan},
+    ],
 )
 def test_what_is_none(answer: Any) -> None:
     found = rated(answer)

@@ -1,4 +1,6 @@
-"""load_judge's switches: what is remembered, where the judge stands, and options that reach its class."""
+"""load_judge's switches: what is remembered, where the judge stands, and options that reach its
+class.
+"""
 
 import re
 import subprocess
@@ -63,11 +65,23 @@ def test_options_reach_the_class() -> None:
 @pytest.mark.parametrize(
     ("spec", "options", "message"),
     [
-        ("vllm:smollm2", {"memroy": 1}, "unknown option of the judge vllm:smollm2: 'memroy': did you mean 'memory'?"),
+        (
+            "vllm:smollm2",
+            {"memroy": 1},
+            "unknown option of the judge vllm:smollm2: 'memroy': did you mean 'memory'?",
+        ),
         (SERVER, {"dedline": 1}, "did you mean 'deadline'?"),
         (SERVER, {"url": "http://other"}, "unknown option of the judge server:"),
-        ("transformers:m", {"model": "other"}, "unknown option of the judge transformers:m: 'model'"),
-        ("match", {"batch_size": 1}, "unknown option of the judge match: 'batch_size': valid are coref, pipeline."),
+        (
+            "transformers:m",
+            {"model": "other"},
+            "unknown option of the judge transformers:m: 'model'",
+        ),
+        (
+            "match",
+            {"batch_size": 1},
+            "unknown option of the judge match: 'batch_size': valid are coref, pipeline.",
+        ),
     ],
 )
 def test_what_does_not_exist_is_refused(spec: Any, options: Any, message: str) -> None:
@@ -120,6 +134,11 @@ def test_the_cache_folder() -> None:
 
 
 def test_knowing_the_folder_costs_no_model_library() -> None:
-    code = "import sys; from spanreward.rewards.files import CACHE; print('transformers' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    code = (
+        "import sys; from spanreward.rewards.files import CACHE; print('transformers' in "
+        "sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == "False"

@@ -9,17 +9,30 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Llama
 from spanreward.rewards.judges import smollm2
 
 
-def test_an_answer_ends_where_the_models_configuration_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """transformers 5.17 takes the first token of a turn for its end, so that sampling ran on into the next turn."""
+def test_an_answer_ends_where_the_models_configuration_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers 5.17 takes the first token of a turn for its end, so that sampling ran on into
+    the next turn.
+    """
     tokenizer = AutoTokenizer.from_pretrained(smollm2.smollm2_folder())
     tokenizer.eos_token, tokenizer.pad_token = "<|im_start|>", None
-    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes = {
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     packaged = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), eos_token_id=2, **sizes))
     packaged.config.quantization_config = {}
-    models = SimpleNamespace(from_pretrained=lambda **_: packaged, from_config=AutoModelForCausalLM.from_config)
+    models = SimpleNamespace(
+        from_pretrained=lambda **_: packaged, from_config=AutoModelForCausalLM.from_config
+    )
     with monkeypatch.context() as patch:
         patch.setattr("transformers.AutoModelForCausalLM", models)
-        patch.setattr("transformers.AutoTokenizer", SimpleNamespace(from_pretrained=lambda **_: tokenizer))
+        patch.setattr(
+            "transformers.AutoTokenizer", SimpleNamespace(from_pretrained=lambda **_: tokenizer)
+        )
         smollm2._convert(tmp_path / "packaged.gguf", tmp_path)
     written = AutoTokenizer.from_pretrained(tmp_path)
     assert (written.eos_token, written.pad_token) == ("<|im_end|>", "<|im_end|>")

@@ -17,7 +17,8 @@ def together(text: str) -> Any:
     """The words of each cluster, e.g. ["circle It"]."""
     doc = load_pipeline(SMALL)(text)
     return [
-        " ".join(doc[first : last + 1].text for first, last in cluster) for cluster in coref_method("rules")([doc])[0]
+        " ".join(doc[first : last + 1].text for first, last in cluster)
+        for cluster in coref_method("rules")([doc])[0]
     ]
 
 
@@ -77,7 +78,9 @@ def test_methods() -> None:
     docs = [load_pipeline(SMALL)("A circle. It is red.")]
     assert coref_method("rules")(docs) == [[[[1, 1], [3, 3]]]]
     assert coref_method("none")(docs) == [[]]
-    assert coref_method(lambda docs: [[[[0, 1], [3, 3]]] for _ in docs])(docs) == [[[[0, 1], [3, 3]]]]
+    assert coref_method(lambda docs: [[[[0, 1], [3, 3]]] for _ in docs])(docs) == [
+        [[[0, 1], [3, 3]]]
+    ]
     with pytest.raises(ValueError, match="'maverick' or a function, got 'neural'"):
         coref_method("neural")
 
@@ -90,7 +93,9 @@ ANSWERS = dict(zip(TEXTS, CLUSTERS, strict=True))
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Puts a stand-in for a model's package in its place; the adapters have not loaded any other."""
+    """Puts a stand-in for a model's package in its place; the adapters have not loaded any
+    other.
+    """
 
     def install(name: str, **contents: Any) -> None:
         package = ModuleType(name)
@@ -103,9 +108,13 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 class Maverick:
-    """Answers as Maverick does: tuples of (first, last), word numbers over the whole text, both inclusive."""
+    """Answers as Maverick does: tuples of (first, last), word numbers over the whole text, both
+    inclusive.
+    """
 
-    def __init__(self, hf_name_or_path: str = "sapienzanlp/maverick-mes-ontonotes", device: str = "cuda:0") -> None:
+    def __init__(
+        self, hf_name_or_path: str = "sapienzanlp/maverick-mes-ontonotes", device: str = "cuda:0"
+    ) -> None:
         assert device in ("cpu", "cuda")
         self.asked: list[Any] = []
 
@@ -113,10 +122,15 @@ class Maverick:
         self.asked.append(sentences)
         words = [word for sentence in sentences for word in sentence]
         text = next(text for text in ANSWERS if words[:2] == text.split()[:2])
-        return {"tokens": words, "clusters_token_offsets": [tuple(map(tuple, c)) for c in ANSWERS[text]]}
+        return {
+            "tokens": words,
+            "clusters_token_offsets": [tuple(map(tuple, c)) for c in ANSWERS[text]],
+        }
 
 
-def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(installed: Any) -> None:
+def test_maverick_is_asked_text_by_text_and_gives_the_graphs_of_its_clusters(
+    installed: Any,
+) -> None:
     installed("maverick", Maverick=Maverick)
     graphs = describe(TEXTS, SMALL, "maverick", "published")
     assert graphs == parse_graphs(TEXTS, SMALL, CLUSTERS)
@@ -136,9 +150,12 @@ def test_a_cluster_that_maverick_leaves_with_one_mention_says_nothing(
     assert describe(TEXTS[:1], SMALL, "maverick", "published") == parse_graphs(TEXTS[:1], SMALL)
 
 
-def test_a_model_that_is_not_installed_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_not_installed_is_said_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "maverick", None)
     with pytest.raises(
-        ImportError, match=r"^coref='maverick' cannot be used \(.*\): pip install 'spanreward\[coref\]'$"
+        ImportError,
+        match=r"^coref='maverick' cannot be used \(.*\): pip install 'spanreward\[coref\]'$",
     ):
         describe(["A circle."], SMALL, "maverick")

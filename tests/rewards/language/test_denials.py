@@ -10,7 +10,10 @@ from spanreward.rewards.base.verdict import Span, Status, Verdict
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
 
-REFERENCE = "A man wears a red hat beside a blue circle and a plate on the table. A dog sits. There is no cat."
+REFERENCE = (
+    "A man wears a red hat beside a blue circle and a plate on the table. A dog sits. "
+    "There is no cat."
+)
 POSH = PoshReward(MatchJudge())
 
 
@@ -71,7 +74,15 @@ def test_a_right_denial_is_paid_once() -> None:
     assert right.credit > 0
     assert denials(judged("A man. There is no cat. There is no cat. There is no cat.")) == [right]
     assert (
-        len(denials(judged("A man. There is no cat. There is no cat on the table. There is no cat by the dog."))) == 1
+        len(
+            denials(
+                judged(
+                    "A man. There is no cat. There is no cat on the table. There is no cat by the "
+                    "dog."
+                )
+            )
+        )
+        == 1
     )
     assert denials(judged("A man. There are no cats and no dogs."))[-1].score == 0.0
 
@@ -83,12 +94,22 @@ def test_denials_alone_name_nothing() -> None:
 
 def test_one_reference_that_has_the_thing_is_enough() -> None:
     assert denials(judged("A man. There is no hat.", "A man.", "A man in a hat."))[0].score == 0.0
-    assert denials(judged("A man. There is no hat.", "A man without a hat.", "A man in a hat."))[0].score == 1.0
+    assert (
+        denials(judged("A man. There is no hat.", "A man without a hat.", "A man in a hat."))[
+            0
+        ].score
+        == 1.0
+    )
 
 
 def test_of_several_things_of_a_name_any_may_be_meant() -> None:
     assert denials(judged("The circle is not red.", "A red circle above a blue circle.")) == []
-    assert denials(judged("There is no red circle. A circle.", "A red circle above a blue circle."))[0].score == 0.0
+    assert (
+        denials(judged("There is no red circle. A circle.", "A red circle above a blue circle."))[
+            0
+        ].score
+        == 0.0
+    )
 
 
 def test_the_referee_looks_at_places() -> None:
@@ -101,7 +122,9 @@ def test_the_referee_looks_at_places() -> None:
         "There is a red circle. There is no red circle.": 1,
     }
     verdicts = reward.assess([Sample("", text, references=reference) for text in texts])
-    assert [bool(denials(verdict)) for verdict in verdicts] == [bool(wrong) for wrong in texts.values()]
+    assert [bool(denials(verdict)) for verdict in verdicts] == [
+        bool(wrong) for wrong in texts.values()
+    ]
 
 
 def test_published_mode_reads_no_denial() -> None:

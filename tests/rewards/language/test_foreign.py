@@ -15,7 +15,8 @@ from tests.support.paths import DATA
 
 FOREIGN = [
     "Ein Mann in einem roten Hemd sitzt auf einer Bank im Park. Neben ihm steht ein Hund.",
-    "Un homme en chemise rouge est assis sur un banc dans le parc. À côté de lui se tient un chien.",
+    "Un homme en chemise rouge est assis sur un banc dans le parc. À côté de lui se tient un "
+    "chien.",
     "Un hombre con camisa roja está sentado en un banco del parque. A su lado hay un perro.",
     "Een man in een rood shirt zit op een bank in het park. Naast hem staat een hond.",
     "Mężczyzna w czerwonej koszuli siedzi na ławce w parku. Obok niego stoi pies.",
@@ -35,21 +36,32 @@ ENGLISH = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), [*((t, True) for t in FOREIGN), *((t, False) for t in ENGLISH)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [*((t, True) for t in FOREIGN), *((t, False) for t in ENGLISH)]
+)
 def test_foreign_texts_are_told_from_english(text: str, expected: bool) -> None:
     assert is_foreign(text, load_pipeline()) is expected
 
 
-@pytest.mark.skipif(not (DATA / "coco_open_images").is_dir(), reason=f"the captions are not at {DATA}")
+@pytest.mark.skipif(
+    not (DATA / "coco_open_images").is_dir(), reason=f"the captions are not at {DATA}"
+)
 def test_no_english_caption_is_called_foreign() -> None:
-    rows = [json.loads(row) for row in (DATA / "coco_open_images/records.jsonl").read_text("utf-8").splitlines()]
-    captions = [text for row in rows for value in row.values() if isinstance(value, list) for text in value]
+    rows = [
+        json.loads(row)
+        for row in (DATA / "coco_open_images/records.jsonl").read_text("utf-8").splitlines()
+    ]
+    captions = [
+        text for row in rows for value in row.values() if isinstance(value, list) for text in value
+    ]
     captions = [text for text in captions if isinstance(text, str)]
     assert len(captions) >= 100
     assert not [text for text in captions if is_foreign(text, load_pipeline())]
 
 
-def test_foreign_texts_are_warned_of_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_texts_are_warned_of_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(foreign, "_warned", set())
     with caplog.at_level(logging.WARNING):
         describe(["A dog sits on a bench in the park."])

@@ -9,11 +9,17 @@ from spanreward.rewards.language.parse import describe, parse_graphs
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.text.filler import find_filler
 
-HONEST = "There is a large black star at the top edge. A small purple square is in the bottom right corner."
+HONEST = (
+    "There is a large black star at the top edge. A small purple square is in the bottom "
+    "right corner."
+)
 HEAPS = [
-    "right edge. black star large is at large square. bottom edge. top edge. large is square. large is purple square.",
-    "center. triangle, large and very yellow large the large at black bottom left corner. that triangle the is.",
-    "circle there in small is large circle. there small is the yellow star. is right top corner. there the star.",
+    "right edge. black star large is at large square. bottom edge. top edge. large is square. "
+    "large is purple square.",
+    "center. triangle, large and very yellow large the large at black bottom left corner. that "
+    "triangle the is.",
+    "circle there in small is large circle. there small is the yellow star. is right top corner. "
+    "there the star.",
 ]
 
 
@@ -58,7 +64,9 @@ def test_they_survive_json() -> None:
 def test_a_heap_of_words_is_charged_and_its_prose_is_not(heap: str) -> None:
     reward = PoshReward(MatchJudge())
     texts = [HONEST, heap, f"{HONEST} {heap}"]
-    honest, alone, beside = reward.assess([Sample("Describe.", text, references=(HONEST,)) for text in texts])
+    honest, alone, beside = reward.assess(
+        [Sample("Describe.", text, references=(HONEST,)) for text in texts]
+    )
     assert honest.parts["filler"] == 0
     assert alone.parts["filler"] > 0.3
     assert 0.2 < beside.parts["filler"] < 0.8
@@ -67,7 +75,9 @@ def test_a_heap_of_words_is_charged_and_its_prose_is_not(heap: str) -> None:
 
 
 def test_slips_far_apart_are_none() -> None:
-    far = "The large the circle. " + HONEST + " A dog runs over the wet grass. The small the square."
+    far = (
+        "The large the circle. " + HONEST + " A dog runs over the wet grass. The small the square."
+    )
     graph = describe([far])[0]
     assert len(graph.misplaced) == 2
     assert find_filler(far, far, misplaced=graph.misplaced).share == 0
@@ -76,4 +86,7 @@ def test_slips_far_apart_are_none() -> None:
 def test_without_a_parse_small_words_tell() -> None:
     text = "edge. is at is the corner. is the a star at is top."
     assert {reason for _, _, reason in find_filler(text).pieces} == {"words in no order"}
-    assert find_filler("Was the star red? It is. Is the circle at the edge? Are the stars old?").share == 0
+    assert (
+        find_filler("Was the star red? It is. Is the circle at the edge? Are the stars old?").share
+        == 0
+    )

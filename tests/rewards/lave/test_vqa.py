@@ -11,7 +11,9 @@ from spanreward.rewards.language.answer_text import CONTRACTIONS, answer_words, 
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 from tests.support.paths import DATA
 
-present = pytest.mark.skipif(not (DATA / "aokvqa").is_dir(), reason=f"the question sets are not at {DATA}")
+present = pytest.mark.skipif(
+    not (DATA / "aokvqa").is_dir(), reason=f"the question sets are not at {DATA}"
+)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +44,21 @@ def test_normalisation(answer: str, expected: str) -> None:
 
 
 def test_contractions_lose_any_of_their_apostrophes() -> None:
-    assert {form for form, full in CONTRACTIONS.items() if full == "he'd've"} == {"hed've", "he'dve", "hedve"}
+    assert {form for form, full in CONTRACTIONS.items() if full == "he'd've"} == {
+        "hed've",
+        "he'dve",
+        "hedve",
+    }
     assert all("'" in full for full in CONTRACTIONS.values())
 
 
-@pytest.mark.parametrize(("agreeing", "accuracy"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)])
+@pytest.mark.parametrize(
+    ("agreeing", "accuracy"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)]
+)
 def test_vqa_accuracy_of_ten_answers(agreeing: int, accuracy: float) -> None:
-    """m of 10 agree: the m left-out agreeing people see min(1, (m - 1) / 3), the other 10 - m see min(1, m / 3)."""
+    """m of 10 agree: the m left-out agreeing people see min(1, (m - 1) / 3), the other 10 - m see
+    min(1, m / 3).
+    """
     others = ["cat", "bird", "cow", "cat", "fish", "pig", "cat", "hen", "ox", "ram"]
     assert vqa_accuracy("Dog", ["a dog"] * agreeing + others[agreeing:]) == pytest.approx(accuracy)
 
@@ -70,9 +80,13 @@ def test_vqa_accuracy_needs_people_to_agree() -> None:
 
 
 def test_soft_vqa_accuracy_by_hand() -> None:
-    assert soft_vqa_accuracy("dog", ["dogs"] * 10) == pytest.approx(0.75)  # one insertion over four characters
-    assert soft_vqa_accuracy("dogs", ["dog", "dogs", "dogs", "cats"]) == pytest.approx((1 + 1 + 2 / 3) / 3)
-    assert soft_vqa_accuracy("a much longer answer", ["dog"] * 10) == 0.0  # more edits than characters: not below 0
+    # one insertion over four characters
+    assert soft_vqa_accuracy("dog", ["dogs"] * 10) == pytest.approx(0.75)
+    assert soft_vqa_accuracy("dogs", ["dog", "dogs", "dogs", "cats"]) == pytest.approx(
+        (1 + 1 + 2 / 3) / 3
+    )
+    # more edits than characters: not below 0
+    assert soft_vqa_accuracy("a much longer answer", ["dog"] * 10) == 0.0
     with pytest.raises(ValueError, match="needs 3 answers or more, got 2"):
         soft_vqa_accuracy("dog", ["dog"] * 2)
 
@@ -101,12 +115,17 @@ def test_measures_stay_in_range_and_do_not_see_the_order(answer: Any, answers: A
 
 @present
 def test_real_sets() -> None:
-    """People against people: the answer that most people give is right more often than not, and never all wrong."""
+    """People against people: the answer that most people give is right more often than not, and
+    never all wrong.
+    """
     for file, answers_of in (
         ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),
         ("vizwiz_val/vizwiz_val.jsonl", lambda row: [entry["answer"] for entry in row["answers"]]),
     ):
         rows = [json.loads(line) for line in (DATA / file).read_text("utf-8").splitlines()]
-        scores = [max(vqa_accuracy(answer, answers_of(row)) for answer in set(answers_of(row))) for row in rows]
+        scores = [
+            max(vqa_accuracy(answer, answers_of(row)) for answer in set(answers_of(row)))
+            for row in rows
+        ]
         assert all(score >= 0.3 - 1e-9 for score in scores)
         assert sum(scores) / len(scores) > 0.8

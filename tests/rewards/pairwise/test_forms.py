@@ -13,7 +13,11 @@ from spanreward.rewards.pairwise.ranking import read_ranking, votes_of
 from tests.support.group_judges import GroupJudge
 
 CONTEXT = "A red circle is above a blue star, on a green ground."
-GOOD, FAIR, POOR = "A red circle above a blue star.", "A red circle with a star.", "A circle is shown."
+GOOD, FAIR, POOR = (
+    "A red circle above a blue star.",
+    "A red circle with a star.",
+    "A circle is shown.",
+)
 WORTH = {GOOD: 1.0, FAIR: 0.5, POOR: 0.25}
 
 
@@ -40,7 +44,9 @@ def scores(verdicts: Sequence[Verdict]) -> list[float]:
         ("", None),
     ],
 )
-def test_a_ranking_is_read_from_the_last_line_with_numbers(answer: str, ranking: list[int] | None) -> None:
+def test_a_ranking_is_read_from_the_last_line_with_numbers(
+    answer: str, ranking: list[int] | None
+) -> None:
     assert read_ranking(answer, 3) == ranking
 
 
@@ -74,19 +80,30 @@ def test_a_group_is_ranked_from_both_ends() -> None:
 
 def test_a_ranking_says_what_the_pairs_say() -> None:
     judge = GroupJudge(WORTH.__getitem__)
-    by_pairs, by_rank = (PairwiseReward(judge, form=form).assess(group(FAIR, POOR, GOOD)) for form in ("pair", "batch"))
+    by_pairs, by_rank = (
+        PairwiseReward(judge, form=form).assess(group(FAIR, POOR, GOOD))
+        for form in ("pair", "batch")
+    )
     assert scores(by_rank) == pytest.approx(scores(by_pairs), abs=1e-9)
 
 
 def test_a_judge_that_repeats_the_order_decides_nothing() -> None:
-    judge = GroupJudge(WORTH.__getitem__, ranks=lambda texts: ", ".join(str(n + 1) for n in range(len(texts))))
+    judge = GroupJudge(
+        WORTH.__getitem__, ranks=lambda texts: ", ".join(str(n + 1) for n in range(len(texts)))
+    )
     for verdict in PairwiseReward(judge, form="batch").assess(group(GOOD, FAIR, POOR)):
         assert verdict.score == pytest.approx(0.5, abs=1e-6)
-        assert (verdict.parts["tied"], verdict.parts["orders_disagree"], verdict.parts["first_slot"]) == (1, 1, 1)
+        assert (
+            verdict.parts["tied"],
+            verdict.parts["orders_disagree"],
+            verdict.parts["first_slot"],
+        ) == (1, 1, 1)
 
 
 def test_an_unreadable_ranking_is_no_score() -> None:
-    judge = GroupJudge(WORTH.__getitem__, ranks=lambda texts: "I cannot tell." if texts[0] == GOOD else "1, 2, 3")
+    judge = GroupJudge(
+        WORTH.__getitem__, ranks=lambda texts: "I cannot tell." if texts[0] == GOOD else "1, 2, 3"
+    )
     for verdict in PairwiseReward(judge, form="batch").assess(group(GOOD, FAIR, POOR)):
         assert (verdict.score, verdict.status) == (None, Status.UNPARSED)
         assert "no ranking of 3 texts: 'I cannot tell.'" in verdict.note
@@ -111,7 +128,9 @@ def test_a_score_is_the_mean_of_the_rating() -> None:
     assert scores(verdicts) == pytest.approx([1.0, 0.5, 0.0])
     assert verdicts[1].parts["rating"] == 3.0
     (asked,) = judge.rated
-    assert [question.messages[0]["content"][slice(*question.description)] for question in asked] == [GOOD, FAIR]
+    assert [
+        question.messages[0]["content"][slice(*question.description)] for question in asked
+    ] == [GOOD, FAIR]
     failing = GroupJudge(WORTH.__getitem__, fails=lambda question: True)
     assert PairwiseReward(failing, form="score").assess(group(GOOD))[0].status is Status.TIMEOUT
 
@@ -131,5 +150,7 @@ def test_the_cost_is_what_is_asked(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["batch", "score"])
 def test_an_anchor_says_nothing_in_other_forms(form: str) -> None:
-    with pytest.raises(ValueError, match=f"anchor is for form .*, and form is '{form}': leave out anchor='anchor'"):
+    with pytest.raises(
+        ValueError, match=f"anchor is for form .*, and form is '{form}': leave out anchor='anchor'"
+    ):
         PairwiseReward(GroupJudge(WORTH.__getitem__), form=form, anchor="anchor")

@@ -1,4 +1,6 @@
-"""PairwiseReward with stand-in judges: who wins, what is asked, and what a judge that fails or cheats can do."""
+"""PairwiseReward with stand-in judges: who wins, what is asked, and what a judge that fails or
+cheats can do.
+"""
 
 import json
 import pickle
@@ -30,7 +32,11 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-GOOD, FAIR, POOR = "A red circle above a blue star.", "A red circle with a star.", "A circle is shown."
+GOOD, FAIR, POOR = (
+    "A red circle above a blue star.",
+    "A red circle with a star.",
+    "A circle is shown.",
+)
 
 
 def test_inside_the_group_by_hand() -> None:
@@ -59,7 +65,9 @@ def test_inside_the_group_by_hand() -> None:
 
 def test_a_judge_that_looks_at_the_slot_decides_nothing() -> None:
     for letter in "AB":
-        for verdict in PairwiseReward(PairJudge(lambda probe, letter=letter: letter)).assess(group(GOOD, FAIR, POOR)):
+        for verdict in PairwiseReward(PairJudge(lambda probe, letter=letter: letter)).assess(
+            group(GOOD, FAIR, POOR)
+        ):
             assert verdict.score == pytest.approx(0.5, abs=1e-6)
             assert (verdict.parts["tied"], verdict.parts["orders_disagree"]) == (1, 1)
             assert verdict.parts["first_slot"] == (letter == "A")
@@ -68,12 +76,20 @@ def test_a_judge_that_looks_at_the_slot_decides_nothing() -> None:
 def test_pictures_are_shown_and_groups_are_of_one_picture() -> None:
     judge = PairJudge(better(words))
     red, blue = Image.new("RGB", (8, 8), "red"), Image.new("RGB", (8, 8), "blue")
-    samples = [Sample("Describe.", text, images=(picture,)) for text in (GOOD, POOR) for picture in (red, blue)]
+    samples = [
+        Sample("Describe.", text, images=(picture,))
+        for text in (GOOD, POOR)
+        for picture in (red, blue)
+    ]
     verdicts = PairwiseReward(judge).assess(samples)
     assert [len(call) for call in judge.asked] == [4]  # never across prompts
-    assert {question.images[0].getpixel((0, 0)) for question in judge.asked[0]} == {(255, 0, 0), (0, 0, 255)}
+    assert {question.images[0].getpixel((0, 0)) for question in judge.asked[0]} == {
+        (255, 0, 0),
+        (0, 0, 255),
+    }
     assert verdicts[0].score == pytest.approx(verdicts[1].score)
-    copies = [replace(sample, images=(sample.images[0].copy(),)) for sample in samples]  # as a dataset decodes them
+    # as a dataset decodes them
+    copies = [replace(sample, images=(sample.images[0].copy(),)) for sample in samples]
     assert [v.score for v in PairwiseReward(judge).assess(copies)] == [v.score for v in verdicts]
 
 
@@ -91,7 +107,12 @@ def test_equal_and_empty_completions_are_settled_unasked() -> None:
     judge = PairJudge(better(words))
     verdicts = PairwiseReward(judge).assess(group(GOOD, GOOD, "", " \n"))
     assert judge.asked == []
-    assert [verdict.status for verdict in verdicts] == [Status.OK, Status.OK, Status.EMPTY, Status.EMPTY]
+    assert [verdict.status for verdict in verdicts] == [
+        Status.OK,
+        Status.OK,
+        Status.EMPTY,
+        Status.EMPTY,
+    ]
     assert verdicts[0].score == pytest.approx(verdicts[1].score)
     assert verdicts[0].score > 0.5
     assert verdicts[2].score == 0.0
@@ -100,9 +121,12 @@ def test_equal_and_empty_completions_are_settled_unasked() -> None:
 
 def test_a_failed_vote_is_left_out_and_is_no_tie() -> None:
     def of_two(probe: PairProbe) -> bool:
-        return {probe.first, probe.second} == {GOOD, FAIR} and probe.first == GOOD  # one order of one pair
+        # one order of one pair
+        return {probe.first, probe.second} == {GOOD, FAIR} and probe.first == GOOD
 
-    one, two, three = PairwiseReward(PairJudge(better(words), fails=of_two)).assess(group(GOOD, FAIR, POOR))
+    one, two, three = PairwiseReward(PairJudge(better(words), fails=of_two)).assess(
+        group(GOOD, FAIR, POOR)
+    )
     assert (one.parts["won"], one.parts["failed_pairs"]) == (1.0, 0.5)
     assert one.note == "votes, shown first / second: failed/B, A/B"
     assert one.score == pytest.approx(two.score)  # both beat the third
@@ -125,13 +149,17 @@ def test_a_completion_alone_has_nobody_to_meet() -> None:
     assert "compare with an anchor or a reference" in verdict.note
 
 
-@pytest.mark.parametrize(("choose", "score"), [(better(words), 1.0), (better(lambda text: -words(text)), 0.0)])
+@pytest.mark.parametrize(
+    ("choose", "score"), [(better(words), 1.0), (better(lambda text: -words(text)), 0.0)]
+)
 def test_against_an_anchor(choose: Any, score: float) -> None:
     judge = PairJudge(choose)
     (verdict,) = PairwiseReward(judge, anchor="anchor").assess(group(GOOD, anchor=POOR))
     assert verdict.score == score
     assert len(judge.asked[0]) == 2
-    first_slot = PairwiseReward(PairJudge(lambda probe: "A"), anchor="anchor").assess(group(GOOD, anchor=POOR))
+    first_slot = PairwiseReward(PairJudge(lambda probe: "A"), anchor="anchor").assess(
+        group(GOOD, anchor=POOR)
+    )
     assert (first_slot[0].score, first_slot[0].parts["orders_disagree"]) == (0.5, 1.0)
 
 
@@ -144,7 +172,10 @@ def test_against_the_references() -> None:
 
 def test_rows_that_lack_something() -> None:
     reward = PairwiseReward(PairJudge(), anchor="anchor")
-    assert reward.assess(group(GOOD))[0].note == "this row has no anchor, a text to compare the completion with"
+    assert (
+        reward.assess(group(GOOD))[0].note
+        == "this row has no anchor, a text to compare the completion with"
+    )
     bare = [Sample("Describe.", GOOD), Sample("Describe.", POOR)]
     assert {v.note for v in PairwiseReward(PairJudge()).assess(bare)} == {
         "this row has no picture, and no context in its place"
@@ -161,11 +192,16 @@ def test_orders_that_disagree_are_a_tie_whatever_the_probabilities() -> None:
     class Unsure(PairJudge):
         def _rate(self, probe: Any, scale: Any) -> Any:
             rating = super()._rate(probe, scale)
-            shares = {"A": 0.2, "B": 0.1, "C": 0.7} if probe.first == GOOD else {"A": 0.3, "B": 0.6, "C": 0.1}
+            shares = (
+                {"A": 0.2, "B": 0.1, "C": 0.7}
+                if probe.first == GOOD
+                else {"A": 0.3, "B": 0.6, "C": 0.1}
+            )
             return replace(rating, probabilities=shares)
 
     (verdict,) = PairwiseReward(Unsure(), anchor="anchor").assess(group(GOOD, anchor=POOR))
-    assert (verdict.score, verdict.parts["orders_disagree"]) == (0.5, 1.0)  # a tie in one order, won in the other
+    # a tie in one order, won in the other
+    assert (verdict.score, verdict.parts["orders_disagree"]) == (0.5, 1.0)
 
 
 def test_a_text_that_speaks_to_the_judge_stays_data() -> None:
@@ -188,7 +224,9 @@ def test_filler_and_what_nobody_read_cost() -> None:
     assert verdict.parts["won"] == 1
     assert verdict.score == pytest.approx(1 - verdict.parts["filler"])
     assert verdict.score < 0.6
-    (cut,) = PairwiseReward(PairJudge(better(words), cut=10), anchor="anchor").assess(group(GOOD, anchor=POOR))
+    (cut,) = PairwiseReward(PairJudge(better(words), cut=10), anchor="anchor").assess(
+        group(GOOD, anchor=POOR)
+    )
     assert cut.score == pytest.approx(1 - 10 / len(GOOD))
     assert (cut.spans[-1].kind, cut.spans[-1].end) == ("unread", len(GOOD))
     assert cut.spans[-1].credit == pytest.approx(cut.score - 1)
@@ -212,17 +250,24 @@ def test_the_cost_is_what_is_asked() -> None:
 def test_it_is_a_reward_for_trl() -> None:
     reward = PairwiseReward(PairJudge(better(words)))
     logged: dict[str, float] = {}
-    scores = reward(["Describe."] * 2, [GOOD, POOR], context=[CONTEXT] * 2, log_metric=logged.__setitem__)
-    assert scores[0] > scores[1]
-    assert {"pairwise/won", "pairwise/orders_disagree", "pairwise/first_slot", "pairwise/failed_fraction"} <= set(
-        logged
+    scores = reward(
+        ["Describe."] * 2, [GOOD, POOR], context=[CONTEXT] * 2, log_metric=logged.__setitem__
     )
+    assert scores[0] > scores[1]
+    assert {
+        "pairwise/won",
+        "pairwise/orders_disagree",
+        "pairwise/first_slot",
+        "pairwise/failed_fraction",
+    } <= set(logged)
     assert pickle.loads(pickle.dumps(PairwiseReward("match"))).prompts == reward.prompts
 
 
 @pytest.mark.parametrize(("accuracy", "floor"), [(1.0, 0.999), (0.85, 0.85), (0.7, 0.55)])
 def test_a_group_is_ranked_by_a_judge_of_planted_accuracy(accuracy: float, floor: float) -> None:
-    """Twenty groups of eight: the rank correlation with the truth, which falls with the judge's accuracy."""
+    """Twenty groups of eight: the rank correlation with the truth, which falls with the judge's
+    accuracy.
+    """
     quality = {f"A thing with a number, which is {number}.": number for number in range(8)}
     correlations = []
     for seed in range(20):
@@ -261,21 +306,29 @@ def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
         load_prompts(path)
 
 
-@pytest.mark.skipif(not (DATA / "vl_rewardbench").is_dir(), reason=f"VL-RewardBench is not at {DATA}")
+@pytest.mark.skipif(
+    not (DATA / "vl_rewardbench").is_dir(), reason=f"VL-RewardBench is not at {DATA}"
+)
 def test_slots_and_lengths_as_judges_of_vl_rewardbench() -> None:
-    rows = [json.loads(line) for line in (DATA / "vl_rewardbench/preferences.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (DATA / "vl_rewardbench/preferences.jsonl").read_text().splitlines()
+    ]
     samples = []
     for row in rows:
         preferred = row["human_ranking"].index(0)
         one, other = row["response"][preferred], row["response"][1 - preferred]
         samples.append(Sample(row["query"], one, context=row["query"], anchor=other))
-    as_written: Any = {"anchor": "anchor", "mode": "published"}  # with its Markdown, whose numbers count as words
+    # with its Markdown, whose numbers count as words
+    as_written: Any = {"anchor": "anchor", "mode": "published"}
     first = PairwiseReward(PairJudge(lambda probe: "A"), **as_written).assess(samples)
     assert sum(verdict.parts["won"] for verdict in first) == 0  # in one order it scores 99.68 %
     longer = PairwiseReward(PairJudge(better(words)), **as_written).assess(samples)
     shares = {}
     for name in ("general", "hallucination", "reasoning"):
-        parts = [verdict.parts for verdict, row in zip(longer, rows, strict=True) if row["group"] == name]
+        parts = [
+            verdict.parts for verdict, row in zip(longer, rows, strict=True) if row["group"] == name
+        ]
         shares[name] = (sum(p["won"] for p in parts), sum(p["won"] + p["lost"] for p in parts))
     assert shares == {"general": (33, 89), "hallucination": (141, 356), "reasoning": (76, 145)}
 
@@ -287,14 +340,19 @@ def preferred_pairs(name: str) -> list[tuple[str, str, str]]:
     """The text that people prefer, the other one and what they are about."""
     rows = [json.loads(line) for line in (DATA / name / f"{name}.jsonl").read_text().splitlines()]
     if name == "pascal50s":
-        pairs = [(row["captions"][row["label"]], row["captions"][1 - row["label"]], row["image"]) for row in rows]
+        pairs = [
+            (row["captions"][row["label"]], row["captions"][1 - row["label"]], row["image"])
+            for row in rows
+        ]
     else:
         pairs = [(row["caption"], row["negative_caption"], row["filename"]) for row in rows]
     return [pair for pair in pairs if pair[0] != pair[1]]
 
 
 @pytest.mark.parametrize("name", PAIR_SETS)
-@pytest.mark.skipif(not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}")
+@pytest.mark.skipif(
+    not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}"
+)
 def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
     pairs = preferred_pairs(name)
     preferred = set(pairs)
@@ -303,7 +361,9 @@ def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
         return "A" if (probe.first, probe.second, probe.context) in preferred else "B"
 
     accuracy = PAIR_SETS[name]
-    samples = [Sample("Describe.", one, context=context, anchor=other) for one, other, context in pairs]
+    samples = [
+        Sample("Describe.", one, context=context, anchor=other) for one, other, context in pairs
+    ]
     verdicts = PairwiseReward(PairJudge(mistaken(right, accuracy)), anchor="anchor").assess(samples)
     won, lost = (np.mean([verdict.parts[part] for verdict in verdicts]) for part in ("won", "lost"))
     assert won + (1 - won - lost) / 2 == pytest.approx(accuracy, abs=0.03)
@@ -313,7 +373,9 @@ def test_the_measured_agreement_is_the_planted_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAIR_SETS)
-@pytest.mark.skipif(not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}")
+@pytest.mark.skipif(
+    not (DATA / "pascal50s").is_dir(), reason=f"people's judgments are not at {DATA}"
+)
 def test_the_measured_agreement_of_rankings_is_the_planted_one(name: str) -> None:
     """The same in the form "batch", a group of two for every pair."""
     pairs, accuracy, generator = preferred_pairs(name), PAIR_SETS[name], np.random.default_rng(0)

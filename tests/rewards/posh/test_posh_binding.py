@@ -1,4 +1,6 @@
-"""Whose attributes are asked about: a place belongs to what is there, in default mode; which words a relation has."""
+"""Whose attributes are asked about: a place belongs to what is there, in default mode; which words
+a relation has.
+"""
 
 import pytest
 
@@ -6,7 +8,9 @@ from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Sample, Verdict
 from tests.support.fakes import FakeJudge
 
-REFERENCE = "A red circle sits in the bottom left corner. A blue square sits in the top left corner."
+REFERENCE = (
+    "A red circle sits in the bottom left corner. A blue square sits in the top left corner."
+)
 
 
 def judged(completion: str, reference: str = REFERENCE) -> Verdict:
@@ -15,19 +19,31 @@ def judged(completion: str, reference: str = REFERENCE) -> Verdict:
 
 
 def wrong(completion: str, reference: str = REFERENCE) -> set[str]:
-    return {completion[span.start : span.end] for span in judged(completion, reference).spans if span.score < 0.5}
+    return {
+        completion[span.start : span.end]
+        for span in judged(completion, reference).spans
+        if span.score < 0.5
+    }
 
 
 def test_a_corner_is_the_corner_of_what_sits_in_it() -> None:
-    swapped = "A red circle sits in the top left corner. A blue square sits in the bottom left corner."
+    swapped = (
+        "A red circle sits in the top left corner. A blue square sits in the bottom left corner."
+    )
     assert wrong(swapped) == {"top", "bottom"}  # though the reference has a corner of each kind
     assert wrong(REFERENCE) == set()
 
 
 def test_a_thing_of_several_relations_is_itself() -> None:
     """The table is spoken of beyond the cup on it: what is wrong is which table the cup is on."""
-    reference = "A red table stands near a blue table. A cup is on the blue table. A dog is under the red table."
-    said = "A red table stands near a blue table. A cup is on the red table. A dog is under the red table."
+    reference = (
+        "A red table stands near a blue table. A cup is on the blue table. A dog is under "
+        "the red table."
+    )
+    said = (
+        "A red table stands near a blue table. A cup is on the red table. A dog is under the "
+        "red table."
+    )
     assert "red" not in wrong(said, reference)
 
 
@@ -46,16 +62,25 @@ def test_the_words_of_a_relation_go_on_to_an_object_that_is_said_through_it_alon
     reference = "A red circle sits in the center. A blue square sits in the top left corner."
     swapped = "A blue square sits in the center."
     assert wrong(swapped, reference) == {"sits in the center"}
-    spans = {swapped[s.start : s.end] for s in judged(swapped, reference).spans if s.kind == "relation"}
+    spans = {
+        swapped[s.start : s.end] for s in judged(swapped, reference).spans if s.kind == "relation"
+    }
     assert spans == {"sits in the center"}
-    cornered = "A blue square sits in the top left corner."  # its attributes are asked about: they decide
-    assert {cornered[s.start : s.end] for s in judged(cornered).spans if s.kind == "relation"} == {"sits in"}
+    # its attributes are asked about: they decide
+    cornered = "A blue square sits in the top left corner."
+    assert {cornered[s.start : s.end] for s in judged(cornered).spans if s.kind == "relation"} == {
+        "sits in"
+    }
 
 
 def test_words_of_which_nobody_was_asked_say_so() -> None:
     completion = "A red star sits in the center."
     said = {completion[span.start : span.end]: span for span in judged(completion).spans}
-    assert (said["star"].asked, said["red"].asked, said["sits in the center"].asked) == (True, False, False)
+    assert (said["star"].asked, said["red"].asked, said["sits in the center"].asked) == (
+        True,
+        False,
+        False,
+    )
     assert (said["red"].score, said["red"].credit) == (0.0, 0.0)
 
 

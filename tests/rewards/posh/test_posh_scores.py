@@ -41,10 +41,15 @@ def test_span_score() -> None:
 
 
 def test_credit_by_hand() -> None:
-    """Ratings 5 and 1 of the completion, 5, 5 and 1 of the reference: P = 0.6, R = 11/15, (P + R)^2 = 16/9."""
+    """Ratings 5 and 1 of the completion, 5, 5 and 1 of the reference: P = 0.6, R = 11/15, (P + R)^2
+    = 16/9.
+    """
     precision, recall = 0.6, 11 / 15
-    assert credit(5, precision, recall, said=2, wanted=3) == pytest.approx(0.605 * 0.4 / 2 + 0.405 * 0.8 / 3)
-    assert credit(1, precision, recall, said=2, wanted=3) == pytest.approx(0.605 * -0.4 / 2)  # recall gains nothing
+    assert credit(5, precision, recall, said=2, wanted=3) == pytest.approx(
+        0.605 * 0.4 / 2 + 0.405 * 0.8 / 3
+    )
+    # recall gains nothing
+    assert credit(1, precision, recall, said=2, wanted=3) == pytest.approx(0.605 * -0.4 / 2)
     assert credit(1, precision, recall, said=2, wanted=3, score="precision") == pytest.approx(-0.2)
     assert credit(1, precision, recall, said=2, wanted=3, score="recall") == 0.0
 
@@ -54,7 +59,8 @@ RATED = st.lists(st.floats(1, 5), min_size=1, max_size=8)
 
 @given(said=RATED, wanted=RATED, score=st.sampled_from(["f1", "precision"]))
 def test_credit_is_the_scores_derivative(said: Any, wanted: Any, score: str) -> None:
-    """Measured on the means: a component is said a little more, and as much more of the reference is right.
+    """Measured on the means: a component is said a little more, and as much more of the reference
+    is right.
 
     What is not said is rated 1, so a step of recall begins there.
     """
@@ -77,7 +83,9 @@ def test_what_is_rated_lowest_never_has_credit(others: Any, wanted: Any) -> None
 
 @given(said=RATED)
 def test_credits_of_precision_sum_to_nothing(said: Any) -> None:
-    shares = [credit(rating, direction_score(said), 1.0, len(said), 1, "precision") for rating in said]
+    shares = [
+        credit(rating, direction_score(said), 1.0, len(said), 1, "precision") for rating in said
+    ]
     assert sum(shares) == pytest.approx(0, abs=1e-9)
 
 
@@ -97,23 +105,34 @@ def test_fill_is_one_pass() -> None:
 def test_own_prompts_have_both_directions() -> None:
     prompts = load_prompts()
     for templates in (prompts.precision, prompts.recall):
-        assert "{source_text}" not in templates.prefix  # a group's completions share what they ask of their reference
+        # a group's completions share what they ask of their reference
+        assert "{source_text}" not in templates.prefix
         assert "{attributes}" in templates.described
 
 
 def test_no_level_of_our_scale_is_about_the_wording() -> None:
-    """As published (A.1.4): absent, hinted at, in part, clear, explicit. A paraphrase may have every one of them."""
+    """As published (A.1.4): absent, hinted at, in part, clear, explicit.
+
+    A paraphrase may have every one of them.
+    """
     for templates in (load_prompts().precision, load_prompts().recall):
         levels = re.findall(r"^([1-5]) = (.*)$", templates.instructions, re.MULTILINE)
         assert [level for level, _ in levels] == ["1", "2", "3", "4", "5"]
-        assert not [text for _, text in levels if re.search(r"exact|word|term|vague|synonym|paraphrase|same", text)]
+        assert not [
+            text
+            for _, text in levels
+            if re.search(r"exact|word|term|vague|synonym|paraphrase|same", text)
+        ]
         assert "synonym or another wording counts in\nfull" in templates.instructions
 
 
 def test_prompts_with_wrong_placeholders_are_refused(tmp_path: Path) -> None:
     changes: list[tuple[Any, str]] = [
         (None, r"own.yaml: precision.prefix: Field required$"),
-        ("no text", r"precision.prefix: it takes \{text\} or \{source_text\}, \{target_text\}, got no placeholder$"),
+        (
+            "no text",
+            r"precision.prefix: it takes \{text\} or \{source_text\}, \{target_text\}, got no placeholder$",
+        ),
         (3, r"precision.prefix: Input should be a valid string, got 3 .*in quotes"),
     ]
     for prefix, reason in changes:

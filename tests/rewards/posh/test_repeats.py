@@ -22,7 +22,9 @@ def judged(completion: str, *references: Any, judge: Any = None, **settings: Any
 
 
 def supported(completion: str, *references: Any, **settings: Any) -> Any:
-    """The words of what is stated from left to right, with 1 where they are right and 0 where they are wrong."""
+    """The words of what is stated from left to right, with 1 where they are right and 0 where they
+    are wrong.
+    """
     spans = sorted(judged(completion, *references, **settings).spans, key=lambda span: span.start)
     spans = [span for span in spans if span.kind != FILLER]
     assert {span.score for span in spans} <= {0.0, 1.0}
@@ -47,7 +49,12 @@ def test_one_star_said_three_times_leaves_one() -> None:
 
 
 def test_what_belongs_to_a_surplus_thing_falls_with_it() -> None:
-    assert supported("A red star. A red star.", "A red star.") == [("red", 1), ("star", 1), ("red", 0), ("star", 0)]
+    assert supported("A red star. A red star.", "A red star.") == [
+        ("red", 1),
+        ("star", 1),
+        ("red", 0),
+        ("star", 0),
+    ]
     twice = "A star sits on a box. A star sits on a box."
     assert [score for _, score in supported(twice, "A star sits on a box.")] == [1, 1, 1, 0, 0, 0]
 
@@ -59,7 +66,9 @@ def test_a_relation_to_a_surplus_thing_falls_with_it() -> None:
     assert wrong == ["box", "sits on a box"]
 
 
-@pytest.mark.parametrize("reference", ["Stars.", "Two stars.", "Many small stars.", "A star. Two stars."])
+@pytest.mark.parametrize(
+    "reference", ["Stars.", "Two stars.", "Many small stars.", "A star. Two stars."]
+)
 def test_a_plural_leaves_any_number(reference: str) -> None:
     assert supported("A star. A star. A star.", reference) == [("star", 1)] * 3
 
@@ -73,7 +82,12 @@ def test_as_many_as_the_reference_has_are_fine() -> None:
 
 
 def test_the_worst_of_too_many_is_the_surplus() -> None:
-    assert supported("A blue star. A red star.", "A red star.") == [("blue", 0), ("star", 0), ("red", 1), ("star", 1)]
+    assert supported("A blue star. A red star.", "A red star.") == [
+        ("blue", 0),
+        ("star", 0),
+        ("red", 1),
+        ("star", 1),
+    ]
 
 
 def test_names_are_compared_by_lemma_and_without_their_articles() -> None:
@@ -111,7 +125,8 @@ def test_of_several_references_the_most_generous_counts() -> None:
     assert supported("A star. A star.", "A star.", "Stars.") == [("star", 1)] * 2
     assert supported("A star. A star.", "A star.", "A star. A cat.") == [("star", 1), ("star", 0)]
     forward, backward = (
-        judged("A star. A star. A cat.", *refs) for refs in (("A star.", "A cat."), ("A cat.", "A star."))
+        judged("A star. A star. A cat.", *refs)
+        for refs in (("A star.", "A cat."), ("A cat.", "A star."))
     )
     assert forward.spans == backward.spans
 
@@ -124,7 +139,10 @@ def test_a_right_description_said_twice_is_worth_less() -> None:
         text, *references = (describe(scene, generator) for _ in range(3))
         sentences = [sentence.strip() for sentence in re.findall(r"[^.]+\.", text)]
         for several in (references[:1], references):
-            for repeated in (" ".join(f"{sentence} {sentence}" for sentence in sentences), f"{text} {text}"):
+            for repeated in (
+                " ".join(f"{sentence} {sentence}" for sentence in sentences),
+                f"{text} {text}",
+            ):
                 once.append(Sample("Describe.", text, references=tuple(several)))
                 twice.append(Sample("Describe.", repeated, references=tuple(several)))
     reward = PoshReward(MatchJudge())

@@ -1,4 +1,6 @@
-"""Sentence credit of `pairwise` and `criteria`: the score less the score without the sentence, by hand."""
+"""Sentence credit of `pairwise` and `criteria`: the score less the score without the sentence, by
+hand.
+"""
 
 from typing import Any
 
@@ -15,7 +17,12 @@ WITHOUT = [TEXT[23:], "A red car stands here. A bird flies.", "A red car stands 
 
 
 def row(text: str = TEXT, **more: Any) -> Sample:
-    given = {"context": "A car, a bird.", "criteria": ("Says red.", "Says bird."), "anchor": "A car and more.", **more}
+    given = {
+        "context": "A car, a bird.",
+        "criteria": ("Says red.", "Says bird."),
+        "anchor": "A car and more.",
+        **more,
+    }
     return Sample("Describe.", text, **given)
 
 
@@ -24,7 +31,11 @@ def meets(probe: Any) -> int:
 
 
 def spans(verdict: Verdict, text: str = TEXT) -> list[tuple[str, float, float]]:
-    return [(text[one.start : one.end], one.score, one.credit) for one in verdict.spans if one.kind == "sentence"]
+    return [
+        (text[one.start : one.end], one.score, one.credit)
+        for one in verdict.spans
+        if one.kind == "sentence"
+    ]
 
 
 def test_criteria_one_by_one() -> None:
@@ -32,7 +43,11 @@ def test_criteria_one_by_one() -> None:
     reward = CriteriaReward(judge, spans="ablation")
     (verdict,) = reward.assess([row()])
     assert verdict.score == 1.0
-    assert spans(verdict) == [(SENTENCES[0], 0.75, 0.5), (SENTENCES[1], 0.5, 0.0), (SENTENCES[2], 0.75, 0.5)]
+    assert spans(verdict) == [
+        (SENTENCES[0], 0.75, 0.5),
+        (SENTENCES[1], 0.5, 0.0),
+        (SENTENCES[2], 0.75, 0.5),
+    ]
     (asked,) = judge.asked
     assert [question.probe.text for question in asked[::2]] == [TEXT, *WITHOUT]
     assert len(asked) == 2 * (1 + 3)
@@ -49,13 +64,18 @@ def test_votes_against_an_anchor() -> None:
     ):
         (verdict,) = reward.assess([row()])
         assert verdict.score == 1.0
-        assert [credit for *_, credit in spans(verdict)] == [0.5, 0.0, 0.0]  # without red it is a tie
+        # without red it is a tie
+        assert [credit for *_, credit in spans(verdict)] == [0.5, 0.0, 0.0]
 
 
 def test_several_references_and_rows_that_lack_something() -> None:
     reds = PairJudge(better(lambda text: "red" in text))
     reward = PairwiseReward(reds, anchor="reference", spans="ablation")
-    rows = [row(references=()), row(references=("A car.", "A red car.")), row(" ", references=("A car.",))]
+    rows = [
+        row(references=()),
+        row(references=("A car.", "A red car.")),
+        row(" ", references=("A car.",)),
+    ]
     lacking, verdict, empty = reward.assess(rows)
     assert (lacking.status, empty.status, empty.spans) == (Status.NOT_APPLICABLE, Status.EMPTY, ())
     assert verdict.score == 0.75
@@ -65,7 +85,9 @@ def test_several_references_and_rows_that_lack_something() -> None:
 
 def test_a_score_of_its_own() -> None:
     judge = Scoring(lambda text: 5 if "bird" in text else 3)
-    verdict, single = PairwiseReward(judge, form="score", spans="ablation").assess([row(), row("A bird.")])
+    verdict, single = PairwiseReward(judge, form="score", spans="ablation").assess(
+        [row(), row("A bird.")]
+    )
     assert [credit for *_, credit in spans(verdict)] == [0.0, 0.0, 0.5]
     assert spans(single, "A bird.") == [("A bird.", 1.0, 1.0)]
 
@@ -79,7 +101,9 @@ class Scoring(PairJudge):
 
 def test_one_failure_fails_the_verdict_and_no_other() -> None:
     judge = PairJudge(meets=meets, fails=lambda probe: probe.text == WITHOUT[1])
-    failed, other = CriteriaReward(judge, spans="ablation").assess([row(), row("A red car. A bird.")])
+    failed, other = CriteriaReward(judge, spans="ablation").assess(
+        [row(), row("A red car. A bird.")]
+    )
     assert (failed.score, failed.status, failed.spans) == (None, Status.TIMEOUT, ())
     assert other.score == 1.0
 
@@ -100,10 +124,14 @@ def test_penalties_come_after_the_credit() -> None:
 def test_what_it_costs_and_where_it_cannot_be() -> None:
     for reward in (CriteriaReward, PairwiseReward):
         options = {"anchor": "anchor"} if reward is PairwiseReward else {}
-        once, many = (reward("match", **options, spans=spans).cost(40, 1) for spans in ("none", "ablation"))
+        once, many = (
+            reward("match", **options, spans=spans).cost(40, 1) for spans in ("none", "ablation")
+        )
         assert (many.questions, many.exact) == (5 * once.questions, False)
         with pytest.raises(ValueError, match='spans is "ablation" or "none", got \'sentences\''):
             reward("match", spans="sentences")
     for form in ("pair", "batch"):
-        with pytest.raises(ValueError, match='judges each text alone: name an anchor, or take form="score"'):
+        with pytest.raises(
+            ValueError, match='judges each text alone: name an anchor, or take form="score"'
+        ):
             PairwiseReward("match", form=form, spans="ablation")

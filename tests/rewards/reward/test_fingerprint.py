@@ -1,4 +1,6 @@
-"""What a row is known by changes with everything that a metric reads of it, and with nothing else."""
+"""What a row is known by changes with everything that a metric reads of it, and with nothing
+else.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,14 @@ from PIL import Image
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.reward.fingerprint import fingerprint
 
-ROW = Sample("Describe.", "A cat.", references=("A dog.", "A cat."), question="What?", answers=("a", "b"), id="1")
+ROW = Sample(
+    "Describe.",
+    "A cat.",
+    references=("A dog.", "A cat."),
+    question="What?",
+    answers=("a", "b"),
+    id="1",
+)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +66,8 @@ def test_a_picture_counts_by_its_content(tmp_path: Path) -> None:
     assert not set(marks("blue", "a.png")) & set(red)
 
 
-@pytest.mark.parametrize("picture", ["x\0.png", "/", "http://a/b.png", 3, {"bytes": 3}, {"path": 3}, [], None, {}])
+@pytest.mark.parametrize(
+    "picture", ["x\0.png", "/", "http://a/b.png", 3, {"bytes": 3}, {"path": 3}, [], None, {}]
+)
 def test_what_is_no_picture_has_a_mark_too(picture: Any) -> None:
     assert len(fingerprint(replace(ROW, images=(picture,)))) == 16

@@ -1,4 +1,6 @@
-"""A reward behind HTTP: the same verdicts as here, and what a server does wrong costs its own rows and is never a 0."""
+"""A reward behind HTTP: the same verdicts as here, and what a server does wrong costs its own rows
+and is never a 0.
+"""
 
 import os
 import pickle
@@ -23,7 +25,9 @@ from tests.support.paths import ROOT
 from tests.support.server import Server
 
 SOON, SLACK = 0.3, 20.0
-ROWS = [Sample("", text, references=("A red circle.",)) for text in ("A red circle.", "A blue circle.")]
+ROWS = [
+    Sample("", text, references=("A red circle.",)) for text in ("A red circle.", "A blue circle.")
+]
 LIGHT = """
 import sys
 class Blocker:
@@ -53,7 +57,8 @@ LIES = {
     "a span past the text": b'{"verdicts": [{"score": 0.5, "spans": [{"start": 4, "end": 99999, "score": 1, '
     b'"credit": 0, "kind": "entity", "note": "", "component": 0}]}, %s]}' % VERDICT,
     "missed words of a text that is not there": b'{"verdicts": [{"score": 0.5, "reference": 7, "missed": [{"start": 0, '
-    b'"end": 9, "score": 0, "credit": 0, "kind": "entity", "note": "", "component": 0}]}, %s]}' % VERDICT,
+    b'"end": 9, "score": 0, "credit": 0, "kind": "entity", "note": "", "component": 0}]}, %s]}'
+    % VERDICT,
 }
 
 
@@ -66,7 +71,11 @@ def server() -> Iterator[Server]:
 
 def test_it_needs_no_parser_and_no_model() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LIGHT], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""}
+        [sys.executable, "-c", LIGHT],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ""},
     )
     assert done.stdout.strip() == "[None]", done.stderr
 
@@ -75,8 +84,17 @@ def test_a_sample_is_read_again_as_it_was() -> None:
     samples = [
         Sample("Say.", "A dog. \ud83d\ude00\n"),
         Sample("", "", references=("['a list', 'in a text']", "A cat."), id="7"),
-        Sample("p", "c", question="What?", answers=("2", "two"), task="ic", bbox=(0.0, 1.0, 2.5, 3.0)),
-        Sample("p", "c", context="ctx", anchor="other", criteria=("Be kind.",), columns={"mine": [0, {"a": None}]}),
+        Sample(
+            "p", "c", question="What?", answers=("2", "two"), task="ic", bbox=(0.0, 1.0, 2.5, 3.0)
+        ),
+        Sample(
+            "p",
+            "c",
+            context="ctx",
+            anchor="other",
+            criteria=("Be kind.",),
+            columns={"mine": [0, {"a": None}]},
+        ),
     ]
     for sample in samples:
         row = row_of(sample)
@@ -87,19 +105,25 @@ def test_a_sample_is_read_again_as_it_was() -> None:
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "1", "P", "CMYK", "I;16", "LA"])
 def test_a_picture_travels_as_it_is_seen(mode: str) -> None:
-    picture = Image.new(mode, (5, 3), 1 if mode in ("1", "P") else 200 if mode in ("L", "I;16") else None)
+    picture = Image.new(
+        mode, (5, 3), 1 if mode in ("1", "P") else 200 if mode in ("L", "I;16") else None
+    )
     content = b64decode(as_text(picture).removeprefix("data:image/png;base64,"))
     seen = shown_picture(opened({"bytes": content}))
     assert seen.tobytes() == shown_picture(picture).tobytes()
 
 
 @pytest.mark.parametrize("lie", [*TRANSPORT, *LIES])
-def test_a_server_that_lies_is_none_with_a_status(server: Server, lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_lies_is_none_with_a_status(
+    server: Server, lie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
     monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
     server.behave = lambda body, number: {**TRANSPORT, **LIES}[lie]
     begun = time.monotonic()
-    verdicts = RemoteReward(server.url, deadline=SOON if lie in PATIENT else SLACK).judge_samples(ROWS)
+    verdicts = RemoteReward(server.url, deadline=SOON if lie in PATIENT else SLACK).judge_samples(
+        ROWS
+    )
     assert time.monotonic() - begun < SLACK
     past = lie in ("a span past the text", "missed words of a text that is not there")
     assert [verdict.score for verdict in verdicts] == [None, 0.5 if past else None]
@@ -126,18 +150,26 @@ def test_a_busy_server_is_asked_again_and_only_the_lost_request_fails(
 
     server.behave = behave
     verdicts = RemoteReward(server.url, deadline=SLACK).assess(good)
-    assert [number for number, verdict in enumerate(verdicts) if verdict.score is None] == list(range(16, 32))
+    assert [number for number, verdict in enumerate(verdicts) if verdict.score is None] == list(
+        range(16, 32)
+    )
     assert {verdict.status for verdict in verdicts[16:32]} == {Status.ERROR}
     assert "so it is" in verdicts[16].note
 
 
 def test_a_reward_without_a_server_is_made_and_says_so() -> None:
-    reward = pickle.loads(pickle.dumps(RemoteReward("http://127.0.0.1:9/", name="posh", deadline=0.2)))
+    reward = pickle.loads(
+        pickle.dumps(RemoteReward("http://127.0.0.1:9/", name="posh", deadline=0.2))
+    )
     assert (reward.__name__, reward.cost(9, 1), reward.missing_column(())) == ("posh", None, None)
     (verdict,) = reward.judge_samples(ROWS[:1])
     assert verdict.status is Status.TIMEOUT
-    assert verdict.note.startswith("no answer from http://127.0.0.1:9 within 0.2 s; the last trouble: ConnectError")
-    with pytest.raises(ConnectionError, match=r"http://127\.0\.0\.1:9 serves no reward: start spanreward serve"):
+    assert verdict.note.startswith(
+        "no answer from http://127.0.0.1:9 within 0.2 s; the last trouble: ConnectError"
+    )
+    with pytest.raises(
+        ConnectionError, match=r"http://127\.0\.0\.1:9 serves no reward: start spanreward serve"
+    ):
         reward.reader()
     with pytest.raises(ValueError, match="the reward's url 'ftp://a' is none of http or https"):
         RemoteReward("ftp://a")

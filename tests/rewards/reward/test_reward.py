@@ -1,4 +1,6 @@
-"""The contract with a trainer: columns in, scores or None out, every part logged, and never an exception of a judge."""
+"""The contract with a trainer: columns in, scores or None out, every part logged, and never an
+exception of a judge.
+"""
 
 import logging
 from typing import Any
@@ -42,7 +44,11 @@ COMPLETIONS = {
     "text": " A red circle.\n",
     "message": message(" A red circle.\n"),
     "blocks": message(
-        [{"type": "text", "text": " A red"}, {"type": "image", "image": None}, {"type": "text", "text": " circle.\n"}]
+        [
+            {"type": "text", "text": " A red"},
+            {"type": "image", "image": None},
+            {"type": "text", "text": " circle.\n"},
+        ]
     ),
     "tuple": tuple(message(" A red circle.\n")),
 }
@@ -57,17 +63,27 @@ def test_text_and_messages_are_the_same_completion_unstripped(completion: Any) -
     assert match(["Describe."], [completion], reference=["A blue circle."]) == pytest.approx([0.6])
 
 
-@pytest.mark.parametrize("empty", ["", message(""), message(None), message([]), [{"role": "assistant"}]])
+@pytest.mark.parametrize(
+    "empty", ["", message(""), message(None), message([]), [{"role": "assistant"}]]
+)
 def test_an_empty_message_is_an_empty_completion(empty: Any) -> None:
     assert PoshReward(MatchJudge())([PROMPT], [empty], reference=["A star."]) == [0.0]
 
 
 @pytest.mark.parametrize(
     "completion",
-    [[], [{"role": "tool", "content": "7"}, {"role": "user", "content": "A star."}], None, 3, {"content": "A star."}],
+    [
+        [],
+        [{"role": "tool", "content": "7"}, {"role": "user", "content": "A star."}],
+        None,
+        3,
+        {"content": "A star."},
+    ],
 )
 def test_what_is_neither_a_text_nor_an_assistants_is_refused(completion: Any) -> None:
-    with pytest.raises(ValueError, match="a completion must be a text or messages with one of the assistant's, got"):
+    with pytest.raises(
+        ValueError, match="a completion must be a text or messages with one of the assistant's, got"
+    ):
         Fixed()([PROMPT], [completion], reference=["A star."])
 
 
@@ -77,8 +93,12 @@ def test_prompts_of_several_messages_are_joined() -> None:
 
 
 def test_a_missing_column_is_named_beside_the_present_ones() -> None:
-    with pytest.raises(ValueError, match=r"needs the dataset column 'reference'.*\['caption', 'image'\]") as error:
-        Fixed(name="posh")([PROMPT], ["x"], caption=["x"], image=[None], trainer_state=object(), log_metric=print)
+    with pytest.raises(
+        ValueError, match=r"needs the dataset column 'reference'.*\['caption', 'image'\]"
+    ) as error:
+        Fixed(name="posh")(
+            [PROMPT], ["x"], caption=["x"], image=[None], trainer_state=object(), log_metric=print
+        )
     assert str(error.value).startswith("posh ")
 
 
@@ -91,14 +111,24 @@ def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None
     assert not Status.NOT_APPLICABLE.failed
 
 
-@pytest.mark.parametrize("reference", [3, 0.5, {"text": "A star."}, ["A star.", 3], [None], [["A star."]]])
+@pytest.mark.parametrize(
+    "reference", [3, 0.5, {"text": "A star."}, ["A star.", 3], [None], [["A star."]]]
+)
 def test_a_reference_of_another_type_is_refused(reference: Any) -> None:
-    with pytest.raises(ValueError, match="the column 'reference' must hold a text or a list of texts, got"):
+    with pytest.raises(
+        ValueError, match="the column 'reference' must hold a text or a list of texts, got"
+    ):
         Fixed()([PROMPT], ["A star."], reference=[reference])
 
 
 def test_rows_become_samples() -> None:
-    row = {"reference": ["A star.", " "], "image": "picture", "question": "What?", "answers": "yes", "id": 7}
+    row = {
+        "reference": ["A star.", " "],
+        "image": "picture",
+        "question": "What?",
+        "answers": "yes",
+        "id": 7,
+    }
     row |= {"bbox": [1, 2, 3, 4], "task": "vqa", "context": "c"}
     assert read_sample(row, "x", "p") == Sample(
         prompt="p",
@@ -127,15 +157,23 @@ def causes(name: str, **shares: float) -> dict[str, float]:
     return {f"{name}/unscored_fraction/{status}": shares.get(status, 0.0) for status in statuses}
 
 
-def test_what_breaks_becomes_none_with_a_status_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_breaks_becomes_none_with_a_status_and_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     logged: dict[str, float] = {}
     with caplog.at_level(logging.ERROR):
-        scores = Broken()([PROMPT] * 3, ["x"] * 3, reference=["y"] * 3, log_metric=logged.__setitem__)
+        scores = Broken()(
+            [PROMPT] * 3, ["x"] * 3, reference=["y"] * 3, log_metric=logged.__setitem__
+        )
     assert scores == [None, None, None]
     (record,) = caplog.records
     assert record.getMessage() == "fixed could not judge a batch of 3 completions"
     assert record.exc_info[1].args == ("the judge is gone",)
-    assert logged == {"fixed/failed_fraction": 1.0, "fixed/empty_fraction": 0.0, **causes("fixed", error=1.0)}
+    assert logged == {
+        "fixed/failed_fraction": 1.0,
+        "fixed/empty_fraction": 0.0,
+        **causes("fixed", error=1.0),
+    }
     _, verdicts = Broken().judge_completions([PROMPT], ["x"], reference=["y"])
     assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: the judge is gone")]
 
@@ -158,7 +196,13 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
         Verdict(None, Status.NOT_APPLICABLE),
     )
     logged: dict[str, float] = {}
-    assert reward([""] * 5, ["x"] * 5, reference=["y"] * 5, log_metric=logged.__setitem__) == [0.4, 0.6, 0, None, None]
+    assert reward([""] * 5, ["x"] * 5, reference=["y"] * 5, log_metric=logged.__setitem__) == [
+        0.4,
+        0.6,
+        0,
+        None,
+        None,
+    ]
     assert logged == {
         "fixed/precision": pytest.approx(1.2 / 3),
         "fixed/recall": pytest.approx(1.4 / 3),
@@ -173,10 +217,14 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
 
 def test_posh_logs_precision_and_recall_apart() -> None:
     logged: dict[str, float] = {}
-    completions, references = ["A red circle.", "A cat.", "A cat."], ["A blue circle.", "A cat. A dog.", "A cat."]
+    completions, references = (
+        ["A red circle.", "A cat.", "A cat."],
+        ["A blue circle.", "A cat. A dog.", "A cat."],
+    )
     reward = PoshReward(MatchJudge(), name="words")
     reward([""] * 3, completions, reference=references, log_metric=logged.__setitem__)
-    # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1.05), (5): a colour given otherwise, a dog unsaid
+    # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1.05), (5): a colour given
+    # otherwise, a dog unsaid
     assert logged == {
         "words/precision": pytest.approx((0.6 + 1 + 1) / 3),
         "words/recall": pytest.approx((0.6 + 0.605 + 1) / 3),

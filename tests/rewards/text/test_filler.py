@@ -10,15 +10,27 @@ from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.posh.scores import SCORES
-from spanreward.rewards.text.filler import COPIED, FILLER, SIGNS, find_filler, is_degenerate, penalise_filler
+from spanreward.rewards.text.filler import (
+    COPIED,
+    FILLER,
+    SIGNS,
+    find_filler,
+    is_degenerate,
+    penalise_filler,
+)
 from tests.support.paths import DATA
 
-HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."
+HONEST = (
+    "There is a large black circle in the top left corner. There is a large purple circle at "
+    "the bottom edge."
+)
 
 
 def found(text: str, **settings: Any) -> list[tuple[str, str]]:
     """(words, reason) of every piece."""
-    return [(text[start:end], reason) for start, end, reason in find_filler(text, **settings).pieces]
+    return [
+        (text[start:end], reason) for start, end, reason in find_filler(text, **settings).pieces
+    ]
 
 
 @pytest.mark.parametrize(
@@ -26,22 +38,30 @@ def found(text: str, **settings: Any) -> list[tuple[str, str]]:
     [
         ("A red star. so so so so so", "so so so so", "a phrase over and over"),
         ("A very very old red star.", None, None),
-        ("A dog and a cat and a dog and a cat.", None, None),  # said twice; a fourth time is too often
+        # said twice; a fourth time is too often
+        ("A dog and a cat and a dog and a cat.", None, None),
         ("Row after row after row after row of seats.", None, None),
         ("There is a circle. There is a circle. There is a circle.", None, None),
         ("and so and so and so and so and so", "and so and so and so and so", None),
         ('A sign says "STOP STOP STOP STOP".', None, None),
-        ('A sign says "STOP STOP STOP STOP" and "go go go go".', "go go go", None),  # one quotation is free
+        # one quotation is free
+        ('A sign says "STOP STOP STOP STOP" and "go go go go".', "go go go", None),
         ("A clock shows 1 2 3 4 5 6 7 8 9 10 11 12.", None, None),
         ("| thing | colour |\n|---|---|\n| horse | brown |", None, None),
         (f"{HONEST} {HONEST}", None, "a phrase over and over"),
         ("The the man on a of a bench.", None, None),  # one slip is free
-        ("The is man on a of a bench.", "The is man on a", "words in no order"),  # from one slip of grammar to the next
+        # from one slip of grammar to the next
+        ("The is man on a of a bench.", "The is man on a", "words in no order"),
         ("It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.", None, None),
         ("George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.", None, None),
         (f"The the man. {HONEST} A of a man.", None, None),  # a word twice in a row is no slip
-        (f"The is man. {HONEST} A of a man.", "A", "words in no order"),  # far apart, and one is free
-        ("A man who is there to be with it as well as of him.", "it as well as of him", "words that state nothing"),
+        # far apart, and one is free
+        (f"The is man. {HONEST} A of a man.", "A", "words in no order"),
+        (
+            "A man who is there to be with it as well as of him.",
+            "it as well as of him",
+            "words that state nothing",
+        ),
         ("A red star." + "\n" * 20, "\n" * (20 + 1 - SIGNS), "signs and white space"),
         ("A red star" + "!" * 20, "!" * (20 - SIGNS), "signs and white space"),
         ("A red 的的的 star.", "的的的", "no words"),
@@ -90,9 +110,9 @@ def test_words_outside_what_is_asked_about() -> None:
     assert find_filler(text).share == 0
     (piece,) = found(text, stated=[(2, 5), (6, 10)])
     assert piece == (" ".join(f"word{n}" for n in range(9, 20)), "words that state nothing")
-    assert found(text, stated=[(2, 5), (6, 10), (text.index("word9"), text.index("word9") + 5)]) == [
-        ("word19", "words that state nothing")
-    ]
+    assert found(
+        text, stated=[(2, 5), (6, 10), (text.index("word9"), text.index("word9") + 5)]
+    ) == [("word19", "words that state nothing")]
 
 
 def test_answers_have_no_end() -> None:
@@ -107,7 +127,9 @@ def test_any_text_has_a_share_and_pieces_in_order(text: str) -> None:
     ends = [0, *(place for start, end, _ in filler.pieces for place in (start, end)), len(text)]
     assert ends == sorted(ends)
     assert all(start < end for start, end, _ in filler.pieces)
-    assert filler.share * len(text) == pytest.approx(sum(end - start for start, end, _ in filler.pieces))
+    assert filler.share * len(text) == pytest.approx(
+        sum(end - start for start, end, _ in filler.pieces)
+    )
 
 
 @given(st.text(max_size=60), st.integers(2, 30))
@@ -117,7 +139,8 @@ def test_a_text_without_filler_gets_some_when_it_is_said_often(text: str, times:
         assert find_filler(" ".join([text] * times)).share > 0
 
 
-# --- the penalty ------------------------------------------------------------------------------------------------------
+# --- the penalty
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_the_penalty_by_hand() -> None:
@@ -145,7 +168,9 @@ def sample(text: str, **columns: Any) -> Sample:
 
 REWARDS = {
     "posh": lambda mode: PoshReward(MatchJudge(), mode=mode),
-    "harmonic": lambda mode: HarmonicReward(WordJudge(), evidence="context", spans="none", mode=mode),
+    "harmonic": lambda mode: HarmonicReward(
+        WordJudge(), evidence="context", spans="none", mode=mode
+    ),
 }
 TWELVE = {  # the issue's measurements, each in growing amounts
     "in": lambda n: HONEST + " in" * n,
@@ -155,7 +180,9 @@ TWELVE = {  # the issue's measurements, each in growing amounts
     "large inside": lambda n: HONEST.replace("large black", "large " * (n + 1) + "black"),
     "Chinese": lambda n: HONEST + "的" * (2 * n),
     "the whole text again": lambda n: " ".join([HONEST] * (1 + n // 5)),
-    "random letters": lambda n: " ".join([HONEST, *(f"{'qzxvkjwhq'[i % 9 :]}zvq{i}" for i in range(n))]),
+    "random letters": lambda n: " ".join(
+        [HONEST, *(f"{'qzxvkjwhq'[i % 9 :]}zvq{i}" for i in range(n))]
+    ),
 }
 
 
@@ -176,7 +203,10 @@ def test_each_costs_and_the_more_the_more(metric: str, name: str) -> None:
 def test_a_text_cut_short_is_worth_less_than_its_whole(metric: str) -> None:
     words = HONEST.split()
     texts = [HONEST, *(" ".join(words[:-cut]) for cut in (1, 2, 3, 4, 6, 8))]
-    whole, *cut = (verdict.score for verdict in REWARDS[metric]("default").assess([sample(text) for text in texts]))
+    whole, *cut = (
+        verdict.score
+        for verdict in REWARDS[metric]("default").assess([sample(text) for text in texts])
+    )
     assert max(cut) < whole
 
 
@@ -215,7 +245,8 @@ def test_a_degenerate_completion() -> None:
     assert not is_degenerate(Sample("Who?", "Dr. Smith", question="Who?", answers=("Smith",)))
 
 
-# --- people -----------------------------------------------------------------------------------------------------------
+# --- people
+# -----------------------------------------------------------------------------------------------------------
 
 
 def lines(path: str) -> list[dict]:
@@ -223,19 +254,29 @@ def lines(path: str) -> list[dict]:
 
 
 PEOPLE = {
-    "flickr8k": lambda: [t for r in lines("flickr8k_expert/flickr8k_expert.jsonl") for t in r["references"]],
+    "flickr8k": lambda: [
+        t for r in lines("flickr8k_expert/flickr8k_expert.jsonl") for t in r["references"]
+    ],
     "thumb": lambda: [t for r in lines("thumb/thumb_mscoco.jsonl") for t in r["references"]],
     "hat": lambda: [t for r in lines("hat_aloha/hat_trainval.jsonl") for t in r["references"]],
     "sugarcrepe": lambda: [r["caption"] for r in lines("sugarcrepe/sugarcrepe.jsonl")],
-    "pascal50s": lambda: [t for r in lines("pascal50s/pascal50s.jsonl") for t in (*r["references"], *r["captions"])],
+    "pascal50s": lambda: [
+        t for r in lines("pascal50s/pascal50s.jsonl") for t in (*r["references"], *r["captions"])
+    ],
     "discosg": lambda: [r["caption"] for r in lines("discosg_graphs/discosg_human_graphs.jsonl")],
     "foil": lambda: [r["reference_caption"] for r in lines("discosg_foil/discourse_foil.jsonl")],
-    "decapbench": lambda: [r["oracle_caption"] for r in lines("decapbench_oracle_facts/oracle_facts.jsonl")],
-    "iiw": lambda: [r["text"] for r in lines("posh_oracle/graphs.jsonl") if "iiw" in r["source"].lower()],
+    "decapbench": lambda: [
+        r["oracle_caption"] for r in lines("decapbench_oracle_facts/oracle_facts.jsonl")
+    ],
+    "iiw": lambda: [
+        r["text"] for r in lines("posh_oracle/graphs.jsonl") if "iiw" in r["source"].lower()
+    ],
 }
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="people's captions are not beside the repository (../shared/data)")
+@pytest.mark.skipif(
+    not DATA.is_dir(), reason="people's captions are not beside the repository (../shared/data)"
+)
 @pytest.mark.parametrize("name", PEOPLE)
 def test_people_are_not_penalised(name: str) -> None:
     texts = list(dict.fromkeys(PEOPLE[name]()))

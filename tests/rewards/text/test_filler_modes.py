@@ -10,7 +10,9 @@ CONTEXT = "A red circle."
 
 
 def score(reward: CriteriaReward | PairwiseReward, text: str) -> float:
-    (verdict,) = reward.assess([Sample("Describe.", text, context=CONTEXT, criteria=("Names the circle.",))])
+    (verdict,) = reward.assess(
+        [Sample("Describe.", text, context=CONTEXT, criteria=("Names the circle.",))]
+    )
     assert verdict.score is not None
     return verdict.score
 

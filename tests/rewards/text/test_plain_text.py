@@ -7,7 +7,16 @@ from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.text.plain_text import plain_text
 
-HIDDEN = ["n\u00ado", "n\u200bo", "\uff4e\uff4f", "n\u043e", "n\u00f3", "n\u034fo", "n\0o", "\U0001d427\U0001d428"]
+HIDDEN = [
+    "n\u00ado",
+    "n\u200bo",
+    "\uff4e\uff4f",
+    "n\u043e",
+    "n\u00f3",
+    "n\u034fo",
+    "n\0o",
+    "\U0001d427\U0001d428",
+]
 
 
 @pytest.mark.parametrize("text", HIDDEN)
@@ -20,7 +29,9 @@ def test_one_word_however_it_is_spelled(text: str) -> None:
     assert rate_answer(AnswerProbe("What color?", f"It is {text}t red", ("red",)))[0] == 1
 
 
-@pytest.mark.parametrize("text", ["A circle.", "Ein gro\u00dfer Kreis", "\u4e2d\u6587", "\U0001f600", " a\nb\t"])
+@pytest.mark.parametrize(
+    "text", ["A circle.", "Ein gro\u00dfer Kreis", "\u4e2d\u6587", "\U0001f600", " a\nb\t"]
+)
 def test_other_letters_stay(text: str) -> None:
     assert plain_text(text)[0] == text
 
@@ -41,7 +52,12 @@ def test_published_mode_reads_the_text_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["~~There is a circle.~~ A star.", "<!-- There is a circle. --> A star.", "A star. <!-- A circle."]
+    "text",
+    [
+        "~~There is a circle.~~ A star.",
+        "<!-- There is a circle. --> A star.",
+        "A star. <!-- A circle.",
+    ],
 )
 def test_what_is_struck_out_is_not_read(text: str) -> None:
     (graph,) = describe([text])

@@ -1,4 +1,6 @@
-"""Only the writer's own turn is read, without its reasoning, however a model's chat template writes them."""
+"""Only the writer's own turn is read, without its reasoning, however a model's chat template writes
+them.
+"""
 
 import pytest
 
@@ -15,20 +17,23 @@ TEXT = "A red kite flies."
     [
         f"{TEXT}</s>A dog sleeps.",
         f"<s>{TEXT}</s>",
-        f"{TEXT}<|im_end|>\n<|im_start|>user\nAnd then?<|im_end|>\n<|im_start|>assistant\nA dog.<|im_end|>",
+        f"{TEXT}<|im_end|>\n<|im_start|>user\nAnd then?<|im_end|>\n<|im_start|>assistant\nA "
+        "dog.<|im_end|>",
         f"<|im_start|>user\nA green kite.<|im_end|>\n<|im_start|>assistant\n{TEXT}<|im_end|>",
         f"USER: <image>\nWhat is it? ASSISTANT: {TEXT}",
         f"system\nYou help.\nuser\nWhat is it?\nassistant\n{TEXT}",
         f"assistant\n\n{TEXT}",
         f"[INST] What is it? [/INST] {TEXT}</s>",
         f"<start_of_turn>model\n{TEXT}<end_of_turn>\n<start_of_turn>user\nA dog?",
-        f"<|channel|>analysis<|message|>A cat?<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        "<|channel|>analysis<|message|>A "
+        f"cat?<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
         f"<|channel>thought\nA cat?<channel|>{TEXT}<turn|>",
         f"<|START_THINKING|>A cat?<|END_THINKING|>{TEXT}",
         f"<rationale>A cat?</rationale>{TEXT}",
         f"A cat?</think>{TEXT}",
         f"<s>[INST][IMG]What is it?[/INST]{TEXT}</s>",
-        f"User: What is it?<end_of_utterance>\nAssistant: {TEXT}<end_of_utterance>\nUser: And?\nAssistant: A dog.",
+        f"User: What is it?<end_of_utterance>\nAssistant: {TEXT}<end_of_utterance>\nUser: "
+        "And?\nAssistant: A dog.",
         f"{TEXT}\n\n### Instruction:\nAnd then?\n\n### Response:\nA dog.",
         f"{TEXT}\nQ: And then?\nA: A dog.",
         f"{TEXT}<|endofchunk|>Output: A dog.",
@@ -44,17 +49,22 @@ def test_the_answer_alone_is_shown(written: str) -> None:
     assert blanked(written).strip("</s> \n") == TEXT
 
 
-@pytest.mark.parametrize("text", ["<think>A cat? <think>A dog?", "<|im_start|>user\nA red kite.<|im_end|>", "</s>", ""])
+@pytest.mark.parametrize(
+    "text", ["<think>A cat? <think>A dog?", "<|im_start|>user\nA red kite.<|im_end|>", "</s>", ""]
+)
 def test_what_is_never_shown_is_no_answer(text: str) -> None:
     assert not read_text(text).plain.strip()
 
 
 def test_no_mark_hides_what_a_reader_sees() -> None:
-    assert read_text("A <s>blue</s> red kite.").plain == "A blue red kite."  # struck out in HTML, and no end
-    assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."  # no turn of its own follows
+    # struck out in HTML, and no end
+    assert read_text("A <s>blue</s> red kite.").plain == "A blue red kite."
+    # no turn of its own follows
+    assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."
     assert shown("A sign reads ASSISTANT: ring twice.") == [(0, 35)]
     assert shown("The user stands.") == [(0, 16)]
-    assert shown("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]  # "User:" hides nothing without an answer
+    # "User:" hides nothing without an answer
+    assert shown("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]
     assert shown("A: a dog\nB: a cat") == [(0, 17)]  # options
 
 
@@ -69,8 +79,25 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
             "From 0 to 5 seconds: {}",
             "Caption (50 words): {}",
         ),
-        *("Scene 2 - {}", "Part One — {}", "Panel B: {}", "Shot #4: {}", "Fig. 3(b): {}", "Timestamp 00:03 - {}"),
-        *("『{}』", "»{}«", "① {}", "─────\n{}\n─────", "→ {}", "✅ {}", "🐶 **Scene:** {}", '"{}"', "Caption: “{}”"),
+        *(
+            "Scene 2 - {}",
+            "Part One — {}",
+            "Panel B: {}",
+            "Shot #4: {}",
+            "Fig. 3(b): {}",
+            "Timestamp 00:03 - {}",
+        ),
+        *(
+            "『{}』",
+            "»{}«",
+            "① {}",
+            "─────\n{}\n─────",
+            "→ {}",
+            "✅ {}",
+            "🐶 **Scene:** {}",
+            '"{}"',
+            "Caption: “{}”",
+        ),
     ],
 )
 def test_labels_bullets_and_quotation_marks_around_a_whole_text_cost_nothing(frame: str) -> None:
@@ -80,5 +107,8 @@ def test_labels_bullets_and_quotation_marks_around_a_whole_text_cost_nothing(fra
 
 def test_a_label_that_names_a_thing_and_a_quotation_within_a_text_still_count() -> None:
     said = ("No step 1: a red kite flies.", 'A sign says "a red kite flies".')
-    scores = [v.score for v in PoshReward("match").assess([Sample("", text, references=(TEXT,)) for text in said])]
+    scores = [
+        v.score
+        for v in PoshReward("match").assess([Sample("", text, references=(TEXT,)) for text in said])
+    ]
     assert max(score or 0 for score in scores) < 0.5

@@ -1,4 +1,6 @@
-"""One reading turns what a model wrote into plain text: markup goes, content stays, and characters have origins."""
+"""One reading turns what a model wrote into plain text: markup goes, content stays, and characters
+have origins.
+"""
 
 import time
 import unicodedata
@@ -68,28 +70,37 @@ SPELLED = (  # each says SAID
     "<think>A dog?</think>\n\n<answer>\n" + SAID + "\n</answer>",
     "It may be a dog. </think>" + SAID,
     "[THINK]dog[/THINK]" + SAID,
-    "<|channel|>analysis<|message|>A dog.<|end|><|start|>assistant<|channel|>final<|message|>" + SAID + "<|return|>",
-    '```json\n{"image_caption": "A red kite flies over a beach.", "people": "Two children watch it."}\n```',
+    "<|channel|>analysis<|message|>A dog.<|end|><|start|>assistant<|channel|>final<|message|>"
+    + SAID
+    + "<|return|>",
+    '```json\n{"image_caption": "A red kite flies over a beach.", "people": "Two children watch '
+    'it."}\n```',
     '{"caption": "A red kite flies over a beach. Two children watch it.',
     "{'caption': 'A red kite flies over a beach. Two children watch it.'}",
-    '[{"bbox_2d": [1, 2, 30, 40], "caption": "A red kite flies over a beach."}, {"caption": "Two children watch it."}]',
-    "A <|object_ref_start|>red kite<|object_ref_end|><|box_start|>(1,2),(3,4)<|box_end|> flies over a beach. "
-    "Two children watch it.",
-    "A<phrase> red kite</phrase><object><patch_index_0044><patch_index_0863></object> flies over a beach. "
-    "Two children watch it.",
+    '[{"bbox_2d": [1, 2, 30, 40], "caption": "A red kite flies over a beach."}, {"caption": "Two '
+    'children watch it."}]',
+    "A <|object_ref_start|>red kite<|object_ref_end|><|box_start|>(1,2),(3,4)<|box_end|> flies "
+    "over a beach. Two children watch it.",
+    "A<phrase> red kite</phrase><object><patch_index_0044><patch_index_0863></object> flies over a "
+    "beach. Two children watch it.",
     "A red kite<loc_12><loc_30><loc_45><loc_60> flies over a beach. Two children watch it.",
-    "A red kite [0.1, 0.2, 0.3, 0.4] flies over a beach. Two children [[1, 2, 3, 4], [5, 6, 7, 8]] watch it.",
-    'A <point x="61.5" y="40.2" alt="kite">red kite</point> flies over a beach. Two children watch it.',
-    "Caption: A [red kite](https://a.b/c_d) flies over a beach.[^1] Two&nbsp;children watch&#32;it.",
+    "A red kite [0.1, 0.2, 0.3, 0.4] flies over a beach. Two children [[1, 2, 3, 4], [5, 6, 7, 8]] "
+    "watch it.",
+    'A <point x="61.5" y="40.2" alt="kite">red kite</point> flies over a beach. Two children watch '
+    "it.",
+    "Caption: A [red kite](https://a.b/c_d) flies over a beach.[^1] Two&nbsp;children "
+    "watch&#32;it.",
     "> A red kite flies over a beach.\n> ---\n> 1) Two children watch it.<end_of_utterance>",
     "\\boxed{\\text{A red kite flies over a beach. Two children watch it.}}",
-    "A red kite flies over a beach.<br/>Two children watch it.<\uff5cend\u2581of\u2581sentence\uff5c>",
+    "A red kite flies over a beach.<br/>Two children watch "
+    "it.<\uff5cend\u2581of\u2581sentence\uff5c>",
     "<ul><li>A red kite flies over a beach.</li><li>Two children watch it.</li></ul>",
     "A red kite flies over a beach. Two children **watch it.",
     f"Sure! Here's a caption for the image:\n\n{SAID}",
     f"<h2>Description</h2><p>{SAID}</p>",
     f"Description\n===========\n{SAID}",
-    "A red kite <click>12, 30</click> flies over a beach. (x1: 12, y1: 30, x2: 45, y2: 60) Two children watch it.",
+    "A red kite <click>12, 30</click> flies over a beach. (x1: 12, y1: 30, x2: 45, y2: 60) Two "
+    "children watch it.",
     "A red kite flies over a beach.\\n\\nTwo children watch it.",
 )
 SHOWN = {  # what a reader is shown is judged, and what he is not shown is not
@@ -133,7 +144,9 @@ def test_what_a_reader_is_shown_is_judged(text: str) -> None:
 
 
 def test_the_cases_from_the_field() -> None:
-    """Each is worth what its plain text is worth, and no honest word is filler (a last word before `."}`)."""
+    """Each is worth what its plain text is worth, and no honest word is filler (a last word before
+    `."}`).
+    """
     for case in text_cases(PoshReward(MatchJudge())):
         assert case.score == pytest.approx(case.wanted)
         assert case.score == 1.0 or "wrong" in case.name
@@ -163,7 +176,9 @@ def test_no_markup_reaches_a_judge() -> None:
     for reward in (PoshReward(judge), HarmonicReward(judge, evidence="context")):
         reward.assess([sample])
     assert judge.asked
-    assert not [prompt for prompt in judge.asked if "**" in prompt or "dog" in prompt or "<" in prompt]
+    assert not [
+        prompt for prompt in judge.asked if "**" in prompt or "dog" in prompt or "<" in prompt
+    ]
 
 
 class Noting(MatchJudge):
@@ -177,20 +192,28 @@ class Noting(MatchJudge):
 
 
 def test_unread_text_is_counted_without_markup() -> None:
-    (verdict,) = PoshReward(MatchJudge()).assess([Sample("", f"<p>{'A red circle. ' * 1000}", references=("A dog.",))])
+    (verdict,) = PoshReward(MatchJudge()).assess(
+        [Sample("", f"<p>{'A red circle. ' * 1000}", references=("A dog.",))]
+    )
     (unread,) = (span for span in verdict.spans if span.kind == "unread")
     assert unread.start == 10_003
-    assert unread.note == "not judged: past 10000 characters; characters are those of the plain text"
+    assert (
+        unread.note == "not judged: past 10000 characters; characters are those of the plain text"
+    )
     assert verdict.note.endswith("; characters are those of the plain text")
 
 
 def test_markup_alone_says_nothing() -> None:
-    (verdict,) = PoshReward(MatchJudge()).assess([Sample("", "<p></p>***</s>", references=("A dog.",))])
+    (verdict,) = PoshReward(MatchJudge()).assess(
+        [Sample("", "<p></p>***</s>", references=("A dog.",))]
+    )
     assert (verdict.status, verdict.score) == (Status.EMPTY, 0.0)
 
 
 def test_measures_without_a_judge_read_the_same_text() -> None:
-    marked = Sample("", "<p>" * 40 + "A **dog** sleeps.</s>", references=("<answer>A dog sleeps.</answer>",))
+    marked = Sample(
+        "", "<p>" * 40 + "A **dog** sleeps.</s>", references=("<answer>A dog sleeps.</answer>",)
+    )
     assert looks_of(marked, None, 99) == looks_of(plain_sample(marked), None, 99)
     assert looks_of(marked, None, 99)["overlap"] == 1.0
     assert not is_degenerate(marked)

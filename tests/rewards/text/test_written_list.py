@@ -1,4 +1,6 @@
-"""The list in a judge's answer: whatever stands around it, and none where there is none or several."""
+"""The list in a judge's answer: whatever stands around it, and none where there is none or
+several.
+"""
 
 from time import perf_counter
 
@@ -44,10 +46,14 @@ def test_the_list_of_an_answer(answer: str, found: list[str] | None) -> None:
 
 
 def test_no_more_than_was_asked_for() -> None:
-    assert read_list(str([f"'{number}" for number in range(1000)])) == [f"'{number}" for number in range(MOST)]
+    assert read_list(str([f"'{number}" for number in range(1000)])) == [
+        f"'{number}" for number in range(MOST)
+    ]
 
 
-@pytest.mark.parametrize("piece", ["'a', ", '"a", ', "[", "[ ", "{'a': [", "\\", "[1, ", "&a [*a, "])
+@pytest.mark.parametrize(
+    "piece", ["'a', ", '"a", ', "[", "[ ", "{'a': [", "\\", "[1, ", "&a [*a, "]
+)
 @pytest.mark.parametrize("begins", ["", "['b', ", '["b", "c", '])
 def test_an_endless_answer_is_read_at_once(begins: str, piece: str) -> None:
     start = perf_counter()
@@ -56,7 +62,9 @@ def test_an_endless_answer_is_read_at_once(begins: str, piece: str) -> None:
     assert perf_counter() - start < 10
 
 
-@pytest.mark.parametrize("text", ["[]", '["a"]', "```json\n[]\n```", "{'a': []}", "\uff3b\uff3d []"])
+@pytest.mark.parametrize(
+    "text", ["[]", '["a"]', "```json\n[]\n```", "{'a': []}", "\uff3b\uff3d []"]
+)
 def test_a_text_that_a_judge_repeats_holds_no_list(text: str) -> None:
     shown = unlisted(text)
     assert len(shown) == len(text)

@@ -1,4 +1,6 @@
-"""The alarm of a cascade's audits: by hand, under chance, and where texts farm a student's weakness."""
+"""The alarm of a cascade's audits: by hand, under chance, and where texts farm a student's
+weakness.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -44,7 +46,9 @@ def test_a_fall_is_told_where_the_intervals_do_not_meet(late: Any, told: str) ->
     sentence = fall(STEADY + late, window=10, floor=0.5)
     assert bool(sentence) is bool(told)
     if told:
-        assert sentence.startswith(f"the teacher agrees with the cascade's student on {told} of the audited questions")
+        assert sentence.startswith(
+            f"the teacher agrees with the cascade's student on {told} of the audited questions"
+        )
 
 
 def test_the_floor_needs_no_start() -> None:
@@ -66,11 +70,19 @@ def test_chance_alone_seldom_raises_it() -> None:
 
 
 REFERENCE = "There is a small red star at the top edge. There is a large blue circle in the center."
-HONEST = ["There is a small red star at the top edge.", "There is a large blue circle in the center."]
-FARMING = ["There is a star. A large green square is at the left edge.", "A star and a small yellow triangle."]
+HONEST = [
+    "There is a small red star at the top edge.",
+    "There is a large blue circle in the center.",
+]
+FARMING = [
+    "There is a star. A large green square is at the left edge.",
+    "A star and a small yellow triangle.",
+]
 
 
-def health_of(judge: Judge, steps: Sequence[Sequence[str]], tmp_path: Any, stop_on: Sequence[str] = ()) -> Any:
+def health_of(
+    judge: Judge, steps: Sequence[Sequence[str]], tmp_path: Any, stop_on: Sequence[str] = ()
+) -> Any:
     """Returns the callback, what each step logged, and the step that it ended, if any."""
     recorder = Recorder(PoshReward(judge))
     health = RewardHealthCallback([recorder], limits=Limits(window=3), stop_on=stop_on)
@@ -91,10 +103,14 @@ def health_of(judge: Judge, steps: Sequence[Sequence[str]], tmp_path: Any, stop_
 
 def step_texts(texts: Sequence[str], number: int) -> list[str]:
     """Texts that the reward has not seen: it asks no question twice."""
-    return [f"{text} Picture {number} has {place} things." for place, text in enumerate([*texts] * 8)]
+    return [
+        f"{text} Picture {number} has {place} things." for place, text in enumerate([*texts] * 8)
+    ]
 
 
-def test_a_policy_that_farms_the_student_ends_the_run(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_policy_that_farms_the_student_ends_the_run(
+    tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     steps = [step_texts(HONEST if number < 6 else FARMING, number) for number in range(12)]
     judge = CascadeJudge(GullibleStudent("a star"), NoisyReferee(), audit=0.3)
     with caplog.at_level(logging.WARNING):

@@ -1,4 +1,6 @@
-"""The callbacks on stock TRL trainers, for real: a user's GRPOTrainer and SFTTrainer, W&B offline, TensorBoard."""
+"""The callbacks on stock TRL trainers, for real: a user's GRPOTrainer and SFTTrainer, W&B offline,
+TensorBoard.
+"""
 
 import json
 import logging
@@ -13,7 +15,15 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from trl import GRPOConfig, SFTConfig, SFTTrainer
 
 from experiments.scenes.parts import TINY, scenes_of, scenes_part
-from spanreward import MatchJudge, MetricsFile, PoshReward, RewardHealthCallback, SpanTableCallback, Status, Verdict
+from spanreward import (
+    MatchJudge,
+    MetricsFile,
+    PoshReward,
+    RewardHealthCallback,
+    SpanTableCallback,
+    Status,
+    Verdict,
+)
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
@@ -60,7 +70,9 @@ def scenes() -> dict[str, Any]:
     return {str(number): scene for number, scene in enumerate(scenes_of(DATA), start=1)}
 
 
-def grpo(path: Path, dataset: Dataset, rewards: list[Any], callbacks: list[Any], **settings: Any) -> WarmUpTrainer:
+def grpo(
+    path: Path, dataset: Dataset, rewards: list[Any], callbacks: list[Any], **settings: Any
+) -> WarmUpTrainer:
     model, processor = load_policy(TINY, seed=1)
     args = GRPOConfig(**{**COMMON, "output_dir": str(path), **settings})
     return WarmUpTrainer(
@@ -75,9 +87,13 @@ def grpo(path: Path, dataset: Dataset, rewards: list[Any], callbacks: list[Any],
 
 def sft(path: Path, **settings: Any) -> SFTTrainer:
     model, processor = load_policy(TINY, seed=1)
-    settings = {k: v for k, v in COMMON.items() if k not in ("num_generations", "max_completion_length")} | settings
+    settings = {
+        k: v for k, v in COMMON.items() if k not in ("num_generations", "max_completion_length")
+    } | settings
     args = SFTConfig(output_dir=str(path), max_length=None, **settings)
-    return SFTTrainer(model=model, processing_class=processor, args=args, train_dataset=load_data(DATA, True))
+    return SFTTrainer(
+        model=model, processing_class=processor, args=args, train_dataset=load_data(DATA, True)
+    )
 
 
 def test_a_users_own_trainer_with_our_rewards_and_callbacks(
@@ -90,14 +106,20 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
     posh = Recorder(PoshReward(judge))
     judge.start()
     health = RewardHealthCallback([posh])
-    callbacks = [SpanTableCallback([posh], every=2), health, MetricsFile(tmp_path / "metrics.jsonl")]
+    callbacks = [
+        SpanTableCallback([posh], every=2),
+        health,
+        MetricsFile(tmp_path / "metrics.jsonl"),
+    ]
     trainer = grpo(tmp_path, dataset, [posh, length], callbacks)
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     lines = [line for line in trainer.state.log_history if "reward" in line]
     assert [line["warm_up"] for line in lines] == [0.25, 0.5]
     for line in lines:
-        assert {name.removeprefix("health/") for name in line if name.startswith("health/")} == HEALTH
+        assert {
+            name.removeprefix("health/") for name in line if name.startswith("health/")
+        } == HEALTH
         assert line["posh/failed_fraction"] == 0
         assert line["health/zero_variance_groups"] == line["frac_reward_zero_std"]
         assert "posh/precision" in line
@@ -109,7 +131,8 @@ def test_a_users_own_trainer_with_our_rewards_and_callbacks(
     assert page.count('<section class="example">') == 8
     assert "above its group" in page
     assert judge.events == ["start", *["wake", "sleep"] * 2]
-    foreign = "spanreward.rewards.language.foreign"  # an untrained policy may write anything; it is told once a process
+    # an untrained policy may write anything; it is told once a process
+    foreign = "spanreward.rewards.language.foreign"
     assert not [record for record in caplog.records if record.name != foreign]
     assert not health.stopped
 
@@ -119,10 +142,16 @@ def test_callbacks_change_nothing_of_the_training(tmp_path: Path, dataset: Datas
     for watched in (False, True):
         reward: Any = Scored(lambda sample: len(sample.completion) % 10 / 10)
         reward = Recorder(reward) if watched else reward
-        callbacks = [SpanTableCallback([reward], every=1), RewardHealthCallback([reward])] if watched else []
+        callbacks = (
+            [SpanTableCallback([reward], every=1), RewardHealthCallback([reward])]
+            if watched
+            else []
+        )
         trainer = grpo(tmp_path / str(watched), dataset, [reward], callbacks)
         trainer.train()
-        weights.append(torch.cat([parameter.detach().flatten() for parameter in trainer.model.parameters()]))
+        weights.append(
+            torch.cat([parameter.detach().flatten() for parameter in trainer.model.parameters()])
+        )
     assert torch.equal(*weights)
 
 
@@ -131,7 +160,9 @@ def test_a_recorder_is_taken_by_span_grpo_as_it_is_and_knows_the_advantages(
 ) -> None:
     reward = Recorder(Scored(lambda sample: 0.25 if "star" in sample.completion else 0.75))
     trainer = make_trainer(tmp_path, dataset, [reward])
-    advantages_of(trainer, dataset, ["A star.", "A square.", "A square.", "A square."] * 2, monkeypatch)
+    advantages_of(
+        trainer, dataset, ["A star.", "A square.", "A square.", "A square."] * 2, monkeypatch
+    )
     assert trainer.recorders == [reward]
     low = (0.25 - 0.625) / (0.25 + 1e-4)
     assert reward.advantages == pytest.approx([low, *[0.125 / (0.25 + 1e-4)] * 3] * 2, rel=1e-5)
@@ -145,36 +176,44 @@ def test_a_dead_judge_stops_a_stock_trainer_in_one_sentence(
     dead = Verdict(None, Status.TIMEOUT, note="no answer within 5 s")
     reward = Recorder(Scored(lambda sample: dead))
     health = RewardHealthCallback([reward])
-    trainer = grpo(tmp_path, dataset, [reward], [health, SpanTableCallback([reward], every=1)], max_steps=3)
+    trainer = grpo(
+        tmp_path, dataset, [reward], [health, SpanTableCallback([reward], every=1)], max_steps=3
+    )
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     assert trainer.state.global_step == 1
     assert health.stopped == (
-        "100% of the batch's completions could not be judged (limit 50%): look to the judge, whose first reason is: "
-        "no answer within 5 s"
+        "100% of the batch's completions could not be judged (limit 50%): look to the judge, whose "
+        "first reason is: no answer within 5 s"
     )
-    assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
-        f"training stops at step 1: {health.stopped}"
-    ]
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno == logging.ERROR
+    ] == [f"training stops at step 1: {health.stopped}"]
     page = (tmp_path / "spans" / "step-000001.html").read_text(encoding="utf-8")
     assert "8 could not be judged" in page
     assert page.count("timeout: not counted") == 2
 
 
-def test_a_callback_that_sees_nothing_says_what_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_callback_that_sees_nothing_says_what_to_do(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     trainer = sft(tmp_path, max_steps=2)
     trainer.add_callback(SpanTableCallback([Recorder(Scored(lambda sample: 0.5))], every=1))
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         trainer.train()
     (record,) = caplog.records
-    assert "SpanTableCallback has seen no completion judged by scored in step 1" in record.getMessage()
+    assert (
+        "SpanTableCallback has seen no completion judged by scored in step 1" in record.getMessage()
+    )
     assert "such as SFTTrainer, has nothing to watch" in record.getMessage()
 
 
 @pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback])
 @pytest.mark.parametrize("recorders", [[], [Scored(lambda sample: 0.5)]])
 def test_a_reward_that_records_nothing_is_refused(kind: Any, recorders: list[Any]) -> None:
-    with pytest.raises(ValueError, match=rf"{kind.__name__} watches Recorders.*reward = Recorder\(PoshReward"):
+    with pytest.raises(
+        ValueError, match=rf"{kind.__name__} watches Recorders.*reward = Recorder\(PoshReward"
+    ):
         kind(recorders)
 
 
@@ -190,7 +229,9 @@ def test_wandb_offline_holds_the_numbers_and_the_page(
         monkeypatch.setenv(f"WANDB_{name}", str(tmp_path))
     reward = Recorder(PoshReward(MatchJudge()))
     callbacks = [SpanTableCallback([reward], every=2), RewardHealthCallback([reward])]
-    trainer = grpo(tmp_path / "run", dataset, [reward], callbacks, report_to="wandb", run_name="callbacks")
+    trainer = grpo(
+        tmp_path / "run", dataset, [reward], callbacks, report_to="wandb", run_name="callbacks"
+    )
     try:
         trainer.train()
     finally:
@@ -199,7 +240,9 @@ def test_wandb_offline_holds_the_numbers_and_the_page(
     rows = history(tmp_path / "wandb")
     logged = [line for line in trainer.state.log_history if "health/length_ratio" in line]
     seen = [row for row in rows if "train/health/length_ratio" in row]
-    assert [row["train/health/length_ratio"] for row in seen] == [line["health/length_ratio"] for line in logged]
+    assert [row["train/health/length_ratio"] for row in seen] == [
+        line["health/length_ratio"] for line in logged
+    ]
     assert [row["train/global_step"] for row in seen] == [1, 2]
     (page,) = [row for row in rows if "spans.path" in row]
     assert page["spans._type"] == "html-file"
@@ -218,13 +261,27 @@ def test_tensorboard_holds_the_numbers(tmp_path: Path, dataset: Dataset) -> None
     assert math.isclose(length.value, line["health/length_ratio"], rel_tol=1e-6)
 
 
-def test_trackio_holds_the_numbers(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trackio_holds_the_numbers(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     storage = pytest.importorskip("trackio.sqlite_storage")
-    monkeypatch.setattr(storage, "TRACKIO_DIR", tmp_path / "trackio")  # the environment is read at import, long ago
+    # the environment is read at import, long ago
+    monkeypatch.setattr(storage, "TRACKIO_DIR", tmp_path / "trackio")
     reward = Recorder(Scored(lambda sample: len(sample.completion) % 10 / 10))
-    settings = {"report_to": "trackio", "project": "callbacks", "run_name": "health", "max_steps": 1}
+    settings = {
+        "report_to": "trackio",
+        "project": "callbacks",
+        "run_name": "health",
+        "max_steps": 1,
+    }
     trainer = grpo(tmp_path, dataset, [reward], [RewardHealthCallback([reward])], **settings)
     trainer.train()
-    logged = [line["health/length_ratio"] for line in trainer.state.log_history if "health/length_ratio" in line]
+    logged = [
+        line["health/length_ratio"]
+        for line in trainer.state.log_history
+        if "health/length_ratio" in line
+    ]
     lines = storage.SQLiteStorage.get_logs("callbacks", "health")
-    assert [line["train/health/length_ratio"] for line in lines if "train/health/length_ratio" in line] == logged
+    assert [
+        line["train/health/length_ratio"] for line in lines if "train/health/length_ratio" in line
+    ] == logged

@@ -1,4 +1,6 @@
-"""The health callback takes one reward and one problem, and saves the policy where it ends a training."""
+"""The health callback takes one reward and one problem, and saves the policy where it ends a
+training.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +15,9 @@ from tests.support.tiny_trainer import Scored, make_trainer, scenes
 def test_one_reward_and_one_problem_are_lists_of_one(tmp_path: Path) -> None:
     recorder = Recorder(Scored(lambda _: 0.5))
     assert RewardHealthCallback(recorder, stop_on="runaway").stop_on == {"runaway"}
-    with pytest.raises(ValueError, match=r"watches Recorders, got \['Scored'\]: make reward = Recorder"):
+    with pytest.raises(
+        ValueError, match=r"watches Recorders, got \['Scored'\]: make reward = Recorder"
+    ):
         RewardHealthCallback(Scored(lambda _: 0.5))  # type: ignore[arg-type]
 
 

@@ -1,4 +1,6 @@
-"""The page of coloured completions: the right rows, nothing let through, and no end of the training by it."""
+"""The page of coloured completions: the right rows, nothing let through, and no end of the training
+by it.
+"""
 
 import errno
 import logging
@@ -35,7 +37,9 @@ from tests.support.tiny_trainer import Scored, make_trainer, scenes
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def shown(*scores: float | None, group: int = 1, most: int = 2, padded: tuple[bool, ...] = ()) -> list[tuple[str, int]]:
+def shown(
+    *scores: float | None, group: int = 1, most: int = 2, padded: tuple[bool, ...] = ()
+) -> list[tuple[str, int]]:
     return choose(scores, padded, group, most)
 
 
@@ -48,11 +52,18 @@ def test_degenerate_completions_come_first_whatever_their_reward() -> None:
         ("not judged", 2),
     ]
     everyone = shown(0.1, 0.2, 0.3, 0.4, padded=(True,) * 4)
-    assert [row[0] for row in everyone] == ["degenerate", "degenerate", "best", "best"]  # as many as of the worst
+    # as many as of the worst
+    assert [row[0] for row in everyone] == ["degenerate", "degenerate", "best", "best"]
 
 
 def test_the_best_and_the_worst_in_order() -> None:
-    assert shown(0.5, 0.1, None, 0.9, 0.3) == [("best", 3), ("best", 0), ("worst", 1), ("worst", 4), ("not judged", 2)]
+    assert shown(0.5, 0.1, None, 0.9, 0.3) == [
+        ("best", 3),
+        ("best", 0),
+        ("worst", 1),
+        ("worst", 4),
+        ("not judged", 2),
+    ]
     assert [kind for kind, _ in shown(None, None, None)] == ["not judged", "not judged"]
 
 
@@ -65,18 +76,29 @@ def test_no_completion_is_shown_twice(scores: list[float | None], most: int) -> 
 
 
 @pytest.mark.parametrize("cut", range(6))
-def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_split_over_ranks_changes_nothing(
+    cut: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Two ranks that each judge a part of five completions, played one after the other."""
     scores = [0.5, 0.1, None, 0.9, 0.3]
     parts = [list(range(cut)), list(range(cut, 5))]
-    judged = [Verdict(None, Status.TIMEOUT, note="no answer") if score is None else Verdict(score) for score in scores]
+    judged = [
+        Verdict(None, Status.TIMEOUT, note="no answer") if score is None else Verdict(score)
+        for score in scores
+    ]
     pages: list[Any] = []
-    monkeypatch.setattr(span_table, "write_page", lambda path, step, rows, rewards, paid: pages.append((rows, rewards)))
+    monkeypatch.setattr(
+        span_table,
+        "write_page",
+        lambda path, step, rows, rewards, paid: pages.append((rows, rewards)),
+    )
     monkeypatch.setattr(span_table, "send", lambda *_: None)
     monkeypatch.setattr(span_table, "MOST", 2)
     found: list[Any] = []  # what the ranks choose; the last one has it all
     for rank, part in enumerate(parts):
-        shares = [[(scores[i], False, {"scored": (scores[i], 1.0)}) for i in of_rank] for of_rank in parts]
+        shares = [
+            [(scores[i], False, {"scored": (scores[i], 1.0)}) for i in of_rank] for of_rank in parts
+        ]
 
         def gathered(given: list[Any], shares: list[Any] = shares) -> list[Any]:
             if given and isinstance(given[0], list):
@@ -85,12 +107,19 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
             return list(found)
 
         monkeypatch.setattr(span_table, "gather_object", gathered)
-        monkeypatch.setattr(span_table, "PartialState", lambda rank=rank: SimpleNamespace(process_index=rank))
+        monkeypatch.setattr(
+            span_table, "PartialState", lambda rank=rank: SimpleNamespace(process_index=rank)
+        )
         texts = [f"Completion {i}." for i in part]
         recorder = Recorder(Scored(lambda sample: judged[int(sample.completion[11])]))
         table = SpanTableCallback([recorder], every=1)
-        args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
-        state, control = TrainerState(global_step=1, max_steps=5, is_world_process_zero=True), TrainerControl()
+        args = TrainingArguments(
+            output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none"
+        )
+        state, control = (
+            TrainerState(global_step=1, max_steps=5, is_world_process_zero=True),
+            TrainerControl(),
+        )
         table.on_step_begin(args, state, control)
         if texts:
             recorder(["Describe."] * len(texts), texts)
@@ -107,15 +136,21 @@ def test_the_split_over_ranks_changes_nothing(cut: int, monkeypatch: pytest.Monk
 
 
 def test_the_best_are_of_different_prompts_and_so_are_the_worst() -> None:
-    """Three prompts with four completions each; where there are fewer prompts than rows, second ones follow."""
+    """Three prompts with four completions each; where there are fewer prompts than rows, second
+    ones follow.
+    """
     scores = (0.9, 0.8, 0.7, 0.0, 0.6, 0.5, 0.1, 0.2, 0.3, 0.3, 0.3, 0.3)
     rows = shown(*scores, group=4, most=4)
-    best, worst = [("best", 0), ("best", 4), ("best", 8), ("best", 1)], [("worst", 3), ("worst", 6), ("worst", 11)]
+    best, worst = (
+        [("best", 0), ("best", 4), ("best", 8), ("best", 1)],
+        [("worst", 3), ("worst", 6), ("worst", 11)],
+    )
     assert rows == [*best, *worst, ("worst", 7)]
 
 
 def test_what_each_token_received_is_a_third_colouring(tmp_path: Path) -> None:
-    tokens = ((0, 1, 0.5), (1, 5, -1.0), (5, 6, 0.0), (6, 6, 0.5))  # the last one ends the text and wrote nothing
+    # the last one ends the text and wrote nothing
+    tokens = ((0, 1, 0.5), (1, 5, -1.0), (5, 6, 0.0), (6, 6, 0.5))
     sample = Sample("Describe.", "A <b>.")
     row = ShownRow("best", sample, {"posh": Verdict(0.5)}, 0.5, None, 0.25, tokens)
     html = write_page(tmp_path / "page.html", 3, [row], [0.5])
@@ -123,12 +158,17 @@ def test_what_each_token_received_is_a_third_colouring(tmp_path: Path) -> None:
     assert marks == [("3", "+0.50", "A"), ("0", "-1.00", " &lt;b&gt;"), ("2", "+0.00", ".")]
     assert "What each token received" in html
     assert "\N{MINUS SIGN}1.00 to +0.50" in html
-    assert "What each token received" not in write_page(tmp_path / "page.html", 3, [replace(row, tokens=())], [0.5])
+    assert "What each token received" not in write_page(
+        tmp_path / "page.html", 3, [replace(row, tokens=())], [0.5]
+    )
 
 
 def wordy(completions: list[Any], **_: Any) -> list[float | None]:
     """A plain reward function of TRL, which no recorder watches."""
-    return [None if len(text[0]["content"]) % 3 == 0 else len(text[0]["content"]) / 10 for text in completions]
+    return [
+        None if len(text[0]["content"]) % 3 == 0 else len(text[0]["content"]) / 10
+        for text in completions
+    ]
 
 
 def test_the_page_adds_up_to_what_trl_logs(tmp_path: Path) -> None:
@@ -139,9 +179,14 @@ def test_the_page_adds_up_to_what_trl_logs(tmp_path: Path) -> None:
     trainer.train()
     logged = next(line for line in trainer.state.log_history if "reward" in line)
     html = (tmp_path / "spans" / "step-000001.html").read_text()
-    assert f"Mean reward {logged['reward']:.3f} over 8 completions" in html.replace("\N{MINUS SIGN}", "-")
+    assert f"Mean reward {logged['reward']:.3f} over 8 completions" in html.replace(
+        "\N{MINUS SIGN}", "-"
+    )
     for name, weight in (("scored", "0.5"), ("wordy", "2")):
-        assert f"<span>{name} <b>{logged[f'rewards/{name}/mean']:.3f}</b> {TIMES} {weight}</span>" in html
+        assert (
+            f"<span>{name} <b>{logged[f'rewards/{name}/mean']:.3f}</b> {TIMES} {weight}</span>"
+            in html
+        )
     assert "soft overlong punishment" in html
     totals = [sum(v * w for v, w in paid.values() if v == v) for paid in trainer.recorders[0].paid]
     assert sum(totals) / 8 == pytest.approx(logged["reward"], abs=1e-5)
@@ -170,7 +215,13 @@ def test_one_reward_of_weight_1_is_no_sum(tmp_path: Path) -> None:
 def test_the_lead_is_over_the_group() -> None:
     scores = (0.1, 0.3, 0.5, None, 0.2, 0.2, 0.2, 0.2)
     leads = [lead_of(number, scores, group=4) for number in range(8)]
-    assert leads == [pytest.approx(-0.2), pytest.approx(0.0), pytest.approx(0.2), None, *[pytest.approx(0.0)] * 4]
+    assert leads == [
+        pytest.approx(-0.2),
+        pytest.approx(0.0),
+        pytest.approx(0.2),
+        None,
+        *[pytest.approx(0.0)] * 4,
+    ]
     assert lead_of(0, scores, group=1) is None
 
 
@@ -179,8 +230,37 @@ def test_hostile_completions_stay_text(tmp_path: Path, text: str) -> None:
     write_page(tmp_path / "page.html", 3, [hostile_row(text)], [0.25, None])
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
     page = Page(html)
-    allowed = {"html", "head", "meta", "link", "title", "style", "body", "main", "h1", "h2", "h3", "p", "ul", "li", "b"}
-    allowed |= {"mark", "section", "div", "img", "dl", "dt", "dd", "article", "header", "span", "details", "summary"}
+    allowed = {
+        "html",
+        "head",
+        "meta",
+        "link",
+        "title",
+        "style",
+        "body",
+        "main",
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "ul",
+        "li",
+        "b",
+    }
+    allowed |= {
+        "mark",
+        "section",
+        "div",
+        "img",
+        "dl",
+        "dt",
+        "dd",
+        "article",
+        "header",
+        "span",
+        "details",
+        "summary",
+    }
     assert {tag for tag, _ in page.tags} <= allowed
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
     assert page.texts == [legible(text), "A red star."] * 2
@@ -200,7 +280,10 @@ def test_trackio_gets_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def callback_at(step: int, table: SpanTableCallback, recorder: Recorder, folder: Path) -> None:
     args = TrainingArguments(output_dir=str(folder), use_cpu=True, bf16=False, report_to="none")
-    state, control = TrainerState(global_step=step, max_steps=5, is_world_process_zero=True), TrainerControl()
+    state, control = (
+        TrainerState(global_step=step, max_steps=5, is_world_process_zero=True),
+        TrainerControl(),
+    )
     table.on_step_begin(args, state, control)
     recorder(["Describe."] * 2, ["A star.", "A square."])
     table.on_step_end(args, state, control)
@@ -218,7 +301,10 @@ def test_a_page_every_so_many_steps(tmp_path: Path) -> None:
 def test_the_last_step_has_a_page(tmp_path: Path) -> None:
     recorder = Recorder(Scored(lambda sample: 0.5))
     args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
-    table, state = SpanTableCallback([recorder]), TrainerState(global_step=3, max_steps=9, is_world_process_zero=True)
+    table, state = (
+        SpanTableCallback([recorder]),
+        TrainerState(global_step=3, max_steps=9, is_world_process_zero=True),
+    )
     for control in (TrainerControl(), TrainerControl(should_training_stop=True)):
         table.on_step_begin(args, state, control)
         recorder(["Describe."] * 2, ["A star.", "A square."])
@@ -255,7 +341,8 @@ def test_a_page_that_cannot_be_drawn_does_not_end_the_training(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder = Recorder(Scored(lambda sample: 0.5))
-    outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))  # which Reward.judge_samples refuses
+    # which Reward.judge_samples refuses
+    outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))
     monkeypatch.setattr(recorder.reward, "judge_samples", lambda samples: [outside] * len(samples))
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         callback_at(1, SpanTableCallback([recorder], every=1), recorder, tmp_path)

@@ -1,4 +1,6 @@
-"""The page of a step in a real browser: quiet console, no sideways scrolling on a phone, whatever was written."""
+"""The page of a step in a real browser: quiet console, no sideways scrolling on a phone, whatever
+was written.
+"""
 
 from pathlib import Path
 

@@ -9,7 +9,12 @@ from accelerate import PartialState
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.training.callbacks import stop_on_signal as stopping
-from spanreward.training.callbacks.stop_on_signal import EXIT_CODE, SAME_SIGNAL, StopOnSignal, steps_per_batch
+from spanreward.training.callbacks.stop_on_signal import (
+    EXIT_CODE,
+    SAME_SIGNAL,
+    StopOnSignal,
+    steps_per_batch,
+)
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 
@@ -27,7 +32,9 @@ def stop(arguments: Any) -> Any:
     return stop
 
 
-def step_end(stop: StopOnSignal, arguments: TrainingArguments, step: int, last: int = 9) -> TrainerControl:
+def step_end(
+    stop: StopOnSignal, arguments: TrainingArguments, step: int, last: int = 9
+) -> TrainerControl:
     control = TrainerControl()
     stop.on_step_end(arguments, TrainerState(global_step=step, max_steps=last), control)
     return control
@@ -42,9 +49,15 @@ def test_before_and_after_the_training_it_leaves_at_once(stop: Any, arguments: A
         stop.receive(signal.SIGTERM, None)
 
 
-def test_in_training_the_step_is_saved(stop: Any, arguments: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_training_the_step_is_saved(
+    stop: Any, arguments: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     control = step_end(stop, arguments, 3)
-    assert (control.should_save, control.should_training_stop, stop.stopped_at) == (False, False, None)
+    assert (control.should_save, control.should_training_stop, stop.stopped_at) == (
+        False,
+        False,
+        None,
+    )
     stop.receive(signal.SIGTERM, None)
     control = step_end(stop, arguments, 4)
     assert (control.should_save, control.should_training_stop, stop.stopped_at) == (True, True, 4)
@@ -52,7 +65,9 @@ def test_in_training_the_step_is_saved(stop: Any, arguments: Any, capsys: pytest
     assert capsys.readouterr().err.count("SIGTERM") == 1
 
 
-def test_a_second_one_leaves_at_once_unless_it_is_the_same(stop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_one_leaves_at_once_unless_it_is_the_same(
+    stop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 100.0
     monkeypatch.setattr(stopping.time, "monotonic", lambda: now)
     stop.receive(signal.SIGTERM, None)

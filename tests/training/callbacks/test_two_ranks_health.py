@@ -1,4 +1,6 @@
-"""Two real ranks of a stock trainer, of which one loses its judge: both stop at the same step, none hangs."""
+"""Two real ranks of a stock trainer, of which one loses its judge: both stop at the same step, none
+hangs.
+"""
 
 import json
 import os
@@ -17,7 +19,12 @@ def test_both_ranks_stop_and_rank_0_writes_what_both_have(tmp_path: Path) -> Non
     done = subprocess.run(
         [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(tmp_path)],
         cwd=ROOT,
-        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "ACCELERATE_USE_CPU": "true",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT),
+        },
         capture_output=True,
         text=True,
         timeout=HANGS,
@@ -27,14 +34,23 @@ def test_both_ranks_stop_and_rank_0_writes_what_both_have(tmp_path: Path) -> Non
     first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))
     assert first["step"] == second["step"] == 2
     assert first["stopped"] == second["stopped"]
-    assert first["stopped"].startswith("25% of the batch's completions could not be judged (limit 20%)")
+    assert first["stopped"].startswith(
+        "25% of the batch's completions could not be judged (limit 20%)"
+    )
     assert first["stopped"].endswith("its engine is gone")
     assert done.stderr.count("training stops at step 2") == 1
     before, after = (line for line in first["log"] if "health/degenerate_fraction" in line)
     assert (before["failing/failed_fraction"], after["failing/failed_fraction"]) == (0, 0.25)
-    assert before["health/zero_variance_groups"] == 0  # a group of 4 lies on both ranks: 0.25 twice, and 0.75 twice
+    # a group of 4 lies on both ranks: 0.25 twice, and 0.75 twice
+    assert before["health/zero_variance_groups"] == 0
     health = [{k: v for k, v in line.items() if "health/" in k} for line in first["log"]]
     assert health == [{k: v for k, v in line.items() if "health/" in k} for line in second["log"]]
     page = (tmp_path / "spans" / "step-000001.html").read_text(encoding="utf-8")
-    assert page.count("above its group <b>+0.25</b>") == page.count("above its group <b>\N{MINUS SIGN}0.25</b>") == 2
-    assert "its engine is gone" in (tmp_path / "spans" / "step-000002.html").read_text(encoding="utf-8")
+    assert (
+        page.count("above its group <b>+0.25</b>")
+        == page.count("above its group <b>\N{MINUS SIGN}0.25</b>")
+        == 2
+    )
+    assert "its engine is gone" in (tmp_path / "spans" / "step-000002.html").read_text(
+        encoding="utf-8"
+    )

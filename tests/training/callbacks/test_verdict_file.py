@@ -1,4 +1,6 @@
-"""verdicts.jsonl: every completion with what was said of it, whatever it holds, and never at the cost of the run."""
+"""verdicts.jsonl: every completion with what was said of it, whatever it holds, and never at the
+cost of the run.
+"""
 
 import json
 from pathlib import Path
@@ -15,7 +17,15 @@ from spanreward.training.callbacks import json_lines
 from spanreward.training.callbacks.json_lines import VerdictFile
 from spanreward.training.grpo.recorder import Recorder
 
-HOSTILE = ('{"step": 9}\n', "<|im_end|>", "\ud800 lone", "a\u2028b\x00\x85", "🦊 " * 3, "", "\u202eRTL")
+HOSTILE = (
+    '{"step": 9}\n',
+    "<|im_end|>",
+    "\ud800 lone",
+    "a\u2028b\x00\x85",
+    "🦊 " * 3,
+    "",
+    "\u202eRTL",
+)
 
 
 @pytest.fixture
@@ -39,8 +49,14 @@ def judge(writer: VerdictFile, recorder: Recorder, step: int, texts: tuple[str, 
     writer.on_step_begin(arguments, TrainerState(global_step=step), TrainerControl())
     span = Span(0, 1, 0.0, -0.5, "object", "missing", 0)
     recorder.keep(
-        [Sample("Describe.", text, references=(f"R{number}",), id=str(number)) for number, text in enumerate(texts)],
-        [Verdict(0.5, parts={"f1": 0.5}, spans=(span,)) if text else Verdict(0.0, Status.EMPTY) for text in texts],
+        [
+            Sample("Describe.", text, references=(f"R{number}",), id=str(number))
+            for number, text in enumerate(texts)
+        ],
+        [
+            Verdict(0.5, parts={"f1": 0.5}, spans=(span,)) if text else Verdict(0.0, Status.EMPTY)
+            for text in texts
+        ],
     )
     recorder([], [])
     writer.on_step_end(arguments, TrainerState(global_step=step + 1), TrainerControl())
@@ -50,14 +66,18 @@ def lines(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "verdicts.jsonl").read_bytes().split(b"\n")[:-1]]
 
 
-def test_hostile_completions_come_back_as_they_were(writer: Any, recorder: Any, tmp_path: Path) -> None:
+def test_hostile_completions_come_back_as_they_were(
+    writer: Any, recorder: Any, tmp_path: Path
+) -> None:
     begin(writer, tmp_path)
     judge(writer, recorder, 0, HOSTILE)
     found = lines(tmp_path)
     assert [line["completion"] for line in found] == list(HOSTILE)
     assert {line["step"] for line in found} == {1}
     assert [line["id"] for line in found] == [str(number) for number in range(len(HOSTILE))]
-    assert [line["reference"] for line in found] == [[f"R{number}"] for number in range(len(HOSTILE))]
+    assert [line["reference"] for line in found] == [
+        [f"R{number}"] for number in range(len(HOSTILE))
+    ]
     assert (tmp_path / "verdicts.jsonl").read_bytes().isascii()
     first = found[0]["rewards"]["posh"]  # type: ignore[index]
     assert (first["score"], first["status"], first["parts"]) == (0.5, "ok", {"f1": 0.5})
@@ -88,7 +108,9 @@ def test_evaluations_are_not_in_it(writer: Any, recorder: Any, tmp_path: Path) -
     assert [line["completion"] for line in lines(tmp_path)] == ["seen"]
 
 
-def test_it_ends_at_its_size(writer: Any, recorder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_ends_at_its_size(
+    writer: Any, recorder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(json_lines, "LARGEST", 1000)
     begin(writer, tmp_path)
     for step in range(9):
@@ -109,8 +131,13 @@ def test_a_full_disk_ends_the_file_and_not_the_training(
     assert "from step 1 on no verdicts are written, No space left on device" in record.getMessage()
 
 
-def test_what_a_policy_wrote_can_be_scored_again(writer: Any, recorder: Any, tmp_path: Path) -> None:
+def test_what_a_policy_wrote_can_be_scored_again(
+    writer: Any, recorder: Any, tmp_path: Path
+) -> None:
     begin(writer, tmp_path)
     judge(writer, recorder, 0, ("a red square", "a red square"))
     rows = [row.sample for row in read_rows(tmp_path / "verdicts.jsonl")]
-    assert [(row.completion, row.references) for row in rows] == [("a red square", ("R0",)), ("a red square", ("R1",))]
+    assert [(row.completion, row.references) for row in rows] == [
+        ("a red square", ("R0",)),
+        ("a red square", ("R1",)),
+    ]

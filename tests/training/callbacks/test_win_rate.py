@@ -1,4 +1,6 @@
-"""A win rate against an anchor, while SFT and GRPO train: what is logged, what stops, and what is refused."""
+"""A win rate against an anchor, while SFT and GRPO train: what is logged, what stops, and what is
+refused.
+"""
 
 import json
 import math
@@ -26,7 +28,9 @@ from tests.support.pair_judges import PairJudge
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
 ROWS = list(load_data(scenes_part(count=6, split="test")))
-KEYS = {f"{KEY}{name}{end}" for name in ("", "_difference") for end in ("", "_low", "_high")} | {f"{KEY}_prompts"}
+KEYS = {f"{KEY}{name}{end}" for name in ("", "_difference") for end in ("", "_low", "_high")} | {
+    f"{KEY}_prompts"
+}
 
 
 def length(sample: Sample) -> float:
@@ -35,10 +39,24 @@ def length(sample: Sample) -> float:
 
 def sft(path: Path, **settings: Any) -> SFTTrainer:
     model, processor = load_policy(TINY, seed=1)
-    common = {"per_device_train_batch_size": 4, "max_steps": 3, "logging_steps": 2, "learning_rate": 1e-2, "seed": 1}
-    quiet = {"report_to": "none", "bf16": False, "use_cpu": True, "disable_tqdm": True, "save_strategy": "no"}
+    common = {
+        "per_device_train_batch_size": 4,
+        "max_steps": 3,
+        "logging_steps": 2,
+        "learning_rate": 1e-2,
+        "seed": 1,
+    }
+    quiet = {
+        "report_to": "none",
+        "bf16": False,
+        "use_cpu": True,
+        "disable_tqdm": True,
+        "save_strategy": "no",
+    }
     args = SFTConfig(output_dir=str(path), **{**common, **quiet, "max_length": None, **settings})
-    return SFTTrainer(model, args, train_dataset=load_data(scenes_part(count=8), True), processing_class=processor)
+    return SFTTrainer(
+        model, args, train_dataset=load_data(scenes_part(count=8), True), processing_class=processor
+    )
 
 
 def curve(trainer: Any) -> list[tuple[int, float]]:
@@ -54,7 +72,8 @@ def test_an_anchor_of_other_rows_is_refused(tmp_path: Path) -> None:
     for kept in sorted((tmp_path / "win_rate").iterdir()):
         WinRateCallback(trainer, Scored(length), rows, anchor=kept)
         with pytest.raises(
-            ValueError, match="answers another row than the data's '1': they differ in their row_finger"
+            ValueError,
+            match="answers another row than the data's '1': they differ in their row_finger",
         ):
             WinRateCallback(trainer, Scored(length), rows[::-1], anchor=kept)
 
@@ -78,22 +97,39 @@ def test_both_trainers_log_a_curve_and_keep_the_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     settings = {"max_steps": 3, "logging_steps": 2}
-    trainer = sft(tmp_path) if kind == "sft" else make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
+    trainer = (
+        sft(tmp_path)
+        if kind == "sft"
+        else make_trainer(tmp_path, scenes(8), [Scored(length)], **settings)
+    )
     trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=2, max_tokens=12))
     trainer.train()
-    told = "win rate by scored: 3 times, first before the first step, 6 prompts are answered with at most 12 tokens"
+    told = (
+        "win rate by scored: 3 times, first before the first step, 6 prompts are answered with "
+        "at most 12 tokens"
+    )
     assert told in capsys.readouterr().err
     assert [step for step, _ in curve(trainer)] == [0, 2, 3]
     lines = [line for line in trainer.state.log_history if KEY in line]
     assert all(line.keys() >= KEYS for line in lines)
-    assert (lines[0][KEY], lines[0][f"{KEY}_difference"], lines[0][f"{KEY}_prompts"]) == (0.5, 0.0, 6.0)
+    assert (lines[0][KEY], lines[0][f"{KEY}_difference"], lines[0][f"{KEY}_prompts"]) == (
+        0.5,
+        0.0,
+        6.0,
+    )
     assert all(0 <= line[f"{KEY}_low"] <= line[KEY] <= line[f"{KEY}_high"] <= 1 for line in lines)
-    assert [line["step"] for line in trainer.state.log_history if "loss" in line] == [2]  # and its own log is whole
+    # and its own log is whole
+    assert [line["step"] for line in trainer.state.log_history if "loss" in line] == [2]
     for step in (0, 2, 3):
-        kept = [json.loads(line) for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()]
+        kept = [
+            json.loads(line) for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()
+        ]
         assert [line["id"] for line in kept] == [row["id"] for row in ROWS]
     before, after = (
-        [len(json.loads(line)["completion"]) for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()]
+        [
+            len(json.loads(line)["completion"])
+            for line in (tmp_path / "win_rate" / f"step-00000{step}.jsonl").open()
+        ]
         for step in (0, 3)
     )
     gaps = np.array(after) / 1000 - np.array(before) / 1000
@@ -107,7 +143,9 @@ def test_it_changes_nothing_of_the_training(tmp_path: Path) -> None:
     for watched in (True, False):
         trainer = make_trainer(tmp_path / str(watched), scenes(8), [Scored(length)], max_steps=3)
         if watched:
-            trainer.add_callback(WinRateCallback(trainer, Scored(length), ROWS, every=1, max_tokens=12))
+            trainer.add_callback(
+                WinRateCallback(trainer, Scored(length), ROWS, every=1, max_tokens=12)
+            )
         trainer.train()
         lines = [line for line in trainer.state.log_history if "loss" in line]
         same = ("loss", "reward", "grad_norm", "completions/mean_length", "entropy")
@@ -119,7 +157,10 @@ def test_it_changes_nothing_of_the_training(tmp_path: Path) -> None:
 
 def test_a_pairwise_reward_against_a_file(tmp_path: Path) -> None:
     """The judge prefers the anchor, which is the reference, wherever it is shown."""
-    rows = [{**row, "context": row["reference"][0]} for row in load_data(scenes_part(count=8, split="test"))]
+    rows = [
+        {**row, "context": row["reference"][0]}
+        for row in load_data(scenes_part(count=8, split="test"))
+    ]
     anchor = tmp_path / "anchor.jsonl"
     lines = [{"id": row["id"], "completion": row["reference"][0]} for row in rows]
     anchor.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -127,25 +168,42 @@ def test_a_pairwise_reward_against_a_file(tmp_path: Path) -> None:
     judge = PairJudge(lambda probe: "A" if probe.first in texts else "B")
     reward = PairwiseReward(judge, anchor="anchor", evidence="context")
     trainer = make_trainer(tmp_path / "out", scenes(8), [Scored(length)], max_steps=3)
-    callback = WinRateCallback(trainer, reward, rows, every=1, anchor=anchor, max_tokens=12, stop=True)
+    callback = WinRateCallback(
+        trainer, reward, rows, every=1, anchor=anchor, max_tokens=12, stop=True
+    )
     trainer.add_callback(callback)
     trainer.train()
     assert curve(trainer) == [(0, 0.0), (1, 0.0)]  # it never stops before a step
     assert callback.stopped.startswith("the anchor wins: the policy's share is 0.00, 0.")
     assert trainer.state.global_step == 1
-    assert [len(asked) for asked in judge.asked] == [16, 16]  # both orders, and the anchor is asked nothing alone
+    # both orders, and the anchor is asked nothing alone
+    assert [len(asked) for asked in judge.asked] == [16, 16]
     assert (tmp_path / "out" / "checkpoint-1").is_dir()
 
 
-def test_a_failed_judge_is_left_out_and_never_a_loss(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_judge_is_left_out_and_never_a_loss(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     def failing(sample: Sample) -> Verdict:
-        return Verdict(None, Status.TIMEOUT, note="no answer") if sample.id in "12" else Verdict(length(sample))
+        return (
+            Verdict(None, Status.TIMEOUT, note="no answer")
+            if sample.id in "12"
+            else Verdict(length(sample))
+        )
 
     trainer = make_trainer(tmp_path, scenes(8), [Scored(length)], max_steps=1)
     trainer.add_callback(WinRateCallback(trainer, Scored(failing), ROWS, every=1, max_tokens=8))
     trainer.train()
-    assert [line[f"{KEY}_prompts"] for line in trainer.state.log_history if KEY in line] == [4.0, 4.0]
-    assert sum("leaves out prompts without a score" in record.getMessage() for record in caplog.records) == 1
+    assert [line[f"{KEY}_prompts"] for line in trainer.state.log_history if KEY in line] == [
+        4.0,
+        4.0,
+    ]
+    assert (
+        sum(
+            "leaves out prompts without a score" in record.getMessage() for record in caplog.records
+        )
+        == 1
+    )
 
 
 def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
@@ -172,8 +230,18 @@ def test_a_resumed_run_compares_with_the_same_anchor(tmp_path: Path) -> None:
             {},
             r"posh needs the dataset column 'reference'",
         ),
-        (Scored(length), [{"prompt": "Describe."}] * 2, {}, r"row 1 needs a prompt of messages and at most one"),
-        (Scored(length), [{**ROWS[0], "images": [1, 2]}] * 2, {}, r"row 1 needs a prompt of messages and at most one"),
+        (
+            Scored(length),
+            [{"prompt": "Describe."}] * 2,
+            {},
+            r"row 1 needs a prompt of messages and at most one",
+        ),
+        (
+            Scored(length),
+            [{**ROWS[0], "images": [1, 2]}] * 2,
+            {},
+            r"row 1 needs a prompt of messages and at most one",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_the_training(
@@ -192,7 +260,8 @@ def test_the_numbers_by_hand() -> None:
     assert lost[KEY] == 0.0
     assert lost[f"{KEY}_high"] > 0.5  # two prompts are no evidence
     assert head_to_head(np.array([-0.5] * 12), list(range(12)))[f"{KEY}_high"] < 0.5
-    assert head_to_head(np.array([-0.5] * 12), [0] * 12).keys() == {f"{KEY}_prompts"}  # of one picture
+    # of one picture
+    assert head_to_head(np.array([-0.5] * 12), [0] * 12).keys() == {f"{KEY}_prompts"}
     assert head_to_head(np.full(3, math.nan), [0, 1, 2]) == {f"{KEY}_prompts": 0.0}
 
 
@@ -212,8 +281,18 @@ WIN_RATE = {"metric": "posh", "judge": "match", "every": 1, "prompts": 4, "max_t
 
 @pytest.mark.parametrize("algorithm", ["sft", "dapo"])
 def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorithm: str) -> None:
-    common = {"max_steps": 1, "logging_steps": 1, "per_device_train_batch_size": 4, "use_cpu": True, "bf16": False}
-    own = {"max_length": None} if algorithm == "sft" else {"num_generations": 4, "max_completion_length": 8}
+    common = {
+        "max_steps": 1,
+        "logging_steps": 1,
+        "per_device_train_batch_size": 4,
+        "use_cpu": True,
+        "bf16": False,
+    }
+    own = (
+        {"max_length": None}
+        if algorithm == "sft"
+        else {"num_generations": 4, "max_completion_length": 8}
+    )
     part = {"source": SCENES, "options": {"count": 8}}
     recipe = check_recipe(
         {
@@ -224,7 +303,13 @@ def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorith
             "validation": {"options": {"split": "test"}},
             "rewards": [{"metric": "posh", "judge": "match"}],
             "win_rate": WIN_RATE,
-            "trainer": {**common, **own, "report_to": "none", "save_strategy": "no", "gradient_checkpointing": False},
+            "trainer": {
+                **common,
+                **own,
+                "report_to": "none",
+                "save_strategy": "no",
+                "gradient_checkpointing": False,
+            },
         }
     )
     run(recipe)
@@ -243,6 +328,8 @@ def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorith
 
 def test_a_damaged_curve_is_named(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text("algorithm: sft\n")
-    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "eval_win_rate": "high", "eval_win_rate_low": 0}\n')
+    (tmp_path / "metrics.jsonl").write_text(
+        '{"step": 1, "eval_win_rate": "high", "eval_win_rate_low": 0}\n'
+    )
     with pytest.raises(ValueError, match="eval_win_rate 'high', which is no finite number from 0"):
         training_of(str(tmp_path))

@@ -1,4 +1,6 @@
-"""`spanreward compare` on untrained tiny policies: the promised files, and one sentence for every mistake."""
+"""`spanreward compare` on untrained tiny policies: the promised files, and one sentence for every
+mistake.
+"""
 
 import json
 import sys
@@ -40,7 +42,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Any:
         model.save_pretrained(folder / str(seed))
         processor.save_pretrained(folder / str(seed))
     (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE))
-    (folder / "sft.yaml").write_text(yaml.safe_dump({**RECIPE, "algorithm": "sft", "rewards": [], "referees": []}))
+    (folder / "sft.yaml").write_text(
+        yaml.safe_dump({**RECIPE, "algorithm": "sft", "rewards": [], "referees": []})
+    )
     lines = [{"step": i, "loss": 1.0 / i, "posh/recall": 0.5, "reward": 0.25 * i} for i in (1, 2)]
     lines[1].pop("posh/recall")
     (folder / "2" / "metrics.jsonl").write_text(
@@ -63,7 +67,16 @@ def output(folders: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("comparison")
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
     with pytest.MonkeyPatch.context() as patch:
-        arguments = ["--recipe", folders / "recipe.yaml", "--output", folder, "--limit", 6, "--max-tokens", 12]
+        arguments = [
+            "--recipe",
+            folders / "recipe.yaml",
+            "--output",
+            folder,
+            "--limit",
+            6,
+            "--max-tokens",
+            12,
+        ]
         more = ["--seeds", 5, 7, "--json", folder / "new" / "copy.json", "--title", "<i>Title</i>"]
         assert run(patch, *models, *arguments, *more) is None
     return folder
@@ -91,9 +104,16 @@ def test_results_have_the_promised_form(output: Any) -> None:
 
 
 def test_what_a_reader_must_know_comes_first(
-    folders: Any, output: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folders: Any,
+    output: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Untrained policies run to the limit. A check.json, as runs once wrote it, and such a run's recipe are let be."""
+    """Untrained policies run to the limit.
+
+    A check.json, as runs once wrote it, and such a run's recipe are let be.
+    """
     results = json.loads((output / "results.json").read_text())
     cut = {
         f"{model}, seed {seed}: {share:.0%} of its answers here are cut at the maximal length"
@@ -107,9 +127,20 @@ def test_what_a_reader_must_know_comes_first(
     page = (output / "report.html").read_text()
     assert page.index("Read this first") < page.index("<h1>")
     (folders / "3" / "check.json").write_text('[{"name": "reward_rises", "passed": false}]')
-    (folders / "3" / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "check": {"reward_rises": True}}))
+    (folders / "3" / "recipe.yaml").write_text(
+        yaml.safe_dump({**RECIPE, "check": {"reward_rises": True}})
+    )
     models = [f"sft={folders / '0'}", f"dapo={folders / '3'}"]
-    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--limit", 2, "--max-tokens", 4]
+    arguments = [
+        "--recipe",
+        folders / "recipe.yaml",
+        "--output",
+        tmp_path,
+        "--limit",
+        2,
+        "--max-tokens",
+        4,
+    ]
     assert run(monkeypatch, *models, *arguments, "--strict") == 2
     for name in ("check.json", "recipe.yaml"):
         (folders / "3" / name).unlink()
@@ -123,14 +154,18 @@ def test_every_completion_is_a_line_with_its_scores_and_verdict(output: Any) -> 
     results = json.loads((output / "results.json").read_text())
     places = [(line["model"], line["run"], line["seed"], line["id"]) for line in lines]
     ids, runs = [str(number) for number in range(1, 7)], ((1, 5), (2, 7))
-    assert places == [(model, *run, name) for model in ("sft", "d<b>o") for run in runs for name in ids]
+    assert places == [
+        (model, *run, name) for model in ("sft", "d<b>o") for run in runs for name in ids
+    ]
     for line in lines:
         assert list(line)[:4] == ["model", "run", "seed", "id"]
         assert list(line)[4:] == ["completion", "scores", "verdict", "judge", "row_fingerprint"]
         assert list(line["scores"]) == METRICS
         assert list(line["verdict"])[:3] == ["score", "status", "parts"]
     for metric in METRICS:
-        values = [line["scores"][metric] for line in lines if line["model"] == "sft" and line["seed"] == 7]
+        values = [
+            line["scores"][metric] for line in lines if line["model"] == "sft" and line["seed"] == 7
+        ]
         assert results["models"]["sft"][metric]["per_seed"][1] == pytest.approx(sum(values) / 6)
 
 
@@ -150,9 +185,20 @@ def test_the_same_command_writes_the_same_numbers(
     output: Any, folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = [f"sft={folders / '0'},{folders / '1'}", f"d<b>o={folders / '2'},{folders / '3'}"]
-    arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path, "--limit", 6, "--max-tokens", 12]
+    arguments = [
+        "--recipe",
+        folders / "recipe.yaml",
+        "--output",
+        tmp_path,
+        "--limit",
+        6,
+        "--max-tokens",
+        12,
+    ]
     assert run(monkeypatch, *models, *arguments, "--seeds", 5, 7) is None
-    assert (tmp_path / "completions.jsonl").read_text() == (output / "completions.jsonl").read_text()
+    assert (tmp_path / "completions.jsonl").read_text() == (
+        output / "completions.jsonl"
+    ).read_text()
     one, two = (json.loads((folder / "results.json").read_text()) for folder in (output, tmp_path))
     assert (one.pop("title"), two.pop("title")) == ("<i>Title</i>", "Which model is better?")
     assert "--json" in one.pop("facts")["command"]
@@ -167,9 +213,14 @@ def test_answers_from_a_file_are_judged_like_a_model_s(
     lines = [json.loads(line) for line in (output / "completions.jsonl").read_text().splitlines()]
     own = [line for line in lines if line["model"] == "sft" and line["seed"] == 5]
     answers = tmp_path / "answers.jsonl"
-    answers.write_text("".join(json.dumps({"id": li["id"], "completion": li["completion"]}) + "\n" for li in own))
+    answers.write_text(
+        "".join(json.dumps({"id": li["id"], "completion": li["completion"]}) + "\n" for li in own)
+    )
     arguments = ["--recipe", folders / "recipe.yaml", "--output", tmp_path / "out", "--limit", 6]
-    assert run(monkeypatch, f"file={answers}", f"sft={folders / '0'}", *arguments, "--max-tokens", 12) is None
+    assert (
+        run(monkeypatch, f"file={answers}", f"sft={folders / '0'}", *arguments, "--max-tokens", 12)
+        is None
+    )
     tables = json.loads((tmp_path / "out" / "results.json").read_text())["models"]
     for metric in METRICS:
         given, trained = tables["file"][metric]["mean"], tables["sft"][metric]["mean"]
@@ -183,7 +234,9 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(
     folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"someone/policy": str(folders / "1")}
-    monkeypatch.setattr("spanreward.training.evaluation.answers.sides.on_hub", lambda model: model in known)
+    monkeypatch.setattr(
+        "spanreward.training.evaluation.answers.sides.on_hub", lambda model: model in known
+    )
     monkeypatch.setattr(
         "spanreward.training.evaluation.answers.greedy.load_policy",
         lambda path, **more: load_policy(known.get(path, path), **more),
@@ -194,8 +247,12 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(
     tables = json.loads((tmp_path / "out" / "results.json").read_text())["models"]
     assert tables["hub"] == tables["own"]
     for missing in ("someone/else", "outputs/none/dapo", "answers.jsonl"):
-        code = run(monkeypatch, f"a={missing}", models[1], *arguments, "--output", tmp_path / "other")
-        assert code.startswith(f"compare.py: model 'a': {missing!r} is no folder, no file of answers (.jsonl, .csv, ")
+        code = run(
+            monkeypatch, f"a={missing}", models[1], *arguments, "--output", tmp_path / "other"
+        )
+        assert code.startswith(
+            f"compare.py: model 'a': {missing!r} is no folder, no file of answers (.jsonl, .csv, "
+        )
     assert not (tmp_path / "other").exists()
 
 
@@ -204,10 +261,22 @@ def test_a_model_of_the_hub_and_one_that_it_does_not_have(
     [({"max_completion_length": 5}, [], 5), ({}, [], 128), ({}, ["--max-tokens", 3], 3)],
 )
 def test_the_longest_answer_is_the_recipe_s(
-    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainer: Any, given: Any, longest: int
+    folders: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trainer: Any,
+    given: Any,
+    longest: int,
 ) -> None:
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**RECIPE, "trainer": trainer}))
-    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--limit", 1]
+    models = [
+        f"a={folders / '0'}",
+        f"b={folders / '1'}",
+        "--recipe",
+        tmp_path / "recipe.yaml",
+        "--limit",
+        1,
+    ]
     assert run(monkeypatch, *models, "--output", tmp_path / "out", *given) is None
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert results["max_tokens"] == longest
@@ -215,7 +284,10 @@ def test_the_longest_answer_is_the_recipe_s(
 
 
 def test_rows_of_the_training_are_told_in_red(
-    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folders: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [{"image": "0.png", "reference": "A red circle."}]
     draw(make_scenes("train", 1, 1)[0]).save(tmp_path / "0.png")
@@ -224,11 +296,21 @@ def test_rows_of_the_training_are_told_in_red(
     data = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl")}
     plain = {key: value for key, value in RECIPE.items() if key not in ("validation", "referees")}
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**plain, "data": data}))
-    models = [f"a={folders / '0'}", f"b={folders / '1'}", "--recipe", tmp_path / "recipe.yaml", "--limit", 1]
+    models = [
+        f"a={folders / '0'}",
+        f"b={folders / '1'}",
+        "--recipe",
+        tmp_path / "recipe.yaml",
+        "--limit",
+        1,
+    ]
     arguments = ["--max-tokens", 2, "--output", tmp_path / "out"]
     assert run(monkeypatch, *models, *arguments) is None
     assert "WARNING: compared on rows that the recipe trains on" in capsys.readouterr().out
-    assert "compared on rows that the recipe trains on" in (tmp_path / "out" / "report.html").read_text()
+    assert (
+        "compared on rows that the recipe trains on"
+        in (tmp_path / "out" / "report.html").read_text()
+    )
     for key in ("validation", "data"):
         other = [*arguments, "--set", f"{key}.path={tmp_path / 'held_out.jsonl'}"]
         assert run(monkeypatch, *models, *other) is None
@@ -254,11 +336,18 @@ def mistakes(folder: Path) -> Any:
             f"a={zero}",
             f"b={folder}",
         ],
-        "every model needs as many folders (training seeds) as the others, or a single one, got {'a': 2, 'b': 3}": [
+        "every model needs as many folders (training seeds) as the others, or a single one, got "
+        "{'a': 2, 'b': 3}": [
             f"a={zero},{one}",
             f"b={zero},{one},{two}",
         ],
-        "every model has 1 folders, and --seeds names 2: [0, 1]": [f"a={zero}", f"b={one}", "--seeds", 0, 1],
+        "every model has 1 folders, and --seeds names 2: [0, 1]": [
+            f"a={zero}",
+            f"b={one}",
+            "--seeds",
+            0,
+            1,
+        ],
         "unknown recipe key 'data.": [f"a={zero}", f"b={one}", "--set", "data.cuont=3"],
         "--limit is above 0, got 0.": [f"a={zero}", f"b={one}", "--limit", 0],
         "unknown metric 'pish'": [f"a={zero}", f"b={one}", "--set", "rewards.0.metric=pish"],
@@ -270,7 +359,9 @@ def test_every_mistake_is_a_sentence_before_any_work(
     folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     message, arguments = list(mistakes(folders).items())[number]
-    code = run(monkeypatch, *arguments, "--recipe", folders / "recipe.yaml", "--output", tmp_path / "out")
+    code = run(
+        monkeypatch, *arguments, "--recipe", folders / "recipe.yaml", "--output", tmp_path / "out"
+    )
     assert code.startswith(f"compare.py: {message}")
     assert "\n" not in code
     assert not (tmp_path / "out").exists()
@@ -280,11 +371,15 @@ def test_a_recipe_that_is_missing_or_has_no_rewards(
     folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = [f"a={folders / '0'}", f"b={folders / '1'}", "--output", tmp_path / "out", "--recipe"]
-    assert run(monkeypatch, *models, tmp_path / "no.yaml").startswith("compare.py: there is no recipe")
+    assert run(monkeypatch, *models, tmp_path / "no.yaml").startswith(
+        "compare.py: there is no recipe"
+    )
     assert "needs a recipe with rewards" in run(monkeypatch, *models, folders / "sft.yaml")
 
 
-def test_a_folder_that_holds_no_policy_after_all(folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_holds_no_policy_after_all(
+    folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "config.json").write_text("{}")
     models = [f"a={tmp_path}", f"b={folders / '1'}", "--output", tmp_path / "out"]
     code = run(monkeypatch, *models, "--recipe", folders / "recipe.yaml", "--limit", 1)
@@ -294,7 +389,10 @@ def test_a_folder_that_holds_no_policy_after_all(folders: Any, tmp_path: Path, m
 def test_numbers_and_their_intervals() -> None:
     assert in_figures(Estimate(0.12345, -0.1, 0.2, [])) == "0.123 [-0.100, 0.200]"
     over_runs = {"runs_low": 0.05, "runs_high": 0.1, "both_low": -0.3, "both_high": 0.5}
-    assert in_figures(Estimate(0.1, 0.0, 0.2, [], **over_runs)) == "0.100 [0.000, 0.200] {-0.300, 0.500}"
+    assert (
+        in_figures(Estimate(0.1, 0.0, 0.2, [], **over_runs))
+        == "0.100 [0.000, 0.200] {-0.300, 0.500}"
+    )
     assert in_figures(Estimate(0.5, None, None, [])) == "0.500"
     assert in_figures(Estimate(None, None, None, [])) == "-"
 
@@ -303,10 +401,17 @@ def test_numbers_and_their_intervals() -> None:
     ("said", "in_recipe", "cache"),
     [
         *((None, False, None), (None, True, True), (None, "mine.sqlite", "mine.sqlite")),
-        *((True, False, True), (True, "mine.sqlite", "mine.sqlite"), (False, True, False), (False, "a", False)),
+        *(
+            (True, False, True),
+            (True, "mine.sqlite", "mine.sqlite"),
+            (False, True, False),
+            (False, "a", False),
+        ),
     ],
 )
-def test_the_command_line_decides_what_the_judges_remember(said: Any, in_recipe: Any, cache: Any) -> None:
+def test_the_command_line_decides_what_the_judges_remember(
+    said: Any, in_recipe: Any, cache: Any
+) -> None:
     part = RewardPart(metric="posh", judge={"name": "vllm:smollm2", "cache": in_recipe}, weight=2.0)
     changed = remembering(part, said)
     assert changed.judge.cache == cache

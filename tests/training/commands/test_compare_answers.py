@@ -1,4 +1,6 @@
-"""`spanreward compare` on files of answers: a ranking with only a metric, lengths, failures, and bad input."""
+"""`spanreward compare` on files of answers: a ranking with only a metric, lengths, failures, and
+bad input.
+"""
 
 import json
 import random
@@ -59,7 +61,9 @@ def write(path: Path, lines: Any) -> Path:
 
 
 def answers(path: Path, texts: Any) -> Path:
-    return write(path, [{"id": f"row {number}", "completion": text} for number, text in enumerate(texts)])
+    return write(
+        path, [{"id": f"row {number}", "completion": text} for number, text in enumerate(texts)]
+    )
 
 
 def data(path: Path, count: int) -> Path:
@@ -89,7 +93,18 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
         f"good={answers(tmp_path / 'good.jsonl', references)}",
         f"same={answers(tmp_path / 'same.jsonl', references)}",
     ]
-    asked = ["--data", rows, "--metric", "posh", "--judge", "match", "--output", tmp_path / "out", "--slice", "level"]
+    asked = [
+        "--data",
+        rows,
+        "--metric",
+        "posh",
+        "--judge",
+        "match",
+        "--output",
+        tmp_path / "out",
+        "--slice",
+        "level",
+    ]
     assert compare(monkeypatch, *models, *asked) is None
     results = results_of(tmp_path / "out")
     assert results["leaderboard"]["metric"] == "posh_f1"
@@ -105,9 +120,11 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
     tie = results["difference"]["same_minus_good"]["posh_f1"]
     assert (tie["verdict"], tie["over_prompts"], tie["tie"]) == ("undecided", "undecided", 24)
     better = results["difference"]["good_minus_poor"]["posh_f1"]
-    assert (better["verdict"], better["over_prompts"], better["why"]) == ("better", "higher", "")  # fixed systems
+    # fixed systems
+    assert (better["verdict"], better["over_prompts"], better["why"]) == ("better", "higher", "")
     assert results["warnings"] == [
-        "24 of 24 answers of good and same are identical: did an adapter not load, or is it one checkpoint twice?",
+        "24 of 24 answers of good and same are identical: did an adapter not load, or is it one "
+        "checkpoint twice?",
         "poor gives one answer to 24 of 24 prompts: 'A tree.'",
     ]
     assert results["compute"]["good"] == {"runs": 1, "tokens_written": None, "training": [{}]}
@@ -122,8 +139,12 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
     assert page.index("same against good") < page.index("Ranking by PoSh F1")
 
 
-def test_a_judge_that_only_likes_length_is_exposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The longer model wins three quarters of the answers, and one half at equal length, by both ways."""
+def test_a_judge_that_only_likes_length_is_exposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The longer model wins three quarters of the answers, and one half at equal length, by both
+    ways.
+    """
     generator = random.Random(0)
     rows = data(tmp_path / "rows.jsonl", 240)
     (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
@@ -132,7 +153,14 @@ def test_a_judge_that_only_likes_length_is_exposed(tmp_path: Path, monkeypatch: 
         for name, mean in (("short", 40), ("long", 52))
     }
     models = [f"{name}={answers(tmp_path / f'{name}.jsonl', of)}" for name, of in texts.items()]
-    asked = ["--data", rows, "--metric", f"{tmp_path / 'own.py'}:LongReward", "--output", tmp_path / "out"]
+    asked = [
+        "--data",
+        rows,
+        "--metric",
+        f"{tmp_path / 'own.py'}:LongReward",
+        "--output",
+        tmp_path / "out",
+    ]
     assert compare(monkeypatch, *models, *asked) is None
     entry = results_of(tmp_path / "out")["difference"]["long_minus_short"]["long_score"]
     rate = entry["win_rate"]
@@ -151,16 +179,36 @@ def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
     (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
-    texts = {"one": [f"A dog number {n}." for n in range(80)], "two": [f"A cat number {n}." for n in range(80)]}
+    texts = {
+        "one": [f"A dog number {n}." for n in range(80)],
+        "two": [f"A cat number {n}." for n in range(80)],
+    }
     models = [f"{name}={answers(tmp_path / f'{name}.jsonl', of)}" for name, of in texts.items()]
     judge = f"{tmp_path / 'own.py'}:DyingJudge"
-    asked = ["--data", rows, "--metric", "posh", "--judge", judge, "--output", tmp_path / "out", "--cache"]
+    asked = [
+        "--data",
+        rows,
+        "--metric",
+        "posh",
+        "--judge",
+        judge,
+        "--output",
+        tmp_path / "out",
+        "--cache",
+    ]
     assert compare(monkeypatch, *models, *asked) is None
     died = results_of(tmp_path / "out")
-    assert [died["models"][name]["posh_f1"]["failed"] for name in texts] == [16, 16]  # the second batch of each
+    # the second batch of each
+    assert [died["models"][name]["posh_f1"]["failed"] for name in texts] == [16, 16]
     entry = died["difference"]["two_minus_one"]["posh_f1"]
-    assert (entry["failed"], entry["counted"], entry["win"] + entry["tie"] + entry["loss"]) == (16, 64, 64)
-    assert entry["worst_case"] == pytest.approx([0.8 * entry["mean"] - 0.2, 0.8 * entry["mean"] + 0.2])
+    assert (entry["failed"], entry["counted"], entry["win"] + entry["tie"] + entry["loss"]) == (
+        16,
+        64,
+        64,
+    )
+    assert entry["worst_case"] == pytest.approx(
+        [0.8 * entry["mean"] - 0.2, 0.8 * entry["mean"] + 0.2]
+    )
     assert "16 pairs not judged" in (tmp_path / "out" / "report.html").read_text()
     (tmp_path / "alive").write_text("")
     assert compare(monkeypatch, *models, *asked) is None
@@ -175,11 +223,16 @@ def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
 
 def test_one_prompt_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = data(tmp_path / "rows.jsonl", 1)
-    models = [f"a={answers(tmp_path / 'a.jsonl', ['A tree.'])}", f"b={answers(tmp_path / 'b.jsonl', ['A red dog.'])}"]
+    models = [
+        f"a={answers(tmp_path / 'a.jsonl', ['A tree.'])}",
+        f"b={answers(tmp_path / 'b.jsonl', ['A red dog.'])}",
+    ]
     asked = ["--data", rows, "--metric", "posh", "--output", tmp_path / "out"]
     assert compare(monkeypatch, *models, *asked) is None
     results = results_of(tmp_path / "out")
-    assert {entry["verdict"] for entry in results["difference"]["b_minus_a"].values()} == {"undecided"}
+    assert {entry["verdict"] for entry in results["difference"]["b_minus_a"].values()} == {
+        "undecided"
+    }
     assert "1 prompt, 6 or more are needed" in results["difference"]["b_minus_a"]["posh_f1"]["why"]
     assert json.loads(json.dumps(results, allow_nan=False)) == results
 
@@ -187,7 +240,10 @@ def test_one_prompt_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([{"id": "row 0", "completion": "A."}], "has no answer to 1 of the 2 rows, the first of them 'row 1'"),
+        (
+            [{"id": "row 0", "completion": "A."}],
+            "has no answer to 1 of the 2 rows, the first of them 'row 1'",
+        ),
         ([{"id": "row 0", "completion": "A."}] * 2, "answers the row 'row 0' a second time"),
         ([{"id": "row 0", "text": "A."}], "needs an id and a completion"),
     ],
@@ -196,8 +252,13 @@ def test_a_file_that_does_not_answer_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: Any, message: str
 ) -> None:
     rows = data(tmp_path / "rows.jsonl", 2)
-    models = [f"a={write(tmp_path / 'a.jsonl', lines)}", f"b={answers(tmp_path / 'b.jsonl', ['A.', 'B.'])}"]
-    code = compare(monkeypatch, *models, "--data", rows, "--metric", "posh", "--output", tmp_path / "out")
+    models = [
+        f"a={write(tmp_path / 'a.jsonl', lines)}",
+        f"b={answers(tmp_path / 'b.jsonl', ['A.', 'B.'])}",
+    ]
+    code = compare(
+        monkeypatch, *models, "--data", rows, "--metric", "posh", "--output", tmp_path / "out"
+    )
     assert code.startswith("compare.py: ")
     assert message in code
     assert "\n" not in code
@@ -208,7 +269,20 @@ def test_a_metric_and_a_data_file_go_together(
 ) -> None:
     assert compare(monkeypatch, "a=a", "b=b", "--data", "rows.jsonl", "--output", tmp_path) == 2
     assert "--data needs --metric" in capsys.readouterr().err
-    assert compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--metric", "posh", "--output", tmp_path) == 2
+    assert (
+        compare(
+            monkeypatch,
+            "a=a",
+            "b=b",
+            "--recipe",
+            "r.yaml",
+            "--metric",
+            "posh",
+            "--output",
+            tmp_path,
+        )
+        == 2
+    )
     assert compare(monkeypatch, "a=a", "b=b", "--output", tmp_path) == 2
 
 
@@ -218,14 +292,23 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("spanreward.training.commands.compare.run", interrupted)
     code = compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path)
-    assert code == f"compare.py: interrupted; the same command goes on from what is in {tmp_path}/answers."
+    assert (
+        code
+        == f"compare.py: interrupted; the same command goes on from what is in {tmp_path}/answers."
+    )
 
 
 @pytest.mark.parametrize(
     ("told", "differ"),
     [
         ({"reference": "A red dog and cat number 0."}, ""),
-        ({"reference": ["A red dog and cat number 0."], "prompt": " <image>\n Describe  the picture."}, ""),
+        (
+            {
+                "reference": ["A red dog and cat number 0."],
+                "prompt": " <image>\n Describe  the picture.",
+            },
+            "",
+        ),
         ({"prompt": None, "question": None, "reference": None, "level": 9}, ""),
         ({"prompt": [{"role": "user", "content": "Describe the picture."}]}, ""),
         ({"reference": "A blue dog and cat number 1."}, "reference"),
@@ -238,26 +321,49 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_an_answer_to_another_row_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Any, differ: str
 ) -> None:
-    """Lines in another order, of an earlier version of the data, or of other data with the same ids."""
+    """Lines in another order, of an earlier version of the data, or of other data with the same
+    ids.
+    """
     rows, good = data(tmp_path / "rows.jsonl", 2), answers(tmp_path / "good.jsonl", ["A.", "B."])
-    lines = [{"id": "row 1", "completion": "B."}, {"id": "row 0", "completion": "A.", **told}, {"id": "row 9", **told}]
+    lines = [
+        {"id": "row 1", "completion": "B."},
+        {"id": "row 0", "completion": "A.", **told},
+        {"id": "row 9", **told},
+    ]
     other = write(tmp_path / "other.jsonl", [{"completion": "C.", **line} for line in lines])
     arguments = ("--data", rows, "--metric", "posh", "--output", tmp_path / "out")
     code = compare(monkeypatch, f"one={good}", f"two={other}", *arguments)
-    refused = f"compare.py: {other} line 2 answers another row than the data's 'row 0': they differ in their {differ}."
+    refused = (
+        f"compare.py: {other} line 2 answers another row than the data's 'row 0': they "
+        f"differ in their {differ}."
+    )
     assert code == (refused if differ else None)
 
 
-def test_a_changed_input_is_another_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_input_is_another_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Data, answers and settings decide it; the page's title does not."""
     rows, good = data(tmp_path / "rows.jsonl", 4), answers(tmp_path / "good.jsonl", ["A."] * 4)
     other = answers(tmp_path / "other.jsonl", ["B."] * 4)
-    asked = (f"one={good}", f"two={other}", "--data", rows, "--metric", "posh", "--output", tmp_path / "out")
+    asked = (
+        f"one={good}",
+        f"two={other}",
+        "--data",
+        rows,
+        "--metric",
+        "posh",
+        "--output",
+        tmp_path / "out",
+    )
     assert compare(monkeypatch, *asked) is None
     assert compare(monkeypatch, *asked, "--title", "Mine") is None
     before = (tmp_path / "out" / "results.json").read_bytes()
     for key, change in (
-        ("data", lambda: write(rows, [{"id": f"row {n}", "reference": "A cat."} for n in range(4)])),
+        (
+            "data",
+            lambda: write(rows, [{"id": f"row {n}", "reference": "A cat."} for n in range(4)]),
+        ),
         ("versions", lambda: answers(other, ["C."] * 4)),
     ):
         kept = {path: path.read_bytes() for path in (rows, other)}
@@ -272,19 +378,39 @@ def test_a_changed_input_is_another_comparison(tmp_path: Path, monkeypatch: pyte
 
 
 VQA = [
-    {"id": f"row {n}", "question": f"What is number {n}?", "answers": ["a dog"], "reference": f"A red dog and cat {n}."}
+    {
+        "id": f"row {n}",
+        "question": f"What is number {n}?",
+        "answers": ["a dog"],
+        "reference": f"A red dog and cat {n}.",
+    }
     for n in range(8)
 ]
 
 
 def sides(folder: Path, count: int = 8) -> list[str]:
     texts = {"a": "A red dog.", "b": "A blue cat."}
-    return [f"{name}={answers(folder / f'{name}.jsonl', [text] * count)}" for name, text in texts.items()]
+    return [
+        f"{name}={answers(folder / f'{name}.jsonl', [text] * count)}"
+        for name, text in texts.items()
+    ]
 
 
-def test_several_metrics_with_their_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, asked = write(tmp_path / "rows.jsonl", VQA), ["--output", tmp_path / "out", "--metric", "posh"]
-    own = ["--set", "posh.mode=published", "--set", "lave.rationale=false", "--judge-option", "coref=none"]
+def test_several_metrics_with_their_own_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, asked = (
+        write(tmp_path / "rows.jsonl", VQA),
+        ["--output", tmp_path / "out", "--metric", "posh"],
+    )
+    own = [
+        "--set",
+        "posh.mode=published",
+        "--set",
+        "lave.rationale=false",
+        "--judge-option",
+        "coref=none",
+    ]
     data = ["--data", rows, "--metric", "lave", "--judge", "match"]
     assert compare(monkeypatch, *sides(tmp_path), *asked, *data, *own) is None
     made = json.loads((tmp_path / "out" / "comparison.settings.json").read_text())["metrics"]
@@ -294,12 +420,19 @@ def test_several_metrics_with_their_own_options(tmp_path: Path, monkeypatch: pyt
         {"metric": "lave", "judge": judge, "options": {"rationale": False}, "weight": 1.0},
     ]
     results = results_of(tmp_path / "out")
-    assert {"posh_f1", "lave_rating"} <= results["referees"].keys() or {"posh_f1"} <= results["referees"].keys()
+    assert {"posh_f1", "lave_rating"} <= results["referees"].keys() or {"posh_f1"} <= results[
+        "referees"
+    ].keys()
     assert results["title"] == "Which model is better?"
-    assert "What is number" in (tmp_path / "out" / "report.html").read_text().partition('class="three"')[2][:4000]
+    assert (
+        "What is number"
+        in (tmp_path / "out" / "report.html").read_text().partition('class="three"')[2][:4000]
+    )
 
 
-def test_an_option_without_a_metric_is_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_option_without_a_metric_is_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = write(tmp_path / "rows.jsonl", VQA)
     asked = ["--data", rows, "--metric", "posh", "--metric", "lave", "--output", tmp_path / "out"]
     assert compare(monkeypatch, *sides(tmp_path), *asked, "--set", "mode=published") is None
@@ -310,13 +443,25 @@ def test_an_option_without_a_metric_is_for_all(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--set", "harmonic.gamma=1"], "unknown metric of --set 'harmonic.gamma': valid are posh."),
+        (
+            ["--set", "harmonic.gamma=1"],
+            "unknown metric of --set 'harmonic.gamma': valid are posh.",
+        ),
         (["--set", "mod=published"], "unknown option of posh 'mod': did you mean 'mode'?"),
         (["--set", "mode"], "an option is written key=value, got 'mode'."),
-        (["--judge-option", "coreff=none"], "unknown option of the judge match: 'coreff': did you mean 'coref'?"),
-        (["--max-tokens", 5], "--max-tokens is for models that answer here, and all of these are files of answers."),
+        (
+            ["--judge-option", "coreff=none"],
+            "unknown option of the judge match: 'coreff': did you mean 'coref'?",
+        ),
+        (
+            ["--max-tokens", 5],
+            "--max-tokens is for models that answer here, and all of these are files of answers.",
+        ),
         (["--limit", 0], "--limit is above 0, got 0."),
-        (["--columns", "reference"], "--columns is written OURS=THEIRS, such as reference=caption, got reference."),
+        (
+            ["--columns", "reference"],
+            "--columns is written OURS=THEIRS, such as reference=caption, got reference.",
+        ),
     ],
     ids=str,
 )
@@ -329,31 +474,50 @@ def test_what_cannot_be_obeyed_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("more", [["--judge", "match"], ["--judge-option", "a=1"], ["--columns", "a=b"]], ids=str)
+@pytest.mark.parametrize(
+    "more", [["--judge", "match"], ["--judge-option", "a=1"], ["--columns", "a=b"]], ids=str
+)
 def test_what_a_recipe_has_of_its_own_is_refused_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: Any
 ) -> None:
-    assert compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path, *more) == 2
+    assert (
+        compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path, *more) == 2
+    )
     assert f"{more[0]} goes with --data: a recipe names its own" in capsys.readouterr().err
 
 
-def test_a_metric_that_asks_nobody_takes_no_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metric_that_asks_nobody_takes_no_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = write(tmp_path / "rows.jsonl", VQA)
     (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
-    asked = ["--data", rows, "--metric", f"{tmp_path / 'own.py'}:LongReward", "--output", tmp_path / "out"]
+    asked = [
+        "--data",
+        rows,
+        "--metric",
+        f"{tmp_path / 'own.py'}:LongReward",
+        "--output",
+        tmp_path / "out",
+    ]
     told = compare(monkeypatch, *sides(tmp_path), *asked, "--judge", "server:http://a/v1#b")
     assert told == "compare.py: long asks no judge: leave out --judge."
 
 
-def test_match_is_said_to_be_no_published_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_match_is_said_to_be_no_published_metric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = data(tmp_path / "rows.jsonl", 24)
     references = [json.loads(line)["reference"] for line in rows.read_text().splitlines()]
     files = {"poor": ["A tree."] * 24, "good": references}
-    models = [f"{name}={answers(tmp_path / f'{name}.jsonl', texts)}" for name, texts in files.items()]
+    models = [
+        f"{name}={answers(tmp_path / f'{name}.jsonl', texts)}" for name, texts in files.items()
+    ]
     asked = ["--data", rows, "--metric", "posh", "--output", tmp_path / "out"]
     assert compare(monkeypatch, *models, *asked) is None
     results = results_of(tmp_path / "out")
-    told = "good is better than poor by PoSh F1 and overlap (PoSh F1 by match, no published metric)."
+    told = (
+        "good is better than poor by PoSh F1 and overlap (PoSh F1 by match, no published metric)."
+    )
     assert results["headlines"]["good_minus_poor"] == told
     assert "(by match, no published metric)" in results["sentences"]["good_minus_poor"]
     assert results["title"] == "Which model is better?"

@@ -1,4 +1,6 @@
-"""`spanreward criteria write`: rows in, rows with criteria out, resumed with a user's edits, and a page."""
+"""`spanreward criteria write`: rows in, rows with criteria out, resumed with a user's edits, and a
+page.
+"""
 
 import json
 from pathlib import Path
@@ -49,7 +51,12 @@ def run(*more: str) -> Any:
 
 
 RED = {"id": 1, "image": "a.png", "caption": "A red car.", "prompt": "Describe.", "mine": [1]}
-BLUE = {"id": 2, "context": "<script>alert(1)</script>", "caption": "A blue car.", "question": "Which & what?"}
+BLUE = {
+    "id": 2,
+    "context": "<script>alert(1)</script>",
+    "caption": "A blue car.",
+    "question": "Which & what?",
+}
 BROKEN = {"id": 3, "context": "A broken car.", "caption": "A green car."}
 NAMED = ("--columns", "reference=caption", "--html", "page.html")
 
@@ -60,7 +67,11 @@ def test_criteria_of_rows_and_a_page(folder: Path) -> None:
     assert done.code == 0, done.err
     made = lines(folder)
     assert [line["id"] for line in made] == [1, 2, 4]
-    assert [line["criteria"] for line in made] == [["Says red."], ["Says <b>blue</b>."], ["Says red."]]
+    assert [line["criteria"] for line in made] == [
+        ["Says red."],
+        ["Says <b>blue</b>."],
+        ["Says red."],
+    ]
     assert made[0]["refused"] == {
         "says red": "it is there already",
         "Says <b>blue</b>.": "no reference meets it",
@@ -78,8 +89,19 @@ def test_criteria_of_rows_and_a_page(folder: Path) -> None:
     settings = json.loads((folder / "out.jsonl.settings.json").read_text())
     assert settings["judge"] == "writer"
     assert "criteria" in settings["writing"]["ask"]
-    scored = ["score", "criteria", "--judge", "own.py:Writer", "--input", "out.jsonl", "--output", "verdicts.jsonl"]
-    (folder / "out.jsonl").write_text("".join(json.dumps(line | {"completion": "A red car."}) + "\n" for line in made))
+    scored = [
+        "score",
+        "criteria",
+        "--judge",
+        "own.py:Writer",
+        "--input",
+        "out.jsonl",
+        "--output",
+        "verdicts.jsonl",
+    ]
+    (folder / "out.jsonl").write_text(
+        "".join(json.dumps(line | {"completion": "A red car."}) + "\n" for line in made)
+    )
     assert spanreward(*scored).code == 0
 
 
@@ -129,7 +151,9 @@ def test_rows_that_cannot_be_used(rows: list[dict[str, Any]], sentence: str, fol
         ),
     ],
 )
-def test_where_no_row_gets_criteria(rows: list[dict[str, Any]], sentence: str, folder: Path) -> None:
+def test_where_no_row_gets_criteria(
+    rows: list[dict[str, Any]], sentence: str, folder: Path
+) -> None:
     write(folder, *rows)
     done = run("--columns", "reference=caption")
     assert (done.code, sentence in done.err) == (1, True), done.err
@@ -138,15 +162,24 @@ def test_where_no_row_gets_criteria(rows: list[dict[str, Any]], sentence: str, f
 def test_pictures_that_are_no_files_are_refused_before_the_judge_is_asked(folder: Path) -> None:
     rows = [{"image": {"bytes": (folder / "a.png").read_bytes()}, "caption": "A red car."}]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "rows.parquet")
-    words = "criteria write rows.parquet --judge own.py:Writer --output out.jsonl --columns reference=caption"
+    words = (
+        "criteria write rows.parquet --judge own.py:Writer --output out.jsonl --columns "
+        "reference=caption"
+    )
     done = spanreward(*words.split())
-    assert (done.code, "are no JSON (" in done.err, "give pictures as paths" in done.err) == (1, True, True), done.err
+    assert (done.code, "are no JSON (" in done.err, "give pictures as paths" in done.err) == (
+        1,
+        True,
+        True,
+    ), done.err
     assert not (folder / "out.jsonl").exists()
 
 
 def test_a_page_is_no_other_file(folder: Path) -> None:
     write(folder, RED)
-    assert run("--columns", "reference=caption", "--html", "new/page.html", "--limit", "1").code == 0
+    assert (
+        run("--columns", "reference=caption", "--html", "new/page.html", "--limit", "1").code == 0
+    )
     assert (folder / "new/page.html").is_file()
     for page in ("rows.jsonl", "out.jsonl", "n.json"):
         done = run("--columns", "reference=caption", "--html", page)

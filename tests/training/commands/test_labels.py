@@ -1,4 +1,6 @@
-"""`spanreward labels spans`: r of a metric's credit with people's labels, the advice, one sentence for mistakes."""
+"""`spanreward labels spans`: r of a metric's credit with people's labels, the advice, one sentence
+for mistakes.
+"""
 
 import json
 from pathlib import Path
@@ -12,13 +14,24 @@ def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("COLUMNS", "200")
     sample = tmp_path / "labels.jsonl"
     said = {"reference": "A red circle. A blue star.", "completion": "A green circle. A blue star."}
-    rows = [{"id": number, **said, "mistakes": [["green"], [[2, 7]]][number % 2]} for number in range(24)]
+    rows = [
+        {"id": number, **said, "mistakes": [["green"], [[2, 7]]][number % 2]}
+        for number in range(24)
+    ]
     sample.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = spanreward("labels", "spans", sample, "--json", tmp_path / "found.json")
     assert done.code == 0, done.err
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["reliability"]["all"] | {"r": 1, "low": 1, "high": 1} == {
-        **{"r": 1, "low": 1, "high": 1, "completions": 24, "phrases": 96, "wrong": 0.25, "blamed": 0.25}
+        **{
+            "r": 1,
+            "low": 1,
+            "high": 1,
+            "completions": 24,
+            "phrases": 96,
+            "wrong": 0.25,
+            "blamed": 0.25,
+        }
     }
     assert found["reliability"]["attribute"]["r"] == pytest.approx(1)
     assert found["reliability"]["entity"]["r"] is None  # none of them is wrong
@@ -44,7 +57,10 @@ def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path) -> None:
     sample = tmp_path / "labels.jsonl"
     row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": ["circle"]}
     sample.write_text(json.dumps(row))
-    assert "must hold spans of its text of 7 characters, or whole words of it, got 'circle'" in refused(sample)
+    assert (
+        "must hold spans of its text of 7 characters, or whole words of it, got 'circle'"
+        in refused(sample)
+    )
     sample.write_text(json.dumps({**row, "mistakes": [], "reference": "!!"}))
     assert "none of 1 completions has a verdict; the first: no reference" in refused(sample)
     del row["mistakes"]
@@ -52,18 +68,28 @@ def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path) -> None:
     assert "has no column 'mistakes'" in refused(sample)
 
 
-def test_an_honest_list_of_differences_agrees_with_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_honest_list_of_differences_agrees_with_the_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Right words have spans too: without them credit could not follow any label."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(LISTER)
     rows = [
-        {"id": n, "completion": f"A {'red' if n % 2 else 'blue'} car {n}. A tree.", "reference": "A blue car. A tree."}
+        {
+            "id": n,
+            "completion": f"A {'red' if n % 2 else 'blue'} car {n}. A tree.",
+            "reference": "A blue car. A tree.",
+        }
         | {"mistakes": ["red"] if n % 2 else []}
         for n in range(24)
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = spanreward("labels", "spans", "rows.jsonl", "--metric", "differences", "--judge", "own.py:Lister")
-    assert (done.code, "span_coef=0.5: r 1.00 [1.00, 1.00]" in done.out) == (0, True), done.out + done.err
+    done = spanreward(
+        "labels", "spans", "rows.jsonl", "--metric", "differences", "--judge", "own.py:Lister"
+    )
+    assert (done.code, "span_coef=0.5: r 1.00 [1.00, 1.00]" in done.out) == (0, True), (
+        done.out + done.err
+    )
 
 
 LISTER = """

@@ -29,7 +29,9 @@ def without_extra(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", module.COMMANDS)
-def test_every_command_has_help(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["spanreward", name, "--help"])
     with pytest.raises(SystemExit) as ended:
         module.main()
@@ -37,14 +39,18 @@ def test_every_command_has_help(name: str, monkeypatch: pytest.MonkeyPatch, caps
     assert f"usage: spanreward {name}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "scripts").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "scripts").glob("*.py")), ids=lambda path: path.stem
+)
 def test_scripts_are_the_commands(path: Path) -> None:
     where, _ = module.COMMANDS[path.stem]
     assert f"from spanreward.training.commands.{where} import main" in path.read_text()
     assert callable(import_module(f"spanreward.training.commands.{where}").main)
 
 
-def test_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_does_not_exist(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["spanreward", "scroe"])
     with pytest.raises(SystemExit):
         module.main()
@@ -53,21 +59,41 @@ def test_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_scoring_needs_nothing_of_the_extra(tmp_path: Path) -> None:
     rows, verdicts = tmp_path / "rows.jsonl", tmp_path / "verdicts.jsonl"
-    rows.write_text(json.dumps({"completion": "A red circle.", "reference": "A red circle."}) + "\n")
-    done = without_extra("score", "posh", "--judge", "match", "--input", str(rows), "--output", str(verdicts))
+    rows.write_text(
+        json.dumps({"completion": "A red circle.", "reference": "A red circle."}) + "\n"
+    )
+    done = without_extra(
+        "score", "posh", "--judge", "match", "--input", str(rows), "--output", str(verdicts)
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(verdicts.read_text())["score"] == 1.0
 
 
 def test_files_of_answers_are_compared_without_the_extra(tmp_path: Path) -> None:
     for name, text in (("rows", "A red circle."), ("a", "A red circle."), ("b", "A star.")):
-        lines = [{"id": str(number), "completion": text, "reference": "A red circle."} for number in range(8)]
+        lines = [
+            {"id": str(number), "completion": text, "reference": "A red circle."}
+            for number in range(8)
+        ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     files = [f"{name}={tmp_path / name}.jsonl" for name in "ab"]
-    words = [*files, "--data", str(tmp_path / "rows.jsonl"), "--metric", "posh", "--output", str(tmp_path / "out")]
+    words = [
+        *files,
+        "--data",
+        str(tmp_path / "rows.jsonl"),
+        "--metric",
+        "posh",
+        "--output",
+        str(tmp_path / "out"),
+    ]
     done = without_extra("compare", *words)
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "out" / "results.json").read_text())["models"]["a"]["posh_f1"]["mean"] == 1.0
+    assert (
+        json.loads((tmp_path / "out" / "results.json").read_text())["models"]["a"]["posh_f1"][
+            "mean"
+        ]
+        == 1.0
+    )
 
 
 def test_training_without_the_extra_is_one_sentence(tmp_path: Path) -> None:
@@ -84,5 +110,7 @@ def test_the_version_is_that_of_the_package(
     with pytest.raises(SystemExit):
         module.main()
     assert (
-        capsys.readouterr().out == f"spanreward {version('spanreward')}\n" == f"spanreward {spanreward.__version__}\n"
+        capsys.readouterr().out
+        == f"spanreward {version('spanreward')}\n"
+        == f"spanreward {spanreward.__version__}\n"
     )

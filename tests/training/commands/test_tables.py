@@ -1,4 +1,6 @@
-"""`score`, `labels` and `compare` read the same rows out of files of any kind, under the names that the file has."""
+"""`score`, `labels` and `compare` read the same rows out of files of any kind, under the names that
+the file has.
+"""
 
 import json
 from pathlib import Path
@@ -12,7 +14,12 @@ from tests.support.tables import table
 KINDS = ("pretty.json", "excel.csv", "csv.gz", "tsv", "parquet", "hub")
 TEXTS = ("A green circle. A blue star.", "A red circle. A blue star.")
 ROWS = [
-    {"id": f"r{number}", "said": TEXTS[number % 2], "wanted": [TEXTS[1]], "wrong": [["green"], []][number % 2]}
+    {
+        "id": f"r{number}",
+        "said": TEXTS[number % 2],
+        "wanted": [TEXTS[1]],
+        "wrong": [["green"], []][number % 2],
+    }
     for number in range(24)
 ]
 SAID, WANTED = ("--columns", "completion=said"), ("--columns", "reference=wanted")
@@ -29,14 +36,35 @@ def answered(*words: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_three_commands_read_every_kind(tmp_path: Path, kind: str) -> None:
     source, found = table(tmp_path, kind, ROWS), tmp_path / "found.json"
-    words = ("--judge", "match", "--input", source, "--output", tmp_path / "v.jsonl", "--limit", 4, "--json", found)
+    words = (
+        "--judge",
+        "match",
+        "--input",
+        source,
+        "--output",
+        tmp_path / "v.jsonl",
+        "--limit",
+        4,
+        "--json",
+        found,
+    )
     summary = answered("score", "posh", *SAID, *WANTED, *words)
     assert (summary["rows"], summary["statuses"]) == (4, {"ok": 4})
-    assert [json.loads(line)["id"] for line in (tmp_path / "v.jsonl").open()] == ["r0", "r1", "r2", "r3"]
-    labels = answered("labels", "spans", source, *SAID, *WANTED, "--columns", "mistakes=wrong", "--json", found)
+    assert [json.loads(line)["id"] for line in (tmp_path / "v.jsonl").open()] == [
+        "r0",
+        "r1",
+        "r2",
+        "r3",
+    ]
+    labels = answered(
+        "labels", "spans", source, *SAID, *WANTED, "--columns", "mistakes=wrong", "--json", found
+    )
     assert labels["completions"] == 24
     assert labels["reliability"]["attribute"]["r"] > 0.99
-    sides = [(name, [{"id": row["id"], "completion": TEXTS[side]} for row in ROWS]) for side, name in enumerate("ab")]
+    sides = [
+        (name, [{"id": row["id"], "completion": TEXTS[side]} for row in ROWS])
+        for side, name in enumerate("ab")
+    ]
     if source.startswith("hub:"):
         return
     for name, rows in sides:
@@ -52,7 +80,9 @@ def test_three_commands_read_every_kind(tmp_path: Path, kind: str) -> None:
 def test_columns_that_are_not_there_are_named(tmp_path: Path) -> None:
     source = table(tmp_path, "csv", ROWS)
     output = ("--judge", "match", "--output", tmp_path / "v.jsonl")
-    done = spanreward("score", "posh", *SAID, "--columns", "reference=wants", "--input", source, *output)
+    done = spanreward(
+        "score", "posh", *SAID, "--columns", "reference=wants", "--input", source, *output
+    )
     assert done.code == 1
     assert "row 1 has no 'wants', only ['id', 'said', 'wanted', 'wrong']" in done.err
     done = spanreward("score", "posh", "--columns", "reference", "--input", source, *output)

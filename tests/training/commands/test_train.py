@@ -1,4 +1,6 @@
-"""`spanreward train`'s own words and exit codes: a run that ends well, one without a score, one ended by --stop-on."""
+"""`spanreward train`'s own words and exit codes: a run that ends well, one without a score, one
+ended by --stop-on.
+"""
 
 import json
 import sys
@@ -23,7 +25,9 @@ TRAINER = {
 
 
 @pytest.fixture
-def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
     def run(*options: Any, trainer: Any = None) -> Any:
         """(exit code, what was printed last on the screen, what on the error stream)."""
         recipe = {
@@ -74,12 +78,16 @@ def test_stop_on_ends_the_run_with_its_policy_saved(
     assert "train.py: training stopped: " in err
     assert "padded with words or signs that say nothing" in err
     assert (tmp_path / "run" / "model.safetensors").exists()
-    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    ]
     assert max(line["step"] for line in lines) == 1
     assert "health/degenerate_fraction" in lines[0]
 
 
-def test_stop_on_names_the_problems(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stop_on_names_the_problems(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "recipe.yaml", "--stop-on", "boredom"])
     with pytest.raises(SystemExit):
         main()

@@ -44,13 +44,26 @@ def own(name: str = "rows", **more: Any) -> FilePart:
 
 
 def test_rows_to_judge() -> None:
-    """A row that is left out takes its columns along; what a row lacks is None; no judge sees what SFT learns."""
+    """A row that is left out takes its columns along; what a row lacks is None; no judge sees what
+    SFT learns.
+    """
     dataset = load_data(own(options={"size": 5}))
-    assert sorted(dataset.column_names) == ["answers", "id", "image", "place", "prompt", "question", "reference"]
+    assert sorted(dataset.column_names) == [
+        "answers",
+        "id",
+        "image",
+        "place",
+        "prompt",
+        "question",
+        "reference",
+    ]
     assert dataset["id"][:] == ["1", "3"]
     assert dataset["place"][:] == ["north", None]
     assert dataset["reference"][:] == [["A wall.", "A red wall."], None]
-    assert [prompt[0]["content"] for prompt in dataset["prompt"]] == ["Describe the picture.", "Which color?"]
+    assert [prompt[0]["content"] for prompt in dataset["prompt"]] == [
+        "Describe the picture.",
+        "Which color?",
+    ]
     assert [image.size for image in dataset["image"]] == [(5, 5), (6, 4)]
     assert dataset[1]["image"].getpixel((0, 0)) == (0, 0, 255)
 
@@ -64,15 +77,23 @@ def test_rows_to_learn() -> None:
 def test_keys_of_other_names() -> None:
     data = own("listed", columns={"image": "photo", "reference": "said"}, prompt="Say it.")
     (row,) = load_data(data)
-    assert (row["reference"], row["place"], row["prompt"][0]["content"]) == (["Blue."], 3, "Say it.")
+    assert (row["reference"], row["place"], row["prompt"][0]["content"]) == (
+        ["Blue."],
+        3,
+        "Say it.",
+    )
     assert "photo" not in row
     learned = [row["completion"][0]["content"] for row in load_data(data, completions=True)]
     assert learned == ["One.", "Two."]
 
 
 def test_an_option_that_the_function_refuses_is_one_sentence(folder: Path) -> None:
-    (folder / "picky.py").write_text("def rows(split):\n    raise ValueError(f'no split {split}')\n    yield {}\n")
-    with pytest.raises(RecipeError, match=r"the data of picky.py:rows cannot be asked for with .*: no split dev"):
+    (folder / "picky.py").write_text(
+        "def rows(split):\n    raise ValueError(f'no split {split}')\n    yield {}\n"
+    )
+    with pytest.raises(
+        RecipeError, match=r"the data of picky.py:rows cannot be asked for with .*: no split dev"
+    ):
         list(custom_records(FilePart(source="picky.py:rows", options={"split": "dev"})))
 
 
@@ -94,12 +115,30 @@ def test_a_part_of_a_mix(folder: Path) -> None:
         (FilePart(source="none.py:rows"), "there is no file none.py in "),
         (own("row"), "my_data.py has no function row: did you mean 'rows'?"),
         (own("names"), "my_data.py has no function names: write it there."),
-        (own(options={"sise": 5}), "cannot be asked for with {'sise': 5}: got an unexpected keyword argument 'sise'"),
-        (own(options={"more": [3]}), "my_data.py:rows row 4 must be a mapping from keys to values, got 3."),
-        (own(options={"more": [{"reference": "A."}]}), "my_data.py:rows row 4 has no 'image', only ['reference']"),
-        (own(options={"more": [{"image": 3}]}), "row 4: a picture is a PIL image or the path of a file, got int."),
-        (own(options={"more": [{"image": "none.png"}]}), "my_data.py:rows row 4: there is no picture none.png"),
-        (own(options={"more": [{"image": "blue.png", "reference": 3}]}), "'reference' must hold a text"),
+        (
+            own(options={"sise": 5}),
+            "cannot be asked for with {'sise': 5}: got an unexpected keyword argument 'sise'",
+        ),
+        (
+            own(options={"more": [3]}),
+            "my_data.py:rows row 4 must be a mapping from keys to values, got 3.",
+        ),
+        (
+            own(options={"more": [{"reference": "A."}]}),
+            "my_data.py:rows row 4 has no 'image', only ['reference']",
+        ),
+        (
+            own(options={"more": [{"image": 3}]}),
+            "row 4: a picture is a PIL image or the path of a file, got int.",
+        ),
+        (
+            own(options={"more": [{"image": "none.png"}]}),
+            "my_data.py:rows row 4: there is no picture none.png",
+        ),
+        (
+            own(options={"more": [{"image": "blue.png", "reference": 3}]}),
+            "'reference' must hold a text",
+        ),
     ],
 )
 def test_what_cannot_be_used(part: FilePart, message: str) -> None:

@@ -1,4 +1,7 @@
-"""Hub datasets: rows by a column map, pictures as they are, and what is refused. A folder stands in for the hub."""
+"""Hub datasets: rows by a column map, pictures as they are, and what is refused.
+
+A folder stands in for the hub.
+"""
 
 import io
 import shutil
@@ -29,10 +32,14 @@ def square(colour: str, side: int = 8) -> Pictures.Image:
     return Pictures.new("RGB", (side, side), colour)
 
 
-def stored(folder: Path, rows: list[dict[str, Any]], features: dict[str, Any], split: str = "train") -> str:
+def stored(
+    folder: Path, rows: list[dict[str, Any]], features: dict[str, Any], split: str = "train"
+) -> str:
     """The rows as a parquet file in a folder, which `datasets` takes in place of an id."""
     (folder / "data").mkdir(parents=True, exist_ok=True)
-    dataset = Dataset.from_dict({name: [row[name] for row in rows] for name in features}, Features(features))
+    dataset = Dataset.from_dict(
+        {name: [row[name] for row in rows] for name in features}, Features(features)
+    )
     parquet.write_table(
         dataset.data.table, folder / "data" / f"{split}-00000-of-00001.parquet"
     )  # addresses as they are
@@ -50,7 +57,9 @@ def captions(tmp_path: Path) -> str:
 
 
 def part(name: str, **fields: Any) -> HubPart:
-    return HubPart(source="hub", id=name, **{"columns": {"image": "picture", "reference": "texts"}, **fields})
+    return HubPart(
+        source="hub", id=name, **{"columns": {"image": "picture", "reference": "texts"}, **fields}
+    )
 
 
 def colours(dataset: Dataset) -> list[tuple[int, ...]]:
@@ -58,7 +67,9 @@ def colours(dataset: Dataset) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("streamed", [{}, {"streaming": True, "count": 5}])
-def test_rows_by_a_column_map(captions: str, streamed: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_by_a_column_map(
+    captions: str, streamed: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     dataset = load_data(part(captions, **streamed))
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
     assert dataset["id"][:] == ["1", "3"]
@@ -75,11 +86,17 @@ def test_sft_learns_every_reference_of_the_right_picture(captions: str) -> None:
 
 
 def test_pictures_stay_in_the_file_they_came_in(captions: str) -> None:
-    """Nothing is written but what `datasets` itself has made of the parquet file, so a picture is on disk once."""
+    """Nothing is written but what `datasets` itself has made of the parquet file, so a picture is
+    on disk once.
+    """
     load_data(part(captions))
-    before = sorted((path, path.stat().st_size) for path in datasets.config.HF_DATASETS_CACHE.rglob("*.arrow"))
+    before = sorted(
+        (path, path.stat().st_size) for path in datasets.config.HF_DATASETS_CACHE.rglob("*.arrow")
+    )
     load_data(part(captions, prompt="Say it."))
-    assert [name for name, _ in before] == sorted(datasets.config.HF_DATASETS_CACHE.rglob("*.arrow"))
+    assert [name for name, _ in before] == sorted(
+        datasets.config.HF_DATASETS_CACHE.rglob("*.arrow")
+    )
 
 
 def test_count_and_prompt(captions: str) -> None:
@@ -92,9 +109,13 @@ def test_count_and_prompt(captions: str) -> None:
     "answers", [["red", "red", "pink"], [{"answer": "red"}, {"answer": "red"}, {"answer": "pink"}]]
 )
 def test_questions_as_vqa_datasets_have_them(tmp_path: Path, answers: Any) -> None:
-    kind = List(Value("string")) if isinstance(answers[0], str) else List({"answer": Value("string")})
+    kind = (
+        List(Value("string")) if isinstance(answers[0], str) else List({"answer": Value("string")})
+    )
     rows = [{"image": square("red"), "question": "What color?", "answers": answers}]
-    name = stored(tmp_path / "vqa", rows, {"image": Image(), "question": Value("string"), "answers": kind})
+    name = stored(
+        tmp_path / "vqa", rows, {"image": Image(), "question": Value("string"), "answers": kind}
+    )
     data = part(name, columns={}, prompt="{question} Answer briefly.")
     dataset = load_data(data)
     assert dataset["answers"][:] == [["red", "red", "pink"]]
@@ -128,7 +149,10 @@ def test_large_pictures_are_scaled_for_everyone_who_reads_them(tmp_path: Path) -
     assert dataset[0]["image"].size == (20, 20)
     assert dataset["prompt"][0] == [{"role": "user", "content": "Describe the picture."}]
     assert load_data(data, completions=True)[0]["image"].size == (20, 20)
-    assert load_data(MixedPart(source="mixed", parts=[data, part(name)]))[1]["image"].size == (20, 20)
+    assert load_data(MixedPart(source="mixed", parts=[data, part(name)]))[1]["image"].size == (
+        20,
+        20,
+    )
 
 
 def test_boxes_would_not_fit_scaled_pictures(tmp_path: Path) -> None:
@@ -156,7 +180,9 @@ def test_several_sources_in_one_dataset(captions: str, tmp_path: Path) -> None:
 
 def test_a_column_that_is_not_there_names_those_that_are(captions: str) -> None:
     message = refused(part(captions, columns={"image": "picture", "reference": "captions"}))
-    assert message.startswith(f"the dataset '{captions}' has no column 'captions', only ['extra', 'picture', 'texts']")
+    assert message.startswith(
+        f"the dataset '{captions}' has no column 'captions', only ['extra', 'picture', 'texts']"
+    )
 
 
 def test_without_a_map_the_picture_is_looked_for_under_its_own_name(captions: str) -> None:
@@ -169,7 +195,9 @@ def test_a_split_that_is_not_there_names_those_that_are(captions: str) -> None:
     message = refused(part(captions, split="val"))
     assert "the split 'val' of the dataset" in message
     assert "Should be one of ['train']" in message
-    assert "Available splits: ['train']" in refused(part(captions, split="val", streaming=True, count=1))
+    assert "Available splits: ['train']" in refused(
+        part(captions, split="val", streaming=True, count=1)
+    )
 
 
 def test_a_subset_that_is_not_there(captions: str) -> None:
@@ -202,9 +230,17 @@ def test_addresses_in_place_of_pictures(tmp_path: Path) -> None:
 
 
 def test_addresses_in_the_picture_column_are_not_fetched(tmp_path: Path) -> None:
-    rows = [{"picture": {"bytes": None, "path": "https://example.org/a.png"}, "texts": ["A."], "extra": 1}]
+    rows = [
+        {
+            "picture": {"bytes": None, "path": "https://example.org/a.png"},
+            "texts": ["A."],
+            "extra": 1,
+        }
+    ]
     name = stored(tmp_path / "urls", rows, CAPTIONS)
-    assert "train row 1: the picture is the address 'https://example.org/a.png'" in refused(part(name))
+    assert "train row 1: the picture is the address 'https://example.org/a.png'" in refused(
+        part(name)
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,10 +250,15 @@ def test_addresses_in_the_picture_column_are_not_fetched(tmp_path: Path) -> None
         ({"bytes": b"no picture", "path": None}, "cannot be read as a picture"),
         ({"bytes": b"", "path": None}, "cannot be read as a picture"),
         ({"bytes": None, "path": "not/there.png"}, "cannot be read as a picture"),
-        ({"bytes": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n", "path": None}, "none of PNG, JPEG"),
+        (
+            {"bytes": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n", "path": None},
+            "none of PNG, JPEG",
+        ),
     ],
 )
-def test_a_picture_that_is_none_is_named_by_its_row(tmp_path: Path, picture: Any, reason: str) -> None:
+def test_a_picture_that_is_none_is_named_by_its_row(
+    tmp_path: Path, picture: Any, reason: str
+) -> None:
     rows = [
         {"picture": {"bytes": png(), "path": None}, "texts": ["A."], "extra": 1},
         {"picture": picture, "texts": ["B."], "extra": 2},
@@ -254,7 +295,9 @@ def test_a_value_of_another_kind_is_named_by_its_row(tmp_path: Path) -> None:
 
 def test_no_rows(tmp_path: Path, captions: str) -> None:
     assert "cannot be loaded" in refused(part(stored(tmp_path / "none", [], CAPTIONS)))
-    name = stored(tmp_path / "silent", [{"picture": square("red"), "texts": [], "extra": 1}], CAPTIONS)
+    name = stored(
+        tmp_path / "silent", [{"picture": square("red"), "texts": [], "extra": 1}], CAPTIONS
+    )
     assert refused(part(name)) == "the data of hub holds no row with something to judge by."
     only_pictures = part(captions, columns={"image": "picture"})
     assert len(load_data(only_pictures)) == 3
@@ -274,28 +317,45 @@ def test_the_task_of_all_rows_that_name_none(tmp_path: Path) -> None:
 
 
 def test_the_splits_of_a_dataset(tmp_path: Path, captions: str) -> None:
-    stored(Path(captions), [{"picture": square("red"), "texts": ["A wall."], "extra": 1}], CAPTIONS, split="test")
+    stored(
+        Path(captions),
+        [{"picture": square("red"), "texts": ["A wall."], "extra": 1}],
+        CAPTIONS,
+        split="test",
+    )
     assert sorted(split_names(part(captions))) == ["test", "train"]
-    assert split_names(part(str(tmp_path / "nowhere"), split="val")) == ["val"]  # what is not reached is not known
+    # what is not reached is not known
+    assert split_names(part(str(tmp_path / "nowhere"), split="val")) == ["val"]
 
 
 @pytest.mark.parametrize("streamed", [{}, {"streaming": True, "count": 5}])
-def test_pictures_as_structs_and_folders_that_datasets_saved(tmp_path: Path, streamed: dict[str, Any]) -> None:
+def test_pictures_as_structs_and_folders_that_datasets_saved(
+    tmp_path: Path, streamed: dict[str, Any]
+) -> None:
     file = io.BytesIO()
     square("red").save(file, "PNG")
-    struct = {"picture": {"bytes": Value("binary"), "path": Value("string")}, "texts": List(Value("string"))}
+    struct = {
+        "picture": {"bytes": Value("binary"), "path": Value("string")},
+        "texts": List(Value("string")),
+    }
     name = stored(
-        tmp_path / "struct", [{"picture": {"bytes": file.getvalue(), "path": None}, "texts": ["Red."]}], struct
+        tmp_path / "struct",
+        [{"picture": {"bytes": file.getvalue(), "path": None}, "texts": ["Red."]}],
+        struct,
     )
     assert colours(load_data(part(name, **streamed))) == [(255, 0, 0)]
     if not streamed:
-        Dataset.from_list([{"picture": square("blue"), "texts": ["Blue."]}]).save_to_disk(tmp_path / "saved")
+        Dataset.from_list([{"picture": square("blue"), "texts": ["Blue."]}]).save_to_disk(
+            tmp_path / "saved"
+        )
         assert colours(load_data(part(str(tmp_path / "saved")))) == [(0, 0, 255)]
 
 
 def test_lists_of_pictures_are_refused_before_the_first_step(tmp_path: Path) -> None:
     columns = {"images": List(Image()), "prompt": Value("string"), "reference": Value("string")}
     name = stored(
-        tmp_path / "lists", [{"images": [square("red")], "prompt": "<image>What?", "reference": "A."}], columns
+        tmp_path / "lists",
+        [{"images": [square("red")], "prompt": "<image>What?", "reference": "A."}],
+        columns,
     )
     assert "the column 'images' of the dataset" in refused(HubPart(source="hub", id=name))

@@ -1,4 +1,6 @@
-"""JSONL files with questions, context and boxes: what becomes a row, what the policy is asked, what is refused."""
+"""JSONL files with questions, context and boxes: what becomes a row, what the policy is asked, what
+is refused.
+"""
 
 import json
 from pathlib import Path
@@ -22,8 +24,16 @@ from tests.support.refused_data import refused
 from tests.support.tables import table
 
 CAPTION = {"image": "red.png", "reference": ["A red wall.", "A wall is red."]}
-ASKED = {"image": "red.png", "question": "What color is it?", "answers": ["red", "Red.", "pink", "red", "blue"]}
-VQA = {"image": "blue.png", "question": "Is it red?", "answers": [{"answer": "no", "answer_id": i} for i in range(10)]}
+ASKED = {
+    "image": "red.png",
+    "question": "What color is it?",
+    "answers": ["red", "Red.", "pink", "red", "blue"],
+}
+VQA = {
+    "image": "blue.png",
+    "question": "Is it red?",
+    "answers": [{"answer": "no", "answer_id": i} for i in range(10)],
+}
 
 
 @pytest.fixture
@@ -52,7 +62,17 @@ def test_questions_and_answers(folder: Path) -> None:
 def test_captions_and_questions_have_none_in_what_they_lack(folder: Path) -> None:
     boxed = {"image": "blue.png", "task": "reg", "bbox": [1, 2.5, 30, 20], "context": "A wall."}
     dataset = load_data(jsonl(folder, CAPTION, ASKED, boxed))
-    columns = ["answers", "bbox", "context", "id", "image", "prompt", "question", "reference", "task"]
+    columns = [
+        "answers",
+        "bbox",
+        "context",
+        "id",
+        "image",
+        "prompt",
+        "question",
+        "reference",
+        "task",
+    ]
     assert sorted(dataset.column_names) == columns
     lacking = [{column for column, value in row.items() if value is None} for row in dataset]
     assert lacking == [
@@ -64,18 +84,33 @@ def test_captions_and_questions_have_none_in_what_they_lack(folder: Path) -> Non
 
 
 def test_rewards_go_by_the_columns_of_a_row(folder: Path) -> None:
-    dataset = load_data(jsonl(folder, CAPTION, ASKED, {"image": "red.png", "context": "A red wall."}))
+    dataset = load_data(
+        jsonl(folder, CAPTION, ASKED, {"image": "red.png", "context": "A red wall."})
+    )
     samples = [read_sample(row, "red", row["prompt"]) for row in dataset]
     lave = LaveReward(MatchJudge()).assess(samples)
-    assert [verdict.status for verdict in lave] == [Status.NOT_APPLICABLE, Status.OK, Status.NOT_APPLICABLE]
+    assert [verdict.status for verdict in lave] == [
+        Status.NOT_APPLICABLE,
+        Status.OK,
+        Status.NOT_APPLICABLE,
+    ]
     harmonic = HarmonicReward(WordJudge(), evidence="context").assess(samples)
-    assert [verdict.status for verdict in harmonic] == [Status.NOT_APPLICABLE, Status.NOT_APPLICABLE, Status.OK]
+    assert [verdict.status for verdict in harmonic] == [
+        Status.NOT_APPLICABLE,
+        Status.NOT_APPLICABLE,
+        Status.OK,
+    ]
 
 
 def test_every_column_can_have_another_name(folder: Path) -> None:
-    columns = {name: f"my {name}" for name in ("image", "reference", "question", "answers", "context", "bbox", "task")}
+    columns = {
+        name: f"my {name}"
+        for name in ("image", "reference", "question", "answers", "context", "bbox", "task")
+    }
     values = {**ASKED, **CAPTION, "context": "A wall.", "bbox": [0, 0, 4, 4], "task": "vqa"}
-    renamed = load_data(jsonl(folder, {columns[name]: value for name, value in values.items()}, columns=columns))[0]
+    renamed = load_data(
+        jsonl(folder, {columns[name]: value for name, value in values.items()}, columns=columns)
+    )[0]
     plain = load_data(jsonl(folder, values))[0]
     del renamed["image"], plain["image"]
     assert renamed == plain
@@ -100,16 +135,25 @@ def test_a_question_is_put_in_once_and_as_it_is() -> None:
 
 
 def test_a_picture_alone_is_enough(folder: Path) -> None:
-    dataset = load_data(jsonl(folder, {"image": "red.png"}, {"image": "blue.png", "question": "What is it?"}))
+    dataset = load_data(
+        jsonl(folder, {"image": "red.png"}, {"image": "blue.png", "question": "What is it?"})
+    )
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "question"]
-    assert "holds no row with a reference or answers" in refused(jsonl(folder, {"image": "red.png"}), completions=True)
+    assert "holds no row with a reference or answers" in refused(
+        jsonl(folder, {"image": "red.png"}), completions=True
+    )
 
 
 @pytest.mark.parametrize("empty", [None, [], [" "], ""])
 def test_a_question_that_nobody_answered_is_left_out(
     folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    data = jsonl(folder, {**ASKED, "answers": empty}, VQA, {**ASKED, "answers": empty, "context": "A red wall."})
+    data = jsonl(
+        folder,
+        {**ASKED, "answers": empty},
+        VQA,
+        {**ASKED, "answers": empty, "context": "A red wall."},
+    )
     assert load_data(data)["id"][:] == ["2", "3"]
     assert "left out 1 rows without reference, answers and context, kept 2" in caplog.text
 
@@ -117,10 +161,18 @@ def test_a_question_that_nobody_answered_is_left_out(
 def test_sft_learns_every_reference_and_the_most_frequent_answer(folder: Path) -> None:
     both = {**VQA, "reference": "A blue wall."}
     rows = load_data(jsonl(folder, CAPTION, ASKED, both), completions=True)
-    assert [row["completion"][0]["content"] for row in rows] == ["A red wall.", "A wall is red.", "red", "no"]
+    assert [row["completion"][0]["content"] for row in rows] == [
+        "A red wall.",
+        "A wall is red.",
+        "red",
+        "no",
+    ]
     long_form = {"image": "red.png", "question": "What is it?", "reference": "It is a red wall."}
     (row,) = load_data(jsonl(folder, long_form), completions=True)
-    assert (row["prompt"][0]["content"], row["completion"][0]["content"]) == ("What is it?", "It is a red wall.")
+    assert (row["prompt"][0]["content"], row["completion"][0]["content"]) == (
+        "What is it?",
+        "It is a red wall.",
+    )
 
 
 def test_answers_are_counted_after_normalisation() -> None:
@@ -134,7 +186,10 @@ def test_answers_are_counted_after_normalisation() -> None:
     [
         ({"question": 3}, "'question' must hold a text, got 3"),
         ({"question": ["a", "b"]}, "'question' must hold a text, got ['a', 'b']"),
-        ({"answers": 2}, "'answers' must hold a text, a list of texts or of {\"answer\": text}, got 2"),
+        (
+            {"answers": 2},
+            "'answers' must hold a text, a list of texts or of {\"answer\": text}, got 2",
+        ),
         ({"answers": ["2", 2]}, "got ['2', 2]"),
         ({"answers": [{"text": "no"}]}, "got [{'text': 'no'}]"),
         ({"context": ["A wall."]}, "'context' must hold a text, got ['A wall.']"),
@@ -147,7 +202,9 @@ def test_answers_are_counted_after_normalisation() -> None:
         ({"bbox": "0 0 4 4"}, "got '0 0 4 4'"),
     ],
 )
-def test_values_of_another_kind_are_named_with_their_line(folder: Path, record: Any, message: str) -> None:
+def test_values_of_another_kind_are_named_with_their_line(
+    folder: Path, record: Any, message: str
+) -> None:
     said = refused(jsonl(folder, VQA, {"image": "red.png", **record}))
     assert said.startswith(f"{folder}/rows.jsonl line 2: ")
     assert message in said
@@ -170,7 +227,9 @@ def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path) -> None:
 
 
 def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
-    """The policy's processor puts it in itself: a second one has no picture, and transformers would raise in a step."""
+    """The policy's processor puts it in itself: a second one has no picture, and transformers would
+    raise in a step.
+    """
     message = [{"from": "human", "value": "<image>\nWhat is it?"}]
     records = [{**ASKED, "question": "<image>\nWhat is it?"}, {**CAPTION, "prompt": "<image>"}]
     records.append({"images": ["red.png"], "prompt": message, "reference": "A wall."})
@@ -181,7 +240,11 @@ def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
     assert asked(jsonl(folder, CAPTION, prompt="<image>Say it.")) == ["Say it."]
     said = refused(jsonl(folder, {"prompt": "<image>\nWhat is it?", "reference": "A wall."}))
     assert "rows.jsonl line 1 has the placeholder of a picture and no picture, '<image>" in said
-    said = refused(jsonl(folder, {"images": ["red.png", "blue.png"], "prompt": "Which?", "reference": "A wall."}))
+    said = refused(
+        jsonl(
+            folder, {"images": ["red.png", "blue.png"], "prompt": "Which?", "reference": "A wall."}
+        )
+    )
     assert "rows.jsonl line 1 must hold one picture, got 2." in said
 
 
@@ -199,18 +262,35 @@ def test_a_recipe_reads_tables_too(folder: Path, kind: str) -> None:
 
 def test_a_recipe_reads_pictures_in_parquet(folder: Path) -> None:
     struct = {"bytes": (folder / "red.png").read_bytes(), "path": None}
-    Dataset.from_list([{"image": struct, "reference": "A red wall."}]).to_parquet(folder / "rows.parquet")
-    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.parquet")))["image"][0].size == (40, 30)
-    Dataset.from_list([{"image": {"bytes": b"no", "path": None}, "reference": "A."}]).to_parquet(folder / "no.parquet")
+    Dataset.from_list([{"image": struct, "reference": "A red wall."}]).to_parquet(
+        folder / "rows.parquet"
+    )
+    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.parquet")))["image"][
+        0
+    ].size == (40, 30)
+    Dataset.from_list([{"image": {"bytes": b"no", "path": None}, "reference": "A."}]).to_parquet(
+        folder / "no.parquet"
+    )
     said = refused(JsonlPart(source="jsonl", path=str(folder / "no.parquet")))
     assert "no.parquet row 1: the picture of this row cannot be read as a picture" in said
 
 
 def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
-    trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1, "num_generations": 4}
+    trainer = {
+        "use_cpu": True,
+        "bf16": False,
+        "max_steps": 2,
+        "logging_steps": 1,
+        "num_generations": 4,
+    }
     trainer |= {"per_device_train_batch_size": 8, "max_completion_length": 8, "report_to": "none"}
     rewards = [{"metric": metric, "judge": WORDS, "options": options}]
-    fields = {"algorithm": "dapo", "output": str(folder / "out"), "policy": {"model": TINY}, "trainer": trainer}
+    fields = {
+        "algorithm": "dapo",
+        "output": str(folder / "out"),
+        "policy": {"model": TINY},
+        "trainer": trainer,
+    }
     return check_recipe({**fields, "data": data.model_dump(), "rewards": rewards})
 
 
@@ -236,7 +316,10 @@ def test_the_policy_sees_the_question(folder: Path) -> None:
     run_with = recipe(folder, "lave", jsonl(folder, *rows))
     trainer = build_trainer(run_with, build_rewards(run_with.rewards))
     processor = trainer.processing_class
-    texts = [processor.apply_chat_template(row["prompt"], tokenize=False) for row in trainer.train_dataset]
+    texts = [
+        processor.apply_chat_template(row["prompt"], tokenize=False)
+        for row in trainer.train_dataset
+    ]
     assert all(row["question"] in text for row, text in zip(rows, texts, strict=True))
     first, second = (processor.tokenizer(text).input_ids for text in texts)
     assert first != second
@@ -244,7 +327,11 @@ def test_the_policy_sees_the_question(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("metric", "record", "missing"),
-    [("lave", CAPTION, "'question'"), ("posh", ASKED, "'reference'"), ("posh", {**CAPTION, "reference": None}, None)],
+    [
+        ("lave", CAPTION, "'question'"),
+        ("posh", ASKED, "'reference'"),
+        ("posh", {**CAPTION, "reference": None}, None),
+    ],
 )
 def test_a_reward_whose_column_is_missing_is_named_before_any_step(
     folder: Path, metric: str, record: Any, missing: Any
@@ -255,7 +342,9 @@ def test_a_reward_whose_column_is_missing_is_named_before_any_step(
     if missing is None:
         assert "holds no row with something to judge by" in str(error.value)
     else:
-        assert f"{metric} needs the dataset column {missing}, and train_dataset has [" in str(error.value)
+        assert f"{metric} needs the dataset column {missing}, and train_dataset has [" in str(
+            error.value
+        )
         assert "data.columns" in str(error.value)
 
 

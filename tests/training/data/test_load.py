@@ -53,14 +53,20 @@ def test_jsonl_rows(folder: Path) -> None:
 def test_jsonl_columns_prompt_and_count(folder: Path) -> None:
     record = {"file": "a.png", "captions": ["A dog."]}
     data = jsonl(folder, record, record, "not read any more").model_copy(
-        update={"columns": {"image": "file", "reference": "captions"}, "prompt": "What is it?", "count": 2}
+        update={
+            "columns": {"image": "file", "reference": "captions"},
+            "prompt": "What is it?",
+            "count": 2,
+        }
     )
     dataset: Dataset = load_data(data)
     assert dataset["reference"][:] == [["A dog."], ["A dog."]]
     assert dataset[0]["prompt"] == [{"role": "user", "content": "What is it?"}]
 
 
-def test_pictures_lie_beside_the_file_wherever_one_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_lie_beside_the_file_wherever_one_stands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = jsonl(folder, {"image": "a.png", "reference": "A dog."})
     monkeypatch.chdir("/")
     assert load_data(data)[0]["image"].size == (32, 32)
@@ -70,15 +76,26 @@ def test_pictures_lie_beside_the_file_wherever_one_stands(folder: Path, monkeypa
 def test_rows_without_a_reference_are_left_out_and_counted(
     folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    data = jsonl(folder, {"image": "gone.png", "reference": empty}, {"image": "a.png", "reference": "A dog."})
+    data = jsonl(
+        folder, {"image": "gone.png", "reference": empty}, {"image": "a.png", "reference": "A dog."}
+    )
     dataset = load_data(data)
     assert dataset["id"][:] == ["2"]
     assert "left out 1 rows without reference, answers and context, kept 1" in caplog.text
 
 
 def test_count_counts_the_rows_that_are_kept(folder: Path) -> None:
-    data = jsonl(folder, *[{"image": "a.png", "reference": reference} for reference in (None, "A dog.", "A cat.", "x")])
-    assert load_data(data.model_copy(update={"count": 2}))["reference"][:] == [["A dog."], ["A cat."]]
+    data = jsonl(
+        folder,
+        *[
+            {"image": "a.png", "reference": reference}
+            for reference in (None, "A dog.", "A cat.", "x")
+        ],
+    )
+    assert load_data(data.model_copy(update={"count": 2}))["reference"][:] == [
+        ["A dog."],
+        ["A cat."],
+    ]
 
 
 GOOD = {"image": "a.png", "reference": "A dog."}
@@ -92,7 +109,10 @@ def test_bad_json_is_named_by_its_line(folder: Path, line: str) -> None:
 
 def test_blank_lines_are_no_rows(folder: Path) -> None:
     (folder / "rows.jsonl").write_text(f"{json.dumps(GOOD)}\n\n \n{json.dumps(GOOD)}\n")
-    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.jsonl")))["id"][:] == ["1", "2"]
+    assert load_data(JsonlPart(source="jsonl", path=str(folder / "rows.jsonl")))["id"][:] == [
+        "1",
+        "2",
+    ]
 
 
 def test_missing_key_names_the_keys_there_are(folder: Path) -> None:
@@ -103,16 +123,23 @@ def test_missing_key_names_the_keys_there_are(folder: Path) -> None:
 
 def test_a_row_without_the_keys_that_columns_names(folder: Path) -> None:
     columns = {"reference": "captions", "answers": "said"}
-    data = jsonl(folder, {"image": "a.png", "captions": "A dog."}, {"image": "a.png", "caption": "A dog."})
+    data = jsonl(
+        folder, {"image": "a.png", "captions": "A dog."}, {"image": "a.png", "caption": "A dog."}
+    )
     message = refused(data.model_copy(update={"columns": columns}))
-    assert "line 2 has no 'captions' or 'said', only ['caption', 'image']: set data.columns" in message
+    assert (
+        "line 2 has no 'captions' or 'said', only ['caption', 'image']: set data.columns" in message
+    )
 
 
 def test_text_named_as_a_picture(folder: Path) -> None:
     (folder / "x.jpg").write_text("I am not a picture")
     message = refused(jsonl(folder, GOOD, {"image": "x.jpg", "reference": "A dog."}))
     assert "line 2" in message
-    assert f"'{folder}/x.jpg' cannot be read as a picture (it is no picture, or damaged, or none of PNG" in message
+    assert (
+        f"'{folder}/x.jpg' cannot be read as a picture (it is no picture, or damaged, or none of "
+        "PNG" in message
+    )
 
 
 def test_truncated_png(folder: Path) -> None:
@@ -124,7 +151,9 @@ def test_truncated_png(folder: Path) -> None:
 
 def test_empty_picture_and_folder(folder: Path) -> None:
     (folder / "empty.png").touch()
-    assert "empty.png' cannot be read" in refused(jsonl(folder, {"image": "empty.png", "reference": "A dog."}))
+    assert "empty.png' cannot be read" in refused(
+        jsonl(folder, {"image": "empty.png", "reference": "A dog."})
+    )
     assert "cannot be read" in refused(jsonl(folder, {"image": "", "reference": "A dog."}))
 
 
@@ -137,7 +166,9 @@ def test_pictures_elsewhere_are_taken(folder: Path) -> None:
 def test_what_nobody_draws(folder: Path) -> None:
     os.mkfifo(folder / "pipe.png")
     for name in ("pipe.png", "a\0.png", "/dev/zero"):
-        assert "cannot be read as a picture (" in refused(jsonl(folder, {"image": name, "reference": "A dog."}))
+        assert "cannot be read as a picture (" in refused(
+            jsonl(folder, {"image": name, "reference": "A dog."})
+        )
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -158,28 +189,41 @@ def test_a_mutated_picture_is_one_sentence_or_a_picture(folder: Path, seed: int)
 
 def test_missing_picture(folder: Path) -> None:
     message = refused(jsonl(folder, {"image": "gone.png", "reference": "A dog."}))
-    assert f"line 1: there is no picture {folder}/gone.png: paths go from the working folder, in a file" in message
+    assert (
+        f"line 1: there is no picture {folder}/gone.png: paths go from the working folder, in a "
+        "file" in message
+    )
 
 
-def test_an_address_is_a_missing_picture_and_nothing_is_fetched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_a_missing_picture_and_nothing_is_fetched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_network(*arguments: Any, **options: Any) -> None:
         raise AssertionError("a connection was opened")
 
     monkeypatch.setattr("socket.socket.connect", no_network)
     monkeypatch.setattr("socket.getaddrinfo", no_network)
     message = refused(jsonl(folder, {"image": "https://example.org/a.png", "reference": "A dog."}))
-    assert "line 1: the picture 'https://example.org/a.png' is a URL, and nothing is downloaded" in message
+    assert (
+        "line 1: the picture 'https://example.org/a.png' is a URL, and nothing is downloaded"
+        in message
+    )
     assert "example.org/a.png" in message
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"there is no data file .*none\.jsonl: give its path with data\.path=PATH"):
+    with pytest.raises(
+        RecipeError,
+        match=r"there is no data file .*none\.jsonl: give its path with data\.path=PATH",
+    ):
         load_data(JsonlPart(source="jsonl", path=str(tmp_path / "none.jsonl")))
 
 
 @pytest.mark.parametrize("records", [[], [{"image": "a.png", "reference": None}]])
 def test_no_rows(folder: Path, records: Any) -> None:
-    assert "the data of jsonl holds no row with something to judge by" in refused(jsonl(folder, *records))
+    assert "the data of jsonl holds no row with something to judge by" in refused(
+        jsonl(folder, *records)
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,13 +257,23 @@ def test_line_separators_inside_a_text(folder: Path) -> None:
 
 
 def test_a_policy_sees_a_picture_as_judges_do(tmp_path: Path) -> None:
-    """Transparent pixels on white, and the upper 8 of 16 bits, where a processor would draw black and clip."""
-    clear, deep = Image.new("RGBA", (8, 8), (0, 0, 0, 0)), Image.fromarray(np.full((8, 8), 40_000, np.uint16))
+    """Transparent pixels on white, and the upper 8 of 16 bits, where a processor would draw black
+    and clip.
+    """
+    clear, deep = (
+        Image.new("RGBA", (8, 8), (0, 0, 0, 0)),
+        Image.fromarray(np.full((8, 8), 40_000, np.uint16)),
+    )
     for name, picture in (("clear", clear), ("deep", deep)):
         picture.save(tmp_path / f"{name}.png")
     lines = [{"image": f"{name}.png", "reference": "A square."} for name in ("clear", "deep")]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     data = load_data(JsonlPart(source="jsonl", path=str(tmp_path / "rows.jsonl")))
     seen = [row["image"] for row in data]
-    assert [(image.mode, image.getpixel((0, 0))) for image in seen] == [("RGB", (255,) * 3), ("RGB", (156,) * 3)]
-    assert [image.tobytes() for image in seen] == [shown_picture(one).tobytes() for one in (clear, deep)]
+    assert [(image.mode, image.getpixel((0, 0))) for image in seen] == [
+        ("RGB", (255,) * 3),
+        ("RGB", (156,) * 3),
+    ]
+    assert [image.tobytes() for image in seen] == [
+        shown_picture(one).tobytes() for one in (clear, deep)
+    ]

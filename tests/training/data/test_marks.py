@@ -1,4 +1,6 @@
-"""Marked texts: the words that are wrong, the columns that a text can have, and one sentence for what is refused."""
+"""Marked texts: the words that are wrong, the columns that a text can have, and one sentence for
+what is refused.
+"""
 
 import json
 from pathlib import Path
@@ -9,7 +11,12 @@ import pytest
 from spanreward.training.data.marks import read_marked
 from tests.support.files import a_file
 
-ROW = {"id": 7, "completion": "A red cat.", "reference": ["A blue cat.", "A cat."], "mistakes": [[2, 5], "cat"]}
+ROW = {
+    "id": 7,
+    "completion": "A red cat.",
+    "reference": ["A blue cat.", "A cat."],
+    "mistakes": [[2, 5], "cat"],
+}
 
 
 def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
@@ -21,7 +28,11 @@ def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
 
 def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
     text = "A redder red cat, a red dog's bed."
-    row = {"completion": text, "reference": "A cat.", "mistakes": [["red", 2], "cat,", "red dog", "bed"]}
+    row = {
+        "completion": text,
+        "reference": "A cat.",
+        "mistakes": [["red", 2], "cat,", "red dog", "bed"],
+    }
     ((_, mistakes),) = read_marked(a_file(tmp_path, row))
     assert [text[start:end] for start, end in mistakes] == ["red", "cat,", "red dog", "bed"]
     assert mistakes[0] == (20, 23)
@@ -42,10 +53,16 @@ def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"completion": "A dog."}, "line 1 has no column 'mistakes', only completion: name it with mistakes=NAME"),
+        (
+            {"completion": "A dog."},
+            "line 1 has no column 'mistakes', only completion: name it with mistakes=NAME",
+        ),
         ({"mistakes": []}, "line 1 has no column 'completion', only mistakes"),
         ({**ROW, "completion": 3}, "line 1: a completion must be a text or messages"),
-        ({**ROW, "reference": 3}, "line 1: the column 'reference' must hold a text or a list of texts"),
+        (
+            {**ROW, "reference": 3},
+            "line 1: the column 'reference' must hold a text or a list of texts",
+        ),
         ({**ROW, "mistakes": [[0, 20]]}, "spans of its text of 10 characters"),
         ({**ROW, "mistakes": "red"}, r"a list of \[start, end\] or of words, got 'red'"),
         ({**ROW, "mistakes": None}, r"a list of \[start, end\] or of words, got None"),

@@ -1,4 +1,6 @@
-"""An adapter's frozen base is bit-equal after fifty pushes to vLLM, and vLLM gets what TRL would give it."""
+"""An adapter's frozen base is bit-equal after fifty pushes to vLLM, and vLLM gets what TRL would
+give it.
+"""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,10 +31,16 @@ def learn(model: Any) -> None:
 
 
 def base_of(model: Any) -> dict[str, torch.Tensor]:
-    return {name: each.detach().clone() for name, each in model.named_parameters() if not each.requires_grad}
+    return {
+        name: each.detach().clone()
+        for name, each in model.named_parameters()
+        if not each.requires_grad
+    }
 
 
-@pytest.mark.parametrize("lora", [{}, {"use_dora": True}, {"modules_to_save": ["lm_head"]}], ids=str)
+@pytest.mark.parametrize(
+    "lora", [{}, {"use_dora": True}, {"modules_to_save": ["lm_head"]}], ids=str
+)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_the_base_is_bit_equal_after_fifty_pushes(dtype: torch.dtype, lora: dict[str, Any]) -> None:
     ours = generation(dtype, **lora)
@@ -56,7 +64,9 @@ def test_with_trls_own_push_it_is_not() -> None:
     assert any(not torch.equal(before[name], after[name]) for name in before)
 
 
-@pytest.mark.parametrize("lora", [{}, {"use_dora": True}, {"modules_to_save": ["lm_head"]}], ids=str)
+@pytest.mark.parametrize(
+    "lora", [{}, {"use_dora": True}, {"modules_to_save": ["lm_head"]}], ids=str
+)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_what_is_pushed_is_what_trl_pushes(dtype: torch.dtype, lora: dict[str, Any]) -> None:
     both = generation(dtype, **lora)
@@ -70,7 +80,8 @@ def test_what_is_pushed_is_what_trl_pushes(dtype: torch.dtype, lora: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("changes", "ours"), [({}, True), ({"use_vllm": False}, False), ({"is_fsdp_enabled": True}, False)]
+    ("changes", "ours"),
+    [({}, True), ({"use_vllm": False}, False), ({"is_fsdp_enabled": True}, False)],
 )
 def test_it_is_used_where_weights_are_whole(changes: dict[str, bool], ours: bool) -> None:
     made = generation(torch.float32)
@@ -86,6 +97,9 @@ def test_a_trainer_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     seen: list[Any] = []
     monkeypatch.setattr("spanreward.training.grpo.trainer.keep_base", seen.append)
     trainer = make_trainer(
-        tmp_path, scenes(), [Scored(lambda sample: 0.5)], peft_config=LoraConfig(r=2, target_modules="all-linear")
+        tmp_path,
+        scenes(),
+        [Scored(lambda sample: 0.5)],
+        peft_config=LoraConfig(r=2, target_modules="all-linear"),
     )
     assert seen == [trainer]

@@ -1,4 +1,6 @@
-"""Span credit of one group: equal to the trainer's for a batch of one group, and carried through TRL's async parts."""
+"""Span credit of one group: equal to the trainer's for a batch of one group, and carried through
+TRL's async parts.
+"""
 
 import asyncio
 import importlib.util
@@ -14,7 +16,11 @@ import trl.trainer
 from trl import GRPOTrainer
 from trl.experimental import async_grpo
 from trl.experimental.async_grpo.async_grpo_trainer import DataCollatorForRollout
-from trl.experimental.async_grpo.async_rollout_worker import AsyncRolloutWorker, RolloutGroup, TrainingSequence
+from trl.experimental.async_grpo.async_rollout_worker import (
+    AsyncRolloutWorker,
+    RolloutGroup,
+    TrainingSequence,
+)
 from trl.experimental.async_grpo.packing import TreeRow
 
 from spanreward.rewards import MatchJudge, PoshReward
@@ -25,12 +31,23 @@ from tests.support.paths import ROOT
 from tests.support.tiny_trainer import make_trainer, scenes
 from tests.support.tokenizer import tokenizer
 
-TEXTS = ["A red circle is above a blue square.", "A blue square.", "A green star and a red circle.", "Nothing."]
+TEXTS = [
+    "A red circle is above a blue square.",
+    "A blue square.",
+    "A green star and a red circle.",
+    "Nothing.",
+]
 
 
-def test_a_batch_of_one_group_has_the_trainers_advantages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_of_one_group_has_the_trainers_advantages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = scenes()
-    settings: dict[str, Any] = {"per_device_train_batch_size": 4, "span_coef": 0.5, "max_completion_length": 64}
+    settings: dict[str, Any] = {
+        "per_device_train_batch_size": 4,
+        "span_coef": 0.5,
+        "max_completion_length": 64,
+    }
     trainer = make_trainer(tmp_path, data, [PoshReward(MatchJudge())], **settings)
     tokens = trainer.processing_class.tokenizer
     ids = [tokens(text)["input_ids"] + [tokens.eos_token_id] for text in TEXTS]
@@ -54,7 +71,9 @@ def test_a_batch_of_one_group_has_the_trainers_advantages(tmp_path: Path, monkey
 def test_without_spans_all_tokens_have_the_scalar() -> None:
     encode = tokenizer().backend_tokenizer
     judged = PoshReward(MatchJudge())
-    verdicts = judged.assess(judged.read_samples([""] * 2, ["red", ""], reference=["A red dog."] * 2))
+    verdicts = judged.assess(
+        judged.read_samples([""] * 2, ["red", ""], reference=["A red dog."] * 2)
+    )
     ids = [encode.encode("red", add_special_tokens=False).ids, []]
     assert group_advantages(verdicts, ["red", ""], ids, [True, True], encode, [1.5, -1.5], 0.0) == [
         [1.5] * len(ids[0]),
@@ -66,7 +85,10 @@ def test_without_spans_all_tokens_have_the_scalar() -> None:
 def test_a_group_without_tokens_has_no_advantages(count: int) -> None:
     ids: list[list[int]] = [[] for _ in range(count)]
     nothing = [Verdict(0.0)] * count, [""] * count, ids, [True] * count
-    assert group_advantages(*nothing, tokenizer().backend_tokenizer, [0.0] * count, 0.5) == [[]] * count
+    assert (
+        group_advantages(*nothing, tokenizer().backend_tokenizer, [0.0] * count, 0.5)
+        == [[]] * count
+    )
 
 
 def script() -> Any:
@@ -96,9 +118,15 @@ class Renamed:
 @pytest.mark.parametrize(
     ("loops", "lacks"),
     [
-        ({"AsyncRolloutLoop": Renamed}, "Renamed'> of TRL .* has no _score_group, which this file was written for"),
+        (
+            {"AsyncRolloutLoop": Renamed},
+            "Renamed'> of TRL .* has no _score_group, which this file was written for",
+        ),
         ({}, r"trl.trainer.async_grpo_trainer of TRL .* has no single rollout loop, but \[\]"),
-        ({"ARolloutLoop": Renamed, "BRolloutLoop": Renamed}, r"but \['ARolloutLoop', 'BRolloutLoop'\]"),
+        (
+            {"ARolloutLoop": Renamed, "BRolloutLoop": Renamed},
+            r"but \['ARolloutLoop', 'BRolloutLoop'\]",
+        ),
     ],
 )
 def test_a_trl_that_lacks_a_part_is_told_which(
@@ -114,8 +142,12 @@ def test_where_the_loop_is_put_in() -> None:
 
 
 @pytest.mark.parametrize("stable", [False, True])
-def test_trls_async_loop_and_collator_carry_them(monkeypatch: pytest.MonkeyPatch, stable: bool) -> None:
-    """The parts of TRL's async trainer that a CPU can run: scoring a group, packing it, collating it."""
+def test_trls_async_loop_and_collator_carry_them(
+    monkeypatch: pytest.MonkeyPatch, stable: bool
+) -> None:
+    """The parts of TRL's async trainer that a CPU can run: scoring a group, packing it, collating
+    it.
+    """
     if stable:
         as_in_trl_1_18(monkeypatch, AsyncRolloutLoop=AsyncRolloutWorker._loop_cls)
     module = script()
@@ -125,7 +157,10 @@ def test_trls_async_loop_and_collator_carry_them(monkeypatch: pytest.MonkeyPatch
     sequences = [
         [
             TrainingSequence(
-                [*prompt, *own], [0] * len(prompt) + [1] * len(own), [0.0] * (len(prompt) + len(own)), str(n)
+                [*prompt, *own],
+                [0] * len(prompt) + [1] * len(own),
+                [0.0] * (len(prompt) + len(own)),
+                str(n),
             )
         ]
         for n, own in enumerate(ids)
@@ -161,11 +196,15 @@ def test_trls_async_loop_and_collator_carry_them(monkeypatch: pytest.MonkeyPatch
             }
         )
     expected = [value for sample in samples for value in sample.metrics[module.KEY]]
-    scalars = [sample.advantage for sample in samples for _ in range(int(sample.completion_mask.sum()))]
+    scalars = [
+        sample.advantage for sample in samples for _ in range(int(sample.completion_mask.sum()))
+    ]
     collate = DataCollatorForRollout(tokens.eos_token_id)
     batch = module.by_token(collate)([[row]])
     assert batch["advantages"][0].tolist() == pytest.approx(expected)
     assert batch["advantages"].shape == batch["old_log_probs"].shape
     assert np.abs(np.subtract(expected, scalars)).max() > 0.1
-    assert all(set(sample.metrics) == {"reward", "reward_std", "rewards/posh"} for sample in samples)
+    assert all(
+        set(sample.metrics) == {"reward", "reward_std", "rewards/posh"} for sample in samples
+    )
     assert torch.isfinite(batch["advantages"]).all()

@@ -1,4 +1,6 @@
-"""TRL's options with advantages of tokens: what each does to a token's gradient, that it trains or is refused."""
+"""TRL's options with advantages of tokens: what each does to a token's gradient, that it trains or
+is refused.
+"""
 
 import math
 from contextlib import nullcontext
@@ -21,14 +23,24 @@ ADVANTAGES = torch.tensor([[1.0, -1.0, 2.0, 0.0], [-0.5, 0.5, 1.0, 3.0]])
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
 
 
-def gradients(trainer: GRPOTrainer, ratios: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> torch.Tensor:
-    """How TRL's loss on ADVANTAGES moves each token's log-probability, which was sampled at 1 / ratio of its own."""
+def gradients(
+    trainer: GRPOTrainer, ratios: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+) -> torch.Tensor:
+    """How TRL's loss on ADVANTAGES moves each token's log-probability, which was sampled at 1 /
+    ratio of its own.
+    """
     logps = torch.zeros_like(ADVANTAGES, requires_grad=True)
     entropies = torch.zeros_like(ADVANTAGES)
-    monkeypatch.setattr(trainer, "_get_per_token_logps_and_entropies", lambda *_, **__: (logps, entropies, None))
+    monkeypatch.setattr(
+        trainer, "_get_per_token_logps_and_entropies", lambda *_, **__: (logps, entropies, None)
+    )
     trainer.current_gradient_accumulation_steps = 1
     inputs = {name: torch.ones(2, 1, dtype=torch.long) for name in ("prompt_ids", "prompt_mask")}
-    inputs |= {"completion_ids": torch.ones_like(MASK), "completion_mask": MASK, "advantages": ADVANTAGES}
+    inputs |= {
+        "completion_ids": torch.ones_like(MASK),
+        "completion_mask": MASK,
+        "advantages": ADVANTAGES,
+    }
     inputs |= {"old_per_token_logps": -ratios.log(), "num_items_in_batch": MASK.sum()}
     trainer.model.train()
     trainer.compute_loss(trainer.model, inputs).backward()
@@ -46,15 +58,21 @@ def test_the_token_level_loss_weighs_every_token_of_the_batch_alike(
     ones = torch.ones_like(ADVANTAGES)
     dapo = gradients(trainer_with(tmp_path / "a", span_coef=0.5), ones, monkeypatch)
     torch.testing.assert_close(dapo, ADVANTAGES * MASK / 6)
-    grpo = gradients(trainer_with(tmp_path / "b", span_coef=0.5, loss_type="grpo"), ones, monkeypatch)
+    grpo = gradients(
+        trainer_with(tmp_path / "b", span_coef=0.5, loss_type="grpo"), ones, monkeypatch
+    )
     torch.testing.assert_close(grpo, ADVANTAGES * MASK / torch.tensor([[4], [2]]) / 2)
 
 
-def test_clip_higher_leaves_room_upwards_token_by_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clip_higher_leaves_room_upwards_token_by_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trainer = trainer_with(tmp_path, span_coef=0.5, epsilon=0.2, epsilon_high=0.28)
     ratios = torch.tensor([[1.25, 1.25, 1.3, 1.0], [0.75, 0.75, 1.0, 1.0]])
     passed = torch.tensor([[1, 1, 0, 1], [0, 1, 0, 0]])  # rising: below 1.28; falling: above 0.8
-    torch.testing.assert_close(gradients(trainer, ratios, monkeypatch), ADVANTAGES * ratios * passed / 6)
+    torch.testing.assert_close(
+        gradients(trainer, ratios, monkeypatch), ADVANTAGES * ratios * passed / 6
+    )
 
 
 def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
@@ -74,7 +92,12 @@ def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
 @pytest.mark.parametrize(
     "settings",
     [
-        {"epsilon_high": 0.28, "num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4},
+        {
+            "epsilon_high": 0.28,
+            "num_iterations": 2,
+            "steps_per_generation": 2,
+            "per_device_train_batch_size": 4,
+        },
         {"num_iterations": 2, "delta": 1.5},
         {"gradient_accumulation_steps": 2, "per_device_train_batch_size": 4},
         {"mask_truncated_completions": True, "soft_overlong_cache": 8},
@@ -91,16 +114,22 @@ def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
 def test_options_train_and_spans_count_in_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
-    """Two steps on given completions with and without spans: finite losses, and parameters that differ."""
+    """Two steps on given completions with and without spans: finite losses, and parameters that
+    differ.
+    """
     monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", given)
     after = []
     for coefficient in (0.0, 0.5):
-        trainer = trainer_with(tmp_path / str(coefficient), span_coef=coefficient, dynamic_sampling=True, **settings)
+        trainer = trainer_with(
+            tmp_path / str(coefficient), span_coef=coefficient, dynamic_sampling=True, **settings
+        )
         trainer.train()
         losses = [line["loss"] for line in trainer.state.log_history if "loss" in line]
         assert len(losses) == 2
         assert all(map(math.isfinite, losses))
-        after.append(torch.cat([p.detach().flatten() for p in trainer.model.parameters() if p.requires_grad]))
+        after.append(
+            torch.cat([p.detach().flatten() for p in trainer.model.parameters() if p.requires_grad])
+        )
     assert torch.isfinite(after[1]).all()
     assert (after[0] - after[1]).abs().max() > 1e-5
 
@@ -108,7 +137,9 @@ def test_options_train_and_spans_count_in_them(
 def test_the_overlong_punishment_falls_linearly_within_its_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Equation 13 of DAPO at a limit of 12 tokens and a cache of 8: nothing up to 4, then 1/8 a token."""
+    """Equation 13 of DAPO at a limit of 12 tokens and a cache of 8: nothing up to 4, then 1/8 a
+    token.
+    """
     trainer = trainer_with(tmp_path, soft_overlong_cache=8, max_completion_length=12)
     tokenizer = trainer.processing_class.tokenizer
     texts = ["A red star.", "A", "A red circle in the center left", "A square and a red star."] * 2
@@ -134,8 +165,14 @@ def test_a_batch_without_any_reward_moves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: Status, dynamic: bool
 ) -> None:
     monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", given)
-    settings: dict[str, Any] = {"span_coef": 0.5, "max_failed_fraction": 1.0, "dynamic_sampling": dynamic}
-    trainer = make_trainer(tmp_path, scenes(), [Scored(lambda _: Verdict(None, status))], **settings)
+    settings: dict[str, Any] = {
+        "span_coef": 0.5,
+        "max_failed_fraction": 1.0,
+        "dynamic_sampling": dynamic,
+    }
+    trainer = make_trainer(
+        tmp_path, scenes(), [Scored(lambda _: Verdict(None, status))], **settings
+    )
     before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
     with pytest.raises(NothingScored) if status is Status.NOT_APPLICABLE else nullcontext():
         trainer.train()
@@ -143,7 +180,9 @@ def test_a_batch_without_any_reward_moves_nothing(
         assert torch.equal(actual, expected)
 
 
-def test_a_batch_of_truncated_completions_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_of_truncated_completions_moves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def endless(trainer: Any, *args: Any, **kwargs: Any) -> tuple[list[list[int]], None]:
         ids, _ = given(trainer, *args, **kwargs)
         return [row[:-1] for row in ids], None
@@ -159,22 +198,41 @@ def test_a_batch_of_truncated_completions_moves_nothing(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss_type": "vespo", "span_coef": 0.1}, "loss_type='vespo' moves all tokens of a completion alike"),
-        ({"off_policy_mask_threshold": 0.5, "span_coef": 0.1}, "off_policy_mask_threshold moves all tokens"),
-        ({"importance_sampling_level": "sequence", "span_coef": 0.1}, "level='sequence' moves all tokens"),
+        (
+            {"loss_type": "vespo", "span_coef": 0.1},
+            "loss_type='vespo' moves all tokens of a completion alike",
+        ),
+        (
+            {"off_policy_mask_threshold": 0.5, "span_coef": 0.1},
+            "off_policy_mask_threshold moves all tokens",
+        ),
+        (
+            {"importance_sampling_level": "sequence", "span_coef": 0.1},
+            "level='sequence' moves all tokens",
+        ),
         ({"max_resamples": 0}, "max_resamples: Input should be greater than or equal to 1, got 0"),
-        ({"soft_overlong_cache": 0}, "soft_overlong_cache: Input should be greater than or equal to 1, got 0"),
+        (
+            {"soft_overlong_cache": 0},
+            "soft_overlong_cache: Input should be greater than or equal to 1, got 0",
+        ),
         ({"soft_overlong_cache": 600}, "got 600 and 512"),
-        ({"num_generations": 3, "per_device_train_batch_size": 8}, r"8\) must be divisible by num_generations \(3"),
+        (
+            {"num_generations": 3, "per_device_train_batch_size": 8},
+            r"8\) must be divisible by num_generations \(3",
+        ),
     ],
 )
-def test_settings_that_exclude_each_other_are_refused(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+def test_settings_that_exclude_each_other_are_refused(
+    tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, **settings)
 
 
 def test_sequence_ratios_without_spans_are_trls_own_matter(tmp_path: Path) -> None:
-    SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, importance_sampling_level="sequence")
+    SpanGRPOConfig(
+        output_dir=str(tmp_path), use_cpu=True, bf16=False, importance_sampling_level="sequence"
+    )
     SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, loss_type="vespo")
 
 
@@ -191,9 +249,21 @@ def a_tool(word: str) -> str:
     ("parts", "settings", "message"),
     [
         ({"tools": [a_tool]}, {"dynamic_sampling": True}, "in one turn, and tools makes several"),
-        ({"environment_factory": object}, {"dynamic_sampling": True}, "and environment_factory makes several"),
-        ({"rollout_func": a_tool}, {"span_coef": 0.5}, "span_coef=0.5 needs tokens that the trainer sampled"),
-        ({"rollout_func": a_tool}, {"dynamic_sampling": True}, "in one turn, and rollout_func makes several: leave"),
+        (
+            {"environment_factory": object},
+            {"dynamic_sampling": True},
+            "and environment_factory makes several",
+        ),
+        (
+            {"rollout_func": a_tool},
+            {"span_coef": 0.5},
+            "span_coef=0.5 needs tokens that the trainer sampled",
+        ),
+        (
+            {"rollout_func": a_tool},
+            {"dynamic_sampling": True},
+            "in one turn, and rollout_func makes several: leave",
+        ),
     ],
 )
 def test_completions_of_several_turns_are_refused(
@@ -209,12 +279,23 @@ def length(completions: list[Any], **columns: Any) -> list[float]:
 
 def test_data_of_which_no_batch_can_be_made_is_refused(tmp_path: Path) -> None:
     empty: Dataset = scenes().select([])
-    with pytest.raises(ValueError, match="the training dataset has 0 rows, and one batch takes 2 prompts"):
+    with pytest.raises(
+        ValueError, match="the training dataset has 0 rows, and one batch takes 2 prompts"
+    ):
         make_trainer(tmp_path, empty, [Scored(judge)])
-    with pytest.raises(ValueError, match=r"has 1 rows, and one batch takes 2 prompts .*8 / num_generations 4"):
+    with pytest.raises(
+        ValueError, match=r"has 1 rows, and one batch takes 2 prompts .*8 / num_generations 4"
+    ):
         make_trainer(tmp_path, scenes(1), [Scored(judge)])
-    with pytest.raises(ValueError, match="dynamic_sampling draws rows by number, which a streamed dataset lacks"):
-        make_trainer(tmp_path, scenes().with_format(None).to_iterable_dataset(), [Scored(judge)], dynamic_sampling=True)
+    with pytest.raises(
+        ValueError, match="dynamic_sampling draws rows by number, which a streamed dataset lacks"
+    ):
+        make_trainer(
+            tmp_path,
+            scenes().with_format(None).to_iterable_dataset(),
+            [Scored(judge)],
+            dynamic_sampling=True,
+        )
     with pytest.raises(ValueError, match="dynamic_sampling looks at the scores of a Reward"):
         make_trainer(tmp_path, scenes(), [length], dynamic_sampling=True)
 

@@ -1,4 +1,6 @@
-"""What the trainer relies on in TRL: as it is in the installed version, and what is said where it is not."""
+"""What the trainer relies on in TRL: as it is in the installed version, and what is said where it
+is not.
+"""
 
 import ast
 import inspect
@@ -38,16 +40,30 @@ def test_the_installed_version_is_as_the_trainer_knows_it(caplog: pytest.LogCapt
 
 
 def test_every_method_that_is_overridden_or_called_is_listed() -> None:
-    """By reading the trainers' source: their own methods that TRL or transformers has too, and private calls."""
+    """By reading the trainers' source: their own methods that TRL or transformers has too, and
+    private calls.
+    """
     listed = {name for _, name in METHODS}
     for name in ("trainer", "resuming"):
         tree = ast.parse((ROOT / f"training/grpo/{name}.py").read_text())
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-        own = {method.name for one in classes for method in one.body if isinstance(method, ast.FunctionDef)}
+        own = {
+            method.name
+            for one in classes
+            for method in one.body
+            if isinstance(method, ast.FunctionDef)
+        }
         theirs = {method for method in own if hasattr(GRPOTrainer, method)} - {"__init__"}
-        read = {node.attr for one in classes for node in ast.walk(one) if isinstance(node, ast.Attribute)}
+        read = {
+            node.attr
+            for one in classes
+            for node in ast.walk(one)
+            if isinstance(node, ast.Attribute)
+        }
         source = inspect.getsource(GRPOTrainer)
-        private = {word for word in read if word.startswith("_") and re.search(rf"self\.{word}\b", source)}
+        private = {
+            word for word in read if word.startswith("_") and re.search(rf"self\.{word}\b", source)
+        }
         assert theirs | private <= listed | set(ATTRIBUTES), name
 
 
@@ -69,11 +85,18 @@ def test_a_method_that_takes_something_else_is_a_warning(
 
 
 def test_a_method_that_is_gone_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract, "METHODS", {(GRPOTrainer, "_generate"): ("prompts",), (GRPOTrainer, "_gone"): ()})
-    with pytest.raises(ValueError, match=r"SpanGRPOTrainer needs GRPOTrainer\._gone, which TRL [\d.]+ with ") as error:
+    monkeypatch.setattr(
+        contract, "METHODS", {(GRPOTrainer, "_generate"): ("prompts",), (GRPOTrainer, "_gone"): ()}
+    )
+    with pytest.raises(
+        ValueError, match=r"SpanGRPOTrainer needs GRPOTrainer\._gone, which TRL [\d.]+ with "
+    ) as error:
         check_contract(Complete())
     assert f"pip install 'trl{TRL}'" in str(error.value)
-    assert "rewards (as reward_funcs of TRL's own GRPOTrainer) and callbacks, which work here too" in str(error.value)
+    assert (
+        "rewards (as reward_funcs of TRL's own GRPOTrainer) and callbacks, which work here too"
+        in str(error.value)
+    )
 
 
 def test_an_attribute_that_trls_constructor_no_longer_sets_is_an_error_there_and_not_in_a_step(
@@ -88,17 +111,26 @@ def test_an_attribute_that_trls_constructor_no_longer_sets_is_an_error_there_and
 
     monkeypatch.setattr(GRPOTrainer, "__init__", without)
     without.__signature__ = inspect.signature(plain)  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match=r"SpanGRPOTrainer needs GRPOTrainer\.eos_token_ids, which TRL"):
+    with pytest.raises(
+        ValueError, match=r"SpanGRPOTrainer needs GRPOTrainer\.eos_token_ids, which TRL"
+    ):
         make_trainer(tmp_path, scenes(), [Scored(lambda sample: 0.5)])
 
 
-def test_spans_are_refused_where_the_loss_is_anothers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a module that Unsloth writes: its class stands in TRL's place, or its function in TRL's class."""
+def test_spans_are_refused_where_the_loss_is_anothers(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a module that Unsloth writes: its class stands in TRL's place, or its function in TRL's
+    class.
+    """
     check_loss(0.5)
     written = ModuleType("UnslothGRPOTrainer")
     vars(written)["GRPOTrainer"] = GRPOTrainer
     exec(UNSLOTH, vars(written))
-    says = "span_coef=0.5 needs TRL's loss, and GRPOTrainer's loss is UnslothGRPOTrainer's, .* set span_coef=0, or"
+    says = (
+        "span_coef=0.5 needs TRL's loss, and GRPOTrainer's loss is UnslothGRPOTrainer's, .* "
+        "set span_coef=0, or"
+    )
     with monkeypatch.context() as place:
         place.setattr(contract, "GRPOTrainer", written.UnslothGRPOTrainer)
         check_loss(0.0)

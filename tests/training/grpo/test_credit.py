@@ -48,12 +48,21 @@ def decoded(ids: list[int]) -> str:
 
 
 def byte_fallback_tokenizer() -> Tokenizer:
-    """As Llama's: ▁ for a space, the first of them dropped, a token per byte of what has no token of its own."""
+    """As Llama's: ▁ for a space, the first of them dropped, a token per byte of what has no token
+    of its own.
+    """
     words = {"<unk>": 256, "▁": 257, "▁hello": 258, "a": 259}
     vocabulary = {f"<0x{byte:02X}>": byte for byte in range(256)} | words
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], byte_fallback=True, unk_token="<unk>"))
+    tokenizer = Tokenizer(
+        models.BPE(vocab=vocabulary, merges=[], byte_fallback=True, unk_token="<unk>")
+    )
     tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+        ]
     )
     tokenizer.add_special_tokens(["<s>"])
     return tokenizer
@@ -62,17 +71,26 @@ def byte_fallback_tokenizer() -> Tokenizer:
 def straddling_tokenizer() -> Tokenizer:
     """Byte-level, with a token that ends one 🙂 (f0 9f 99 82) and begins the next."""
     byte = decoders_alphabet()
-    names = [byte[0xF0] + byte[0x9F] + byte[0x99], byte[0x82] + byte[0xF0], byte[0x9F] + byte[0x99] + byte[0x82], "a"]
+    names = [
+        byte[0xF0] + byte[0x9F] + byte[0x99],
+        byte[0x82] + byte[0xF0],
+        byte[0x9F] + byte[0x99] + byte[0x82],
+        "a",
+    ]
     tokenizer = Tokenizer(models.BPE(vocab={name: i for i, name in enumerate(names)}, merges=[]))
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
 
 def decoders_alphabet() -> dict[int, str]:
-    """GPT-2's printable stand-ins for bytes: itself for a printable one, the rest from U+0100 on in order."""
+    """GPT-2's printable stand-ins for bytes: itself for a printable one, the rest from U+0100 on in
+    order.
+    """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
-    return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + n) for n, byte in enumerate(others)}
+    return {byte: chr(byte) for byte in printable} | {
+        byte: chr(0x100 + n) for n, byte in enumerate(others)
+    }
 
 
 def test_a_word_is_a_token() -> None:
@@ -83,7 +101,12 @@ def test_a_word_is_a_token() -> None:
 
 def test_bytes_of_one_character_share_it() -> None:
     assert token_offsets(TINY, ids_of("é"), "é") == [(0, 1), (0, 1)]
-    assert token_offsets(TINY, ids_of("a🙂🙂b"), "a🙂🙂b") == [(0, 1), *[(1, 2)] * 4, *[(2, 3)] * 4, (3, 4)]
+    assert token_offsets(TINY, ids_of("a🙂🙂b"), "a🙂🙂b") == [
+        (0, 1),
+        *[(1, 2)] * 4,
+        *[(2, 3)] * 4,
+        (3, 4),
+    ]
 
 
 def test_special_tokens_write_nothing() -> None:
@@ -97,12 +120,32 @@ def test_special_tokens_write_nothing() -> None:
 
 def test_special_tokens_between_the_bytes_of_a_character() -> None:
     first, second, third, fourth = ids_of("🙂")
-    ids = [first, EOS, PAD, second, 2, third, 3, 4, fourth, EOS, first, PAD, PAD, second, third, EOS, fourth]
+    ids = [
+        first,
+        EOS,
+        PAD,
+        second,
+        2,
+        third,
+        3,
+        4,
+        fourth,
+        EOS,
+        first,
+        PAD,
+        PAD,
+        second,
+        third,
+        EOS,
+        fourth,
+    ]
     offsets = token_offsets(TINY, ids, "🙂🙂")
     assert offsets is not None
     wrote = [(i, span) for i, span in enumerate(offsets) if ids[i] not in SPECIAL]
     assert wrote == [(i, (0, 1)) for i in (0, 3, 5, 8)] + [(i, (1, 2)) for i in (10, 13, 14, 16)]
-    assert all(start == end for token, (start, end) in zip(ids, offsets, strict=True) if token in SPECIAL)
+    assert all(
+        start == end for token, (start, end) in zip(ids, offsets, strict=True) if token in SPECIAL
+    )
 
 
 def test_characters_cut_short() -> None:
@@ -132,7 +175,13 @@ def test_a_token_across_two_characters_gets_both() -> None:
     tokenizer = straddling_tokenizer()
     assert tokenizer.decode([0, 1, 2]) == "🙂🙂"
     assert token_offsets(tokenizer, [0, 1, 2], "🙂🙂") == [(0, 1), (0, 2), (1, 2)]
-    assert token_offsets(tokenizer, [3, 0, 1, 2, 3], "a🙂🙂a") == [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)]
+    assert token_offsets(tokenizer, [3, 0, 1, 2, 3], "a🙂🙂a") == [
+        (0, 1),
+        (1, 2),
+        (1, 3),
+        (2, 3),
+        (3, 4),
+    ]
     assert token_offsets(tokenizer, [3, 0, 1], "a🙂\ufffd") == [(0, 1), (1, 2), (1, 3)]
 
 
@@ -145,13 +194,15 @@ def test_a_tokenizer_that_falls_back_to_bytes() -> None:
     assert token_offsets(tokenizer, ids, "hello hello🙂🙂 a") == [
         *((0, 0), (0, 5), (5, 11), *[(11, 12)] * 4, *[(12, 13)] * 4, (13, 13), (13, 14), (14, 15))
     ]
-    assert token_offsets(tokenizer, [257, 259], "a") == [(0, 0), (0, 1)]  # the dropped space writes nothing
+    # the dropped space writes nothing
+    assert token_offsets(tokenizer, [257, 259], "a") == [(0, 0), (0, 1)]
 
 
 def test_tokens_that_change_what_was_written_do_not_line_up() -> None:
     tokenizer = byte_fallback_tokenizer()
     emoji = list("🙂".encode())
-    ids = [258, *emoji, emoji[0], 259]  # a broken byte run turns the whole run into U+FFFD, the good emoji too
+    # a broken byte run turns the whole run into U+FFFD, the good emoji too
+    ids = [258, *emoji, emoji[0], 259]
     text = tokenizer.decode(ids)
     assert text == "hello" + "\ufffd" * 5 + "a"
     assert token_offsets(tokenizer, ids, text) is None
@@ -162,7 +213,9 @@ def test_ids_outside_the_vocabulary_write_nothing() -> None:
     assert token_offsets(TINY, [a, 10**6, red], "A red") == [(0, 1), (1, 1), (1, 5)]
 
 
-@pytest.mark.parametrize("text", ["A red star", "A red star. ", " A red star.", "a red star.", "", "A red star.\ufffd"])
+@pytest.mark.parametrize(
+    "text", ["A red star", "A red star. ", " A red star.", "a red star.", "", "A red star.\ufffd"]
+)
 def test_another_text_is_none(text: str) -> None:
     assert token_offsets(TINY, ids_of("A red star."), text) is None
 
@@ -176,7 +229,9 @@ def test_another_text_is_none(text: str) -> None:
 @example(TEXTS[4])
 @example(TEXTS[5])
 def test_any_text_is_cut_where_its_bytes_are(text: str) -> None:
-    """Every tiny token is a run of bytes: its characters are those its bytes fall into, computed from UTF-8 here."""
+    """Every tiny token is a run of bytes: its characters are those its bytes fall into, computed
+    from UTF-8 here.
+    """
     ids = ids_of(text)
     if decoded(ids) != text:  # the text holds a special token's name
         return
@@ -204,7 +259,10 @@ def test_any_ids_cover_their_text(ids: Any) -> None:
         rebuilt += text[max(start, end) : stop]
         end = max(end, stop)
     assert rebuilt == text
-    assert all((start == stop) == (token in SPECIAL) for token, (start, stop) in zip(ids, offsets, strict=True))
+    assert all(
+        (start == stop) == (token in SPECIAL)
+        for token, (start, stop) in zip(ids, offsets, strict=True)
+    )
 
 
 @settings(max_examples=50, deadline=None)
@@ -212,7 +270,11 @@ def test_any_ids_cover_their_text(ids: Any) -> None:
 def test_special_tokens_move_nothing(text: str, data: Any) -> None:
     ids = ids_of(text)
     plain = token_offsets(TINY, ids, decoded(ids))
-    mixed = [token for i in ids for token in (*data.draw(st.lists(st.sampled_from(SPECIAL), max_size=3)), i)]
+    mixed = [
+        token
+        for i in ids
+        for token in (*data.draw(st.lists(st.sampled_from(SPECIAL), max_size=3)), i)
+    ]
     offsets = token_offsets(TINY, mixed, decoded(ids))
     assert plain is not None
     assert offsets is not None
@@ -237,8 +299,14 @@ FOUR = [(0, 1), (1, 5), (5, 10), (10, 11)]  # A| red| star|.
 
 
 def test_credit_is_shared_by_the_tokens_of_the_span() -> None:
-    assert credited([span(2, 10, 0.3, 0)], FOUR) == ([0.0, 0.15, 0.15, 0.0], [False, True, True, False])
-    assert credited([span(2, 3, 0.3, 0)], FOUR) == ([0.0, 0.3, 0.0, 0.0], [False, True, False, False])
+    assert credited([span(2, 10, 0.3, 0)], FOUR) == (
+        [0.0, 0.15, 0.15, 0.0],
+        [False, True, True, False],
+    )
+    assert credited([span(2, 3, 0.3, 0)], FOUR) == (
+        [0.0, 0.3, 0.0, 0.0],
+        [False, True, False, False],
+    )
 
 
 def test_later_mentions_get_nothing() -> None:
@@ -252,7 +320,12 @@ def test_components_on_one_token_add() -> None:
 
 
 def test_components_that_cancel_still_cover() -> None:
-    assert credited([span(2, 5, 0.25, 0), span(2, 5, -0.25, 1)], FOUR)[1] == [False, True, False, False]
+    assert credited([span(2, 5, 0.25, 0), span(2, 5, -0.25, 1)], FOUR)[1] == [
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_whole_text_and_no_text() -> None:
@@ -262,7 +335,8 @@ def test_whole_text_and_no_text() -> None:
 
 
 def test_a_span_without_tokens_is_left_out() -> None:
-    offsets = [(0, 1), (5, 5), (5, 10)]  # nothing wrote characters 1 to 4; the special token wrote none
+    # nothing wrote characters 1 to 4; the special token wrote none
+    offsets = [(0, 1), (5, 5), (5, 10)]
     assert credited([span(2, 4, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
     assert credited([span(20, 24, 1.0, 0)], offsets) == ([0.0] * 3, [False] * 3)
 
@@ -275,16 +349,25 @@ def test_a_special_token_inside_a_span_gets_nothing() -> None:
 @settings(max_examples=100, deadline=None)
 @given(
     st.text(min_size=1, max_size=20),
-    st.lists(st.tuples(st.integers(0, 25), st.integers(1, 10), st.integers(-8, 8), st.integers(0, 5)), max_size=8),
+    st.lists(
+        st.tuples(st.integers(0, 25), st.integers(1, 10), st.integers(-8, 8), st.integers(0, 5)),
+        max_size=8,
+    ),
 )
 def test_credit_is_neither_lost_nor_made(text: str, drawn: Any) -> None:
     ids = ids_of(text)
     offsets = token_offsets(TINY, ids, decoded(ids))
     assert offsets is not None
-    credits = {component: credit / 8 for _, _, credit, component in drawn}  # one for all spans of a component
-    spans = [span(start, start + length, credits[component], component) for start, length, _, component in drawn]
+    # one for all spans of a component
+    credits = {component: credit / 8 for _, _, credit, component in drawn}
+    spans = [
+        span(start, start + length, credits[component], component)
+        for start, length, _, component in drawn
+    ]
     first = {c: min((s for s in spans if s.component == c), key=lambda s: s.start) for c in credits}
-    reached = [c for c, s in first.items() if any(a < s.end and s.start < b for a, b in offsets if a < b)]
+    reached = [
+        c for c, s in first.items() if any(a < s.end and s.start < b for a, b in offsets if a < b)
+    ]
     credit, covered = credited(spans, offsets)
     assert sum(credit) == pytest.approx(sum(credits[c] for c in reached), abs=1e-9)
     assert any(covered) == bool(reached)
@@ -326,23 +409,32 @@ def test_scaled_credit_is_zero_where_nothing_is_covered() -> None:
 
 def test_phrases_know_their_sentence_and_their_first_mention() -> None:
     text = "A star. A red one!\nIt glows"
-    spans = [Span(21, 23, 0.5, 0.2, "relation", "", 3), Span(8, 14, 0.5, -0.1, "entity", "", 1), span(2, 6, 0.3, 3)]
+    spans = [
+        Span(21, 23, 0.5, 0.2, "relation", "", 3),
+        Span(8, 14, 0.5, -0.1, "entity", "", 1),
+        span(2, 6, 0.3, 3),
+    ]
     mentions = first_mentions(spans)
     assert [(mention.start, mention.component) for mention in mentions] == [(2, 3), (8, 1)]
-    assert phrases_of(mentions, text, group=7) == [Phrase(0.3, "object", 0, 7), Phrase(-0.1, "entity", 1, 7)]
+    assert phrases_of(mentions, text, group=7) == [
+        Phrase(0.3, "object", 0, 7),
+        Phrase(-0.1, "entity", 1, 7),
+    ]
     assert phrases_of([span(19, 21, 1.0, 0)], text, 0)[0].place == 2
 
 
 def test_baseline_credit_by_hand() -> None:
     """Two groups, each with an attribute of -0.3 and an entity of 0.1 in one sentence; SHRINK is 4.
 
-    The mean is -0.1. Kind: the other attribute lies 0.2 below, so -0.1 - 0.2 / (1 + 4) = -0.14; the entity's is -0.06.
-    Place: the residuals are -0.16, 0.16, -0.16, 0.16, and those of an attribute's three others add up to 0.16, so
-    -0.14 + 0.16 / (3 + 4) = -0.117143. Group: the one other, an entity, is now 0.182857 above, so -0.117143 +
-    0.182857 / (1 + 4) = -0.0805714.
+    The mean is -0.1. Kind: the other attribute lies 0.2 below, so -0.1 - 0.2 / (1 + 4) = -0.14; the
+    entity's is -0.06. Place: the residuals are -0.16, 0.16, -0.16, 0.16, and those of an
+    attribute's three others add up to 0.16, so -0.14 + 0.16 / (3 + 4) = -0.117143. Group: the one
+    other, an entity, is now 0.182857 above, so -0.117143 + 0.182857 / (1 + 4) = -0.0805714.
     """
     phrases = [
-        Phrase(credit, kind, 0, group) for group in (0, 1) for credit, kind in ((-0.3, "attribute"), (0.1, "entity"))
+        Phrase(credit, kind, 0, group)
+        for group in (0, 1)
+        for credit, kind in ((-0.3, "attribute"), (0.1, "entity"))
     ]
     assert baseline_credit(phrases) == pytest.approx([-0.0805714, -0.1194286] * 2, abs=1e-6)
 
@@ -353,7 +445,11 @@ def test_baseline_credit_of_few() -> None:
 
 
 PHRASES = st.builds(
-    Phrase, st.floats(-1, 1), st.sampled_from(["entity", "attribute"]), st.integers(0, 3), st.integers(0, 4)
+    Phrase,
+    st.floats(-1, 1),
+    st.sampled_from(["entity", "attribute"]),
+    st.integers(0, 3),
+    st.integers(0, 4),
 )
 
 
@@ -363,7 +459,9 @@ def test_baseline_credit_knows_no_order(phrases: Any, generator: Any) -> None:
     order = list(range(len(phrases)))
     generator.shuffle(order)
     usual = baseline_credit(phrases)
-    assert baseline_credit([phrases[i] for i in order]) == pytest.approx([usual[i] for i in order], abs=1e-9)
+    assert baseline_credit([phrases[i] for i in order]) == pytest.approx(
+        [usual[i] for i in order], abs=1e-9
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -383,7 +481,11 @@ def test_where_all_is_wrong_nothing_is_blamed() -> None:
 
 
 def test_filler_is_blamed_for_all_it_costs_and_tells_nothing_of_others() -> None:
-    phrases = [Phrase(0.2, "entity", 0, 0), Phrase(0.1, "entity", 1, 0), Phrase(0.3, "attribute", 0, 1)]
+    phrases = [
+        Phrase(0.2, "entity", 0, 0),
+        Phrase(0.1, "entity", 1, 0),
+        Phrase(0.3, "attribute", 0, 1),
+    ]
     padded = [phrases[0], Phrase(-0.4, "filler", 0, 0), *phrases[1:], Phrase(-0.9, "filler", 3, 1)]
     usual = baseline_credit(padded)
     assert (usual[1], usual[4]) == (0.0, 0.0)
@@ -399,8 +501,10 @@ def test_the_credit_of_a_verdict_for_any_trainer() -> None:
     assert sum(credit) == pytest.approx(0.25 - 1.0)
     offsets = token_offsets(TINY, ids, text)
     assert offsets is not None
-    assert [own for own, (start, end) in zip(credit, offsets, strict=True) if start >= 5 or start == end] == [0.0] * (
-        sum(start >= 5 or start == end for start, end in offsets)
-    )
-    with pytest.raises(ValueError, match=r"spans end at character 10, and the \d+ ids decode to 5 characters"):
+    assert [
+        own for own, (start, end) in zip(credit, offsets, strict=True) if start >= 5 or start == end
+    ] == [0.0] * (sum(start >= 5 or start == end for start, end in offsets))
+    with pytest.raises(
+        ValueError, match=r"spans end at character 10, and the \d+ ids decode to 5 characters"
+    ):
         spanreward.token_credit(verdict, ids_of("A red"), tiny_tokenizer())

@@ -1,4 +1,5 @@
-"""What holds of span credit whatever its rule is: which tokens it reaches, and that it reaches no others.
+"""What holds of span credit whatever its rule is: which tokens it reaches, and that it reaches no
+others.
 
 Credit is read off the trainer: a token's advantage less its row's.
 """
@@ -59,12 +60,16 @@ def credit_of(
         recorder.reward.verdicts = of_reward
     monkeypatch.setattr(trainer, "_generate_single_turn", lambda *_, **__: (list(ids), None))
     trainer.model.train()
-    output = trainer._generate_and_score_completions([dataset[i * 2 // len(ids)] for i in range(len(ids))])
+    output = trainer._generate_and_score_completions(
+        [dataset[i * 2 // len(ids)] for i in range(len(ids))]
+    )
     assert output["advantages"].isfinite().all()
     decode = trainer.processing_class.tokenizer.decode
     return [
         [(decode([token]), value - scalar) for token, value in zip(row, values, strict=False)]
-        for row, values, scalar in zip(ids, output["advantages"].tolist(), trainer.recorders[0].advantages, strict=True)
+        for row, values, scalar in zip(
+            ids, output["advantages"].tolist(), trainer.recorders[0].advantages, strict=True
+        )
     ]
 
 
@@ -107,7 +112,13 @@ def test_spans_that_reach_fewer_than_two_tokens_give_nothing(
     trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch, spans: Any
 ) -> None:
     ids = [ids_of(trainers[1], text) for text in [RED, PLAIN, PLAIN, PLAIN] * 2]
-    rows = credit_of(trainers[1], dataset, monkeypatch, ids, {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)})
+    rows = credit_of(
+        trainers[1],
+        dataset,
+        monkeypatch,
+        ids,
+        {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)},
+    )
     assert not any(map(reached, rows))
 
 
@@ -131,7 +142,13 @@ def test_special_tokens_in_a_span_get_nothing(
     user = 3
     ids = [[a, user, red, user, star, dot, end], *[ids_of(trainers[1], PLAIN)] * 3] * 2
     spans = (Span(0, 5, 0.0, -0.4, "attribute", "", 0), Span(6, 11, 1.0, 0.3, "entity", "", 1))
-    rows = credit_of(trainers[1], dataset, monkeypatch, ids, {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)})
+    rows = credit_of(
+        trainers[1],
+        dataset,
+        monkeypatch,
+        ids,
+        {RED: Verdict(0.25, spans=spans), PLAIN: Verdict(0.75)},
+    )
     assert set(reached(rows[0])) <= {"A", " red", " star", "."}
     assert reached(rows[0])
 
@@ -148,8 +165,13 @@ def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(
     verdicts = {RED: good, PLAIN: Verdict(0.75)}
     plain = credit_of(trainer, dataset, monkeypatch, ids, {**verdicts, other: Verdict(0.5)})
 
-    cut = [row[:-1] if trainer.processing_class.tokenizer.decode(row[1]) == " green" else row for row in ids]
-    rows = credit_of(trainer, dataset, monkeypatch, cut, {**verdicts, other: Verdict(0.5, spans=wild)})
+    cut = [
+        row[:-1] if trainer.processing_class.tokenizer.decode(row[1]) == " green" else row
+        for row in ids
+    ]
+    rows = credit_of(
+        trainer, dataset, monkeypatch, cut, {**verdicts, other: Verdict(0.5, spans=wild)}
+    )
     assert rows[2] == [(token, 0.0) for token, _ in plain[2][:-1]]
     assert [credit for row in rows[:2] for _, credit in row] == pytest.approx(
         [credit for row in plain[:2] for _, credit in row], abs=1e-5
@@ -160,8 +182,12 @@ def test_rows_that_are_cut_failed_or_another_text_count_for_nobody(
     assert not reached(rows[2])
     assert [reached(row) for row in rows[:2]] == [reached(row) for row in plain[:2]]
 
-    monkeypatch.setattr("spanreward.training.grpo.credit.token_offsets", lambda tokenizer, special, row, text: None)
-    rows = credit_of(trainer, dataset, monkeypatch, ids, {**verdicts, other: Verdict(0.5, spans=wild)})
+    monkeypatch.setattr(
+        "spanreward.training.grpo.credit.token_offsets", lambda tokenizer, special, row, text: None
+    )
+    rows = credit_of(
+        trainer, dataset, monkeypatch, ids, {**verdicts, other: Verdict(0.5, spans=wild)}
+    )
     assert not any(map(reached, rows))
     assert trainer._metrics["train"]["spans/unaligned_fraction"][-1] == 1.0
 
@@ -176,11 +202,17 @@ def test_the_credit_of_several_rewards_adds_up_by_their_weights(
     first = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), PLAIN: Verdict(0.75, spans=other)}
     second = {RED: Verdict(0.25, spans=swapped), PLAIN: Verdict(0.75)}
     alone = [
-        [credit for row in credit_of(trainers[1], dataset, monkeypatch, ids, verdicts) for _, credit in row]
+        [
+            credit
+            for row in credit_of(trainers[1], dataset, monkeypatch, ids, verdicts)
+            for _, credit in row
+        ]
         for verdicts in (first, second)
     ]
     for weights in ((1.0, 1.0), (0.5, 2.0), (1.0, 0.0), (0.0, 3.0)):
-        monkeypatch.setattr(trainers[2], "reward_weights", trainers[2].reward_weights.new_tensor(weights))
+        monkeypatch.setattr(
+            trainers[2], "reward_weights", trainers[2].reward_weights.new_tensor(weights)
+        )
         rows = credit_of(trainers[2], dataset, monkeypatch, ids, first, second)
         together = [weights[0] * one + weights[1] * two for one, two in zip(*alone, strict=True)]
         assert [credit for row in rows for _, credit in row] == pytest.approx(together, abs=1e-4)
@@ -199,15 +231,23 @@ def test_the_coefficient_scales_credit(
     )
 
 
-def test_credit_knows_no_order(trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credit_knows_no_order(
+    trainers: dict[int, Any], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same rows in another order within their groups have the same credit."""
     trainer = trainers[1]
     other = "A green star."
     spans = (Span(2, 7, 0.0, -0.2, "attribute", "", 0), Span(8, 12, 1.0, 0.4, "entity", "", 1))
-    verdicts = {RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)), other: Verdict(0.5, spans=spans), PLAIN: Verdict(0.75)}
+    verdicts = {
+        RED: Verdict(0.25, spans=(ATTRIBUTE, ENTITY)),
+        other: Verdict(0.5, spans=spans),
+        PLAIN: Verdict(0.75),
+    }
     ids = [ids_of(trainer, text) for text in (RED, other, PLAIN, PLAIN, RED, RED, PLAIN, other)]
     rows = credit_of(trainer, dataset, monkeypatch, ids, verdicts)
     order = [3, 1, 0, 2, 6, 5, 7, 4]
     permuted = credit_of(trainer, dataset, monkeypatch, [ids[i] for i in order], verdicts)
     for place, i in enumerate(order):
-        assert [credit for _, credit in permuted[place]] == pytest.approx([credit for _, credit in rows[i]], abs=1e-5)
+        assert [credit for _, credit in permuted[place]] == pytest.approx(
+            [credit for _, credit in rows[i]], abs=1e-5
+        )

@@ -1,4 +1,6 @@
-"""SpanGRPOTrainer in the place of TRL's GRPOTrainer: the same arguments in the same order, and what is said instead."""
+"""SpanGRPOTrainer in the place of TRL's GRPOTrainer: the same arguments in the same order, and what
+is said instead.
+"""
 
 import logging
 import re
@@ -27,45 +29,73 @@ def test_arguments_in_trls_order_and_its_own_config(tmp_path: Path) -> None:
     model, processor = load_policy(TINY, seed=1)
     stock = GRPOConfig(str(tmp_path), **{**COMMON, "max_steps": 1})
     read = read_config(stock, model)
-    assert vars(read) == vars(stock) | {name: value for name, value in vars(read).items() if name not in vars(stock)}
+    assert vars(read) == vars(stock) | {
+        name: value for name, value in vars(read).items() if name not in vars(stock)
+    }
     trainer = SpanGRPOTrainer(model, of_length, stock, scenes(), None, processor)
     trainer.train()
     assert isinstance(trainer.args, SpanGRPOConfig)
-    assert (trainer.args.span_coef, trainer.args.dynamic_sampling, trainer.args.soft_overlong_cache) == (
+    assert (
+        trainer.args.span_coef,
+        trainer.args.dynamic_sampling,
+        trainer.args.soft_overlong_cache,
+    ) == (
         0.0,
         False,
         None,
     )
     assert trainer.recorders == []
-    assert not [key for line in trainer.state.log_history for key in line if key.startswith(("judge/", "spans/"))]
+    assert not [
+        key
+        for line in trainer.state.log_history
+        for key in line
+        if key.startswith(("judge/", "spans/"))
+    ]
 
 
-def test_trls_own_config_has_no_spans_and_that_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_trls_own_config_has_no_spans_and_that_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     model, processor = load_policy(TINY, seed=1)
     processor.tokenizer.padding_side = "left"
     parts = {"train_dataset": scenes(), "processing_class": processor}
     with caplog.at_level(logging.WARNING, "spanreward.training.grpo.config"):
-        SpanGRPOTrainer(model, PoshReward(MatchJudge()), SpanGRPOConfig(str(tmp_path), **COMMON), **parts)
+        SpanGRPOTrainer(
+            model, PoshReward(MatchJudge()), SpanGRPOConfig(str(tmp_path), **COMMON), **parts
+        )
         assert caplog.messages == []
-        SpanGRPOTrainer(model, PoshReward(MatchJudge()), GRPOConfig(str(tmp_path), **COMMON), **parts)
+        SpanGRPOTrainer(
+            model, PoshReward(MatchJudge()), GRPOConfig(str(tmp_path), **COMMON), **parts
+        )
     (message,) = caplog.messages
     assert message.startswith("args is a GRPOConfig, which has no span_coef: spans are off")
     assert "for spans pass SpanGRPOConfig(..., span_coef=0.5)" in message
 
 
-def test_without_settings_the_folder_is_trls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_settings_the_folder_is_trls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("spanreward.training.grpo.config.SpanGRPOConfig.__post_init__", lambda self: None)
+    monkeypatch.setattr(
+        "spanreward.training.grpo.config.SpanGRPOConfig.__post_init__", lambda self: None
+    )
     model, _ = load_policy(TINY, seed=1)
     model.config._name_or_path = "someone/policy"
-    assert read_config(None, model).output_dir == read_config(None, "someone/policy").output_dir == "policy-GRPO"
+    assert (
+        read_config(None, model).output_dir
+        == read_config(None, "someone/policy").output_dir
+        == "policy-GRPO"
+    )
 
 
 def test_no_reward_at_all_is_trls_error(tmp_path: Path) -> None:
     model, processor = load_policy(TINY, seed=1)
     with pytest.raises(ValueError, match="No reward source provided"):
         SpanGRPOTrainer(
-            model, args=SpanGRPOConfig(str(tmp_path), **COMMON), train_dataset=scenes(), processing_class=processor
+            model,
+            args=SpanGRPOConfig(str(tmp_path), **COMMON),
+            train_dataset=scenes(),
+            processing_class=processor,
         )
 
 
@@ -73,8 +103,16 @@ def test_no_reward_at_all_is_trls_error(tmp_path: Path) -> None:
 def test_what_is_no_dataset_of_rows_is_trls_error(tmp_path: Path, kind: type[GRPOTrainer]) -> None:
     model, processor = load_policy(TINY, seed=1)
     splits = DatasetDict({"train": scenes()})  # one split, where a batch takes two prompts
-    with pytest.raises(TypeError, match="must be a `Dataset` or `IterableDataset`, got `DatasetDict`"):
-        kind(model, of_length, GRPOConfig(str(tmp_path), **COMMON), splits, processing_class=processor)
+    with pytest.raises(
+        TypeError, match="must be a `Dataset` or `IterableDataset`, got `DatasetDict`"
+    ):
+        kind(
+            model,
+            of_length,
+            GRPOConfig(str(tmp_path), **COMMON),
+            splits,
+            processing_class=processor,
+        )
 
 
 @pytest.mark.parametrize("part", ["train_dataset", "eval_dataset", "eval_dataset['new']"])
@@ -99,9 +137,12 @@ def test_a_missing_column_is_told_before_anything_is_sampled(tmp_path: Path, par
 
 def test_weights_are_counted_without_what_the_user_did_not_pass(tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match="reward_weights has 2 numbers for 1 reward functions: give one each, and none "
+        ValueError,
+        match="reward_weights has 2 numbers for 1 reward functions: give one each, and none ",
     ):
-        make_trainer(tmp_path, scenes(), [of_length], reward_weights=[1.0, 2.0], soft_overlong_cache=8)
+        make_trainer(
+            tmp_path, scenes(), [of_length], reward_weights=[1.0, 2.0], soft_overlong_cache=8
+        )
 
 
 def test_rewards_without_a_judge_log_no_judge(tmp_path: Path) -> None:
@@ -119,19 +160,26 @@ def test_spans_that_reach_no_completion_are_told_once(
 ) -> None:
     dataset: Dataset = scenes()
     spans = (Span(2, 5, 1.0, 0.1, "attribute", "", 0), Span(6, 10, 1.0, 0.1, "entity", "", 1))
-    trainer = make_trainer(tmp_path, dataset, [Scripted({"A red star.": Verdict(0.5, spans=spans)})], span_coef=0.5)
+    trainer = make_trainer(
+        tmp_path, dataset, [Scripted({"A red star.": Verdict(0.5, spans=spans)})], span_coef=0.5
+    )
     with caplog.at_level(logging.WARNING, "spanreward.training.grpo.trainer"):
         advantages_of(trainer, dataset, ["A red star."] * 8, monkeypatch)
         assert caplog.messages == []
         for _ in range(2):
             advantages_of(trainer, dataset, ["A red star."] * 8, monkeypatch, end=False)
     assert len(caplog.messages) == 1
-    assert "no completion of this step gets span credit: each was cut at 24 tokens, failed" in caplog.messages[0]
+    assert (
+        "no completion of this step gets span credit: each was cut at 24 tokens, failed"
+        in caplog.messages[0]
+    )
     assert trainer._metrics["train"]["spans/rows_without_credit"] == [0.0, 1.0, 1.0]
 
 
 def test_lave_needs_its_columns_too(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"lave needs the dataset column 'question', and train_dataset has"):
+    with pytest.raises(
+        ValueError, match=r"lave needs the dataset column 'question', and train_dataset has"
+    ):
         make_trainer(tmp_path, scenes(), [LaveReward(MatchJudge(), rationale=False)])
 
 
@@ -151,11 +199,14 @@ async def of_words(completions: list[Any], **_: Any) -> list[float | None]:
     return [float(len(text.split())) if len(text) > 20 else None for text in texts]
 
 
-def trained(kind: type[GRPOTrainer], path: Path, funcs: Any, settings: dict[str, Any], **parts: Any) -> Any:
+def trained(
+    kind: type[GRPOTrainer], path: Path, funcs: Any, settings: dict[str, Any], **parts: Any
+) -> Any:
     """A trainer with TRL's own arguments, after two steps."""
     model, processor = load_policy(TINY, seed=1)
     args = GRPOConfig(str(path), **{**COMMON, **settings})
-    funcs = list(funcs) if isinstance(funcs, list) else funcs  # TRL puts what an environment gives into the list
+    # TRL puts what an environment gives into the list
+    funcs = list(funcs) if isinstance(funcs, list) else funcs
     trainer = kind(model, funcs, args, scenes(), processing_class=processor, **parts)
     trainer.train()
     return trainer
@@ -167,20 +218,36 @@ def trained(kind: type[GRPOTrainer], path: Path, funcs: Any, settings: dict[str,
         (of_length, {}, {}),
         ([of_length, of_words], {"reward_weights": [0.5, 2.0]}, {}),
         ([of_words], {"loss_type": "grpo", "scale_rewards": "batch"}, {}),
-        (of_length, {"num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4}, {}),
+        (
+            of_length,
+            {"num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4},
+            {},
+        ),
         (of_length, {"mask_truncated_completions": True, "loss_type": "dr_grpo"}, {}),
-        (of_length, {"off_policy_mask_threshold": 0.5, "importance_sampling_level": "sequence"}, {}),
+        (
+            of_length,
+            {"off_policy_mask_threshold": 0.5, "importance_sampling_level": "sequence"},
+            {},
+        ),
         (of_length, {"loss_type": "vespo"}, {}),
         (of_length, {"top_entropy_quantile": 0.5, "gradient_accumulation_steps": 2}, {}),
         (of_length, {"eval_strategy": "steps", "eval_steps": 1}, {"eval_dataset": "scenes"}),
         (None, {}, {"environment_factory": Room}),
         ([of_length], {}, {"environment_factory": Room}),
-        (of_length, {"beta": 0.1}, {"peft_config": LoraConfig(r=4, target_modules=["q_proj"], task_type="CAUSAL_LM")}),
+        (
+            of_length,
+            {"beta": 0.1},
+            {"peft_config": LoraConfig(r=4, target_modules=["q_proj"], task_type="CAUSAL_LM")},
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
 )
 def test_with_trls_arguments_it_is_trls_trainer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, funcs: Any, settings: dict[str, Any], parts: dict[str, Any]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    funcs: Any,
+    settings: dict[str, Any],
+    parts: dict[str, Any],
 ) -> None:
     """Bit for bit: the weights after two steps, and every number of the log but times."""
     monkeypatch.setattr("trl.trainer.grpo_trainer.supports_tool_calling", lambda _: True)
@@ -191,7 +258,10 @@ def test_with_trls_arguments_it_is_trls_trainer(
         assert torch.equal(actual, expected)
     times = re.compile("time|runtime|per_second")
     logs = [
-        [{key: value for key, value in line.items() if not times.search(key)} for line in trainer.state.log_history]
+        [
+            {key: value for key, value in line.items() if not times.search(key)}
+            for line in trainer.state.log_history
+        ]
         for trainer in (stock, ours)
     ]
     assert str(logs[1]) == str(logs[0])

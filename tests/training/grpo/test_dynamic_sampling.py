@@ -47,7 +47,9 @@ def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) 
         ([rollout(None), rollout(0.5)], True),
     ],
 )
-def test_a_group_has_variance_where_the_weighted_scores_differ(group: list[Rollout], found: bool) -> None:
+def test_a_group_has_variance_where_the_weighted_scores_differ(
+    group: list[Rollout], found: bool
+) -> None:
     assert has_variance(group) is found
 
 
@@ -60,7 +62,9 @@ def test_a_reward_is_the_weighted_sum_of_scores() -> None:
 def test_the_mean_reward_is_that_of_the_drafts_that_have_one() -> None:
     def fill(*drafts: Rollout) -> float:
         sampling = DynamicSampling([], SimpleNamespace(max_resamples=0, seed=0))
-        return sampling.fill([{}] * len(drafts), lambda rows: [list(drafts)], len(drafts), 0, 1)[2]["reward"]
+        return sampling.fill([{}] * len(drafts), lambda rows: [list(drafts)], len(drafts), 0, 1)[2][
+            "reward"
+        ]
 
     assert fill(rollout(0.5, 0.25), rollout(None, None), rollout(0.5, 0.5)) == 1.25
     assert math.isnan(fill(rollout(None, None)))
@@ -70,7 +74,9 @@ def test_the_mean_reward_is_that_of_the_drafts_that_have_one() -> None:
     ("missing", "size", "ranks", "drawn"),
     [(1, 8, 1, 1), (3, 8, 2, 3), (3, 3, 2, 4), (1, 4, 8, 2), (5, 6, 4, 6), (7, 1, 4, 8)],
 )
-def test_rounds_split_evenly_over_the_ranks(missing: int, size: int, ranks: int, drawn: int) -> None:
+def test_rounds_split_evenly_over_the_ranks(
+    missing: int, size: int, ranks: int, drawn: int
+) -> None:
     assert round_groups(missing, size, ranks) == drawn
     assert drawn * size % ranks == 0
     rows = list(range(drawn * size))
@@ -79,9 +85,18 @@ def test_rounds_split_evenly_over_the_ranks(missing: int, size: int, ranks: int,
 
 @pytest.mark.parametrize(
     ("missing", "useful", "seen", "batch", "drawn"),
-    [(2, 6, 8, 8, 3), (4, 4, 8, 8, 8), (1, 1, 2, 2, 2), (8, 0, 8, 8, 8), (1, 7, 8, 8, 2), (3, 60, 64, 64, 4)],
+    [
+        (2, 6, 8, 8, 3),
+        (4, 4, 8, 8, 8),
+        (1, 1, 2, 2, 2),
+        (8, 0, 8, 8, 8),
+        (1, 7, 8, 8, 2),
+        (3, 60, 64, 64, 4),
+    ],
 )
-def test_as_many_are_drawn_as_will_probably_do(missing: int, useful: int, seen: int, batch: int, drawn: int) -> None:
+def test_as_many_are_drawn_as_will_probably_do(
+    missing: int, useful: int, seen: int, batch: int, drawn: int
+) -> None:
     assert groups_to_draw(missing, useful, seen, batch) == drawn
 
 
@@ -94,12 +109,18 @@ def test_prompts_are_drawn_reproducibly_and_every_row_once_a_pass() -> None:
 
 
 def given(monkeypatch: pytest.MonkeyPatch, text: Callable[[int, int], str]) -> list[int]:
-    """Make trainers sample `text(row of the dataset, place in its group)`; the list fills with the rows sampled."""
+    """Make trainers sample `text(row of the dataset, place in its group)`; the list fills with the
+    rows sampled.
+    """
     sampled: list[int] = []
 
-    def sample(trainer: Any, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> tuple[list[list[int]], None]:
+    def sample(
+        trainer: Any, prompt_ids: list[list[int]], *args: Any, **kwargs: Any
+    ) -> tuple[list[list[int]], None]:
         tokenizer = trainer.processing_class.tokenizer
-        rows = [int(tokenizer.decode(ids, skip_special_tokens=True).split()[-1]) for ids in prompt_ids]
+        rows = [
+            int(tokenizer.decode(ids, skip_special_tokens=True).split()[-1]) for ids in prompt_ids
+        ]
         sampled.extend(rows[:: trainer.num_generations])
         texts = [text(row, number % trainer.num_generations) for number, row in enumerate(rows)]
         return [tokenizer(text)["input_ids"] + [tokenizer.eos_token_id] for text in texts], None
@@ -131,7 +152,9 @@ def texts_of(trainer: GRPOTrainer, output: dict[str, Any]) -> list[str]:
 def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The drafted batch against stock sampling of the prompts that it ended with: every tensor, metric and log."""
+    """The drafted batch against stock sampling of the prompts that it ended with: every tensor,
+    metric and log.
+    """
     data = scenes(16)
     settings: dict[str, Any] = {"span_coef": 0.0, "num_iterations": 2, "max_completion_length": 64}
     sampled = given(monkeypatch, described)
@@ -142,11 +165,14 @@ def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been
         log_extra("length", [len(completion[0]["content"]) for completion in completions])
         return [-0.01 * len(completion[0]["content"]) for completion in completions]
 
-    trainer = make_trainer(tmp_path / "a", data, [Scored(half_solved), shaped], dynamic_sampling=True, **settings)
+    trainer = make_trainer(
+        tmp_path / "a", data, [Scored(half_solved), shaped], dynamic_sampling=True, **settings
+    )
     output = step(trainer, [1, 2])
     drawn = sampled[2:]
     assert drawn == draw(16, 3, 0, len(drawn))
-    odd = [row for row in drawn if row % 2][:1]  # what a round finds beyond the one that was missing is dropped
+    # what a round finds beyond the one that was missing is dropped
+    odd = [row for row in drawn if row % 2][:1]
     assert not [row for row in drawn[:-2] if row % 2]  # half had variance: two at a time were drawn
     assert [int(text.split()[2]) for text in texts_of(trainer, output)] == [1] * 4 + odd * 4
     assert asked == [8]  # what is no Reward is only asked of the batch that is trained on
@@ -161,7 +187,8 @@ def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been
             assert output[name] == value
     metrics, plain = ({**t._metrics["train"]} for t in (trainer, stock))
     counts = {name: metrics.pop(name) for name in list(metrics) if name.startswith("sampling/")}
-    work = {name for name in plain if name.startswith("judge/")}  # what the judges did is of all that was drawn
+    # what the judges did is of all that was drawn
+    work = {name for name in plain if name.startswith("judge/")}
     assert {name: value for name, value in metrics.items() if name not in work} == {
         name: value for name, value in plain.items() if name not in work
     }
@@ -173,8 +200,14 @@ def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been
         "sampling/unfilled_groups": [0],
     }
     assert trainer.state.num_input_tokens_seen == stock.state.num_input_tokens_seen
-    assert {name: list(log) for name, log in trainer._logs.items() if name not in ("rewards", "extra", "images")} == {
-        name: list(log) for name, log in stock._logs.items() if name not in ("rewards", "extra", "images")
+    assert {
+        name: list(log)
+        for name, log in trainer._logs.items()
+        if name not in ("rewards", "extra", "images")
+    } == {
+        name: list(log)
+        for name, log in stock._logs.items()
+        if name not in ("rewards", "extra", "images")
     }
     for part in ("rewards", "extra"):
         assert {name: list(log) for name, log in trainer._logs[part].items()} == {
@@ -182,14 +215,18 @@ def test_solved_prompts_are_replaced_and_all_else_is_as_if_the_new_ones_had_been
         }
     (recorder,), (other,) = trainer.recorders, stock.recorders
     assert recorder.verdicts == other.verdicts
-    assert [sample.completion for sample in recorder.samples] == [sample.completion for sample in other.samples]
+    assert [sample.completion for sample in recorder.samples] == [
+        sample.completion for sample in other.samples
+    ]
 
 
 def half_solved_of(row: int) -> list[float]:
     return [min(len(described(row, place)) / 100, 1.0) for place in range(4)]
 
 
-def test_leftovers_stay_when_the_rounds_are_used_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leftovers_stay_when_the_rounds_are_used_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sampled = given(monkeypatch, described)
     reward = Scored(lambda sample: 0.25)
     trainer = make_trainer(tmp_path, scenes(), [reward], dynamic_sampling=True, max_resamples=3)
@@ -212,7 +249,9 @@ def test_a_full_batch_is_sampled_once(tmp_path: Path, monkeypatch: pytest.Monkey
     assert trainer._metrics["train"]["sampling/rounds"] == [0]
 
 
-def test_evaluation_takes_the_prompts_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluation_takes_the_prompts_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sampled = given(monkeypatch, described)
     trainer = make_trainer(tmp_path, scenes(), [Scored(half_solved)], dynamic_sampling=True)
     trainer.model.eval()
@@ -233,13 +272,21 @@ def test_advantages_scaled_by_the_batch_are_those_of_the_merged_batch(
     torch.testing.assert_close(output["advantages"], centred / (rewards.std() + 1e-4))
 
 
-def test_failures_count_over_all_that_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every completion of prompt 4 fails: it is replaced, and still counts among the step's failures."""
+def test_failures_count_over_all_that_was_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every completion of prompt 4 fails: it is replaced, and still counts among the step's
+    failures.
+    """
     given(monkeypatch, described)
 
     def judge(sample: Sample) -> Verdict:
         row = number_of(sample)
-        return Verdict(None, Status.TIMEOUT, note="too slow") if row == 4 else Verdict(half_solved(sample))
+        return (
+            Verdict(None, Status.TIMEOUT, note="too slow")
+            if row == 4
+            else Verdict(half_solved(sample))
+        )
 
     trainer = make_trainer(tmp_path, scenes(), [Scored(judge)], dynamic_sampling=True)
     step(trainer, [4, 5])
@@ -249,7 +296,9 @@ def test_failures_count_over_all_that_was_judged(tmp_path: Path, monkeypatch: py
     assert not any(trainer._batch.failed)
 
 
-def test_span_credit_is_that_of_the_merged_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_span_credit_is_that_of_the_merged_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given(monkeypatch, described)
 
     def judge(sample: Sample) -> Verdict:
@@ -261,7 +310,9 @@ def test_span_credit_is_that_of_the_merged_batch(tmp_path: Path, monkeypatch: py
         return Verdict(half_solved(sample), spans=spans)
 
     settings = {"span_coef": 0.5, "max_completion_length": 64}
-    trainer = make_trainer(tmp_path / "a", scenes(), [Scored(judge)], dynamic_sampling=True, **settings)
+    trainer = make_trainer(
+        tmp_path / "a", scenes(), [Scored(judge)], dynamic_sampling=True, **settings
+    )
     output = step(trainer, [2, 7])
     rows = [int(text.split()[2]) for text in texts_of(trainer, output)[::4]]
     expected = step(make_trainer(tmp_path / "b", scenes(), [Scored(judge)], **settings), rows)
@@ -269,12 +320,18 @@ def test_span_credit_is_that_of_the_merged_batch(tmp_path: Path, monkeypatch: py
     torch.testing.assert_close(output["advantages"], expected["advantages"])
 
 
-def test_a_sampler_with_log_probabilities_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As vLLM gives them: each token's log-probability follows its completion into the merged batch."""
+def test_a_sampler_with_log_probabilities_keeps_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As vLLM gives them: each token's log-probability follows its completion into the merged
+    batch.
+    """
     given(monkeypatch, described)
     plain = GRPOTrainer._generate_single_turn
 
-    def sample(trainer: Any, *args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]]]:
+    def sample(
+        trainer: Any, *args: Any, **kwargs: Any
+    ) -> tuple[list[list[int]], list[list[float]]]:
         ids, _ = plain(trainer, *args, **kwargs)
         return ids, [[-token / 1000 for token in row] for row in ids]
 
@@ -282,16 +339,28 @@ def test_a_sampler_with_log_probabilities_keeps_them(tmp_path: Path, monkeypatch
     trainer = make_trainer(tmp_path, scenes(), [Scored(half_solved)], dynamic_sampling=True)
     output = step(trainer, [2, 5])
     mask = output["completion_mask"].bool()
-    torch.testing.assert_close(output["sampling_per_token_logps"][mask], -output["completion_ids"][mask] / 1000)
+    torch.testing.assert_close(
+        output["sampling_per_token_logps"][mask], -output["completion_ids"][mask] / 1000
+    )
 
 
-def test_the_effective_batch_stays_full_on_half_solved_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run over data of which half is solved: groups without variance are in stock batches, and in none of ours."""
+def test_the_effective_batch_stays_full_on_half_solved_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run over data of which half is solved: groups without variance are in stock batches, and in
+    none of ours.
+    """
     empty = {}
     for dynamic in (False, True):
         given(monkeypatch, described)
-        settings: dict[str, Any] = {"max_steps": 4, "max_resamples": 20, "dynamic_sampling": dynamic}
-        trainer = make_trainer(tmp_path / str(dynamic), scenes(16), [Scored(half_solved)], **settings)
+        settings: dict[str, Any] = {
+            "max_steps": 4,
+            "max_resamples": 20,
+            "dynamic_sampling": dynamic,
+        }
+        trainer = make_trainer(
+            tmp_path / str(dynamic), scenes(16), [Scored(half_solved)], **settings
+        )
         trainer.train()
         lines = [line for line in trainer.state.log_history if "loss" in line]
         empty[dynamic] = [line["frac_reward_zero_std"] for line in lines]

@@ -1,4 +1,6 @@
-"""Judges that fail in a step of the real TRL trainer: rows without a score, never a number, and no run that hangs."""
+"""Judges that fail in a step of the real TRL trainer: rows without a score, never a number, and no
+run that hangs.
+"""
 
 import math
 import socket
@@ -36,7 +38,9 @@ class Fragile(FakeJudge):
         self.usage = Usage()
         self.tried = self.woken = self.slept = self.outermost = 0
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         self.breaks("rate")
         self.usage.questions += len(questions)
         self.usage.prompt_tokens += 10 * len(questions)
@@ -72,7 +76,11 @@ def test_a_judge_that_rewards_share_wakes_once_a_step(
     judge = Fragile()
     rows = dataset.add_column("question", ["What is it?"] * len(dataset))
     rows = rows.add_column("answers", [["star"]] * len(dataset))
-    rewards = [PoshReward(judge), LaveReward(judge, rationale=False), HarmonicReward(judge, evidence="context")]
+    rewards = [
+        PoshReward(judge),
+        LaveReward(judge, rationale=False),
+        HarmonicReward(judge, evidence="context"),
+    ]
     trainer = make_trainer(tmp_path, rows, rewards, span_coef=0.5)
     for step in (1, 2):
         advantages_of(trainer, rows, TEXTS * 2, monkeypatch)
@@ -86,14 +94,23 @@ def dataset() -> Dataset:
 
 
 def metrics_of(trainer: Any) -> dict[str, list[float]]:
-    return {name: values for name, values in trainer._metrics["train"].items() if name.startswith("judge/")}
+    return {
+        name: values
+        for name, values in trainer._metrics["train"].items()
+        if name.startswith("judge/")
+    }
 
 
 def test_a_judge_that_cannot_be_woken_fails_its_rows(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad, good = Fragile(breaking("enter", OSError("no memory left"))), Fragile()
-    rewards = [PoshReward(bad), PoshReward(bad, name="again"), PoshReward(good, name="other"), constant]
+    rewards = [
+        PoshReward(bad),
+        PoshReward(bad, name="again"),
+        PoshReward(good, name="other"),
+        constant,
+    ]
     trainer = make_trainer(tmp_path, dataset, rewards, span_coef=0.5, max_failed_fraction=1.0)
     output = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
     assert output["advantages"].abs().max() == 0
@@ -123,7 +140,9 @@ def test_a_judge_that_cannot_be_woken_fails_its_rows(
 def test_what_the_judge_breaks_is_no_number(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, judge: Any
 ) -> None:
-    trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=1.0)
+    trainer = make_trainer(
+        tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=1.0
+    )
     output = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
     assert output["advantages"].tolist() == [0.0] * 8
     metrics = metrics_of(trainer)
@@ -162,7 +181,9 @@ def test_a_judge_that_two_rewards_share_is_counted_once(
 ) -> None:
     judge = Fragile()
     cached = CachedJudge(judge, tmp_path / "ratings.sqlite")
-    trainer = make_trainer(tmp_path / "out", dataset, [PoshReward(cached), PoshReward(cached, name="again")])
+    trainer = make_trainer(
+        tmp_path / "out", dataset, [PoshReward(cached), PoshReward(cached, name="again")]
+    )
     for _ in range(2):
         advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
     metrics = metrics_of(trainer)
@@ -174,15 +195,28 @@ def test_a_judge_that_two_rewards_share_is_counted_once(
 
 
 def test_the_none_trap(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of four rows failed, beside another reward. TRL's own sum takes the missing score for a 0."""
+    """One of four rows failed, beside another reward.
+
+    TRL's own sum takes the missing score for a 0.
+    """
     scores = dict(zip(TEXTS, [None, 0.8, 0.9, 0.7], strict=True))
-    verdicts = {t: Verdict(s, Status.TIMEOUT if s is None else Status.OK) for t, s in scores.items()}
+    verdicts = {
+        t: Verdict(s, Status.TIMEOUT if s is None else Status.OK) for t, s in scores.items()
+    }
     settings = {"span_coef": 0.0, "scale_rewards": "group"}
     ours = make_trainer(tmp_path / "ours", dataset, [Scripted(verdicts), constant], **settings)
-    stock = make_trainer(tmp_path / "stock", dataset, [Scripted(verdicts), constant], stock=True, scale_rewards="group")
+    stock = make_trainer(
+        tmp_path / "stock",
+        dataset,
+        [Scripted(verdicts), constant],
+        stock=True,
+        scale_rewards="group",
+    )
     advantages = advantages_of(ours, dataset, TEXTS * 2, monkeypatch)["advantages"].tolist()
     punished = advantages_of(stock, dataset, TEXTS * 2, monkeypatch)["advantages"].tolist()
-    assert advantages == pytest.approx([0, *[value / (0.1 + 1e-4) for value in (0, 0.1, -0.1)]] * 2, abs=1e-5)
+    assert advantages == pytest.approx(
+        [0, *[value / (0.1 + 1e-4) for value in (0, 0.1, -0.1)]] * 2, abs=1e-5
+    )
     std = math.sqrt((0.6**2 + 0.2**2 + 0.3**2 + 0.1**2) / 3)  # of 0, 0.8, 0.9, 0.7
     assert punished[0] == pytest.approx(-0.6 / (std + 1e-4), abs=1e-5)
     assert punished[0] < -1.46
@@ -195,7 +229,9 @@ def test_a_failed_row_moves_nothing_however_rewards_are_put_together(
 ) -> None:
     settings = {"multi_objective_aggregation": aggregation, "scale_rewards": scale}
     judge = Fragile(fails=lambda prompt: "hexagon" in prompt)
-    trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], span_coef=0.5, **settings)
+    trainer = make_trainer(
+        tmp_path, dataset, [PoshReward(judge), constant], span_coef=0.5, **settings
+    )
     output = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
     assert metrics_of(trainer)["judge/failed_fraction"] == [0.25]
     assert output["advantages"][3].abs().max() == output["advantages"][7].abs().max() == 0
@@ -210,14 +246,16 @@ def test_a_dead_server_stops_the_run_in_one_sentence(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     judge = ChatJudge(f"http://127.0.0.1:{port}", "m", deadline=1.0)
-    trainer = make_trainer(tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=0.5)
+    trainer = make_trainer(
+        tmp_path, dataset, [PoshReward(judge), constant], max_failed_fraction=0.5
+    )
     answers = [trainer.processing_class.tokenizer(text)["input_ids"] for text in TEXTS * 2]
     monkeypatch.setattr(trainer, "_generate_single_turn", lambda *args, **kwargs: (answers, None))
     with pytest.raises(JudgeFailure) as error:
         trainer.train()
     assert str(error.value).startswith(
-        "100% of this step's completions could not be judged (max_failed_fraction is 50%); the first reason, on rank "
-        f"0: no answer from http://127.0.0.1:{port} within 1 s"
+        "100% of this step's completions could not be judged (max_failed_fraction is 50%); the "
+        f"first reason, on rank 0: no answer from http://127.0.0.1:{port} within 1 s"
     )
     assert "\n" not in str(error.value)
     assert metrics_of(trainer)["judge/timeout"][0] > 0
@@ -238,6 +276,7 @@ def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path: Path) -> None:
     for judge in (server, CachedJudge(server, tmp_path / "ratings.sqlite")):
         check_deadlines([PoshReward(judge)], 1801)
         with pytest.raises(
-            ValueError, match=r"judge of posh may take 1800 s .*the other ranks wait 1800 s \(ddp_timeo"
+            ValueError,
+            match=r"judge of posh may take 1800 s .*the other ranks wait 1800 s \(ddp_timeo",
         ):
             check_deadlines([PoshReward(FakeJudge(), name="first"), PoshReward(judge)], 1800)

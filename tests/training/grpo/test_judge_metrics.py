@@ -9,7 +9,13 @@ import torch
 
 from spanreward.rewards.judges import CachedJudge, MatchJudge
 from spanreward.rewards.judges.usage import Usage
-from spanreward.training.grpo.judge_metrics import MAXIMA, SUMS, gather_step, metrics_of, total_usage
+from spanreward.training.grpo.judge_metrics import (
+    MAXIMA,
+    SUMS,
+    gather_step,
+    metrics_of,
+    total_usage,
+)
 from tests.support.fakes import FakeJudge
 
 KEYS = {
@@ -38,7 +44,10 @@ def test_a_step_without_completions_has_no_fraction() -> None:
 
 def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
     counts = ((5, 1), (3, 3))
-    used = ({"questions": 5, "timeouts": 1, "seconds": 2.0}, {"questions": 7, "seconds": 3.5, "wake_seconds": 0.5})
+    used = (
+        {"questions": 5, "timeouts": 1, "seconds": 2.0},
+        {"questions": 7, "seconds": 3.5, "wake_seconds": 0.5},
+    )
     memory = (2_000_000_000, 3_000_000_000)
     rows = []
     for completions, usage, peak in zip(counts, used, memory, strict=True):
@@ -46,8 +55,16 @@ def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
         rows.append([*completions, *(values.get(name, 0) for name in (*SUMS, *MAXIMA))])
     metrics = metrics_of(torch.tensor(rows, dtype=torch.float32))
     assert metrics["judge/failed_fraction"] == 1 / 2
-    assert (metrics["judge/questions"], metrics["judge/timeout"], metrics["judge/cached"]) == (12, 1, 0)
-    assert (metrics["judge/seconds"], metrics["judge/wake_seconds"], metrics["judge/sleep_seconds"]) == (3.5, 0.5, 0)
+    assert (metrics["judge/questions"], metrics["judge/timeout"], metrics["judge/cached"]) == (
+        12,
+        1,
+        0,
+    )
+    assert (
+        metrics["judge/seconds"],
+        metrics["judge/wake_seconds"],
+        metrics["judge/sleep_seconds"],
+    ) == (3.5, 0.5, 0)
     assert metrics["judge/peak_memory_gb"] == pytest.approx(3)
 
 
@@ -64,8 +81,13 @@ def test_a_cascade_has_two_more() -> None:
 
 
 def test_usage_of_several_judges(tmp_path: Path) -> None:
-    one, other = CountingJudge(questions=3, seconds=1.0, peak_memory_bytes=7), CountingJudge(questions=4, retries=2)
-    assert total_usage([one, FakeJudge(), other]) == Usage(questions=7, retries=2, seconds=1.0, peak_memory_bytes=7)
+    one, other = (
+        CountingJudge(questions=3, seconds=1.0, peak_memory_bytes=7),
+        CountingJudge(questions=4, retries=2),
+    )
+    assert total_usage([one, FakeJudge(), other]) == Usage(
+        questions=7, retries=2, seconds=1.0, peak_memory_bytes=7
+    )
     assert total_usage([FakeJudge()]) == total_usage([]) == Usage()
     cached = CachedJudge(one, tmp_path / "ratings.sqlite")
     before = total_usage([cached])

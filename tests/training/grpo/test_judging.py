@@ -18,7 +18,8 @@ from tests.support.fakes import FakeJudge
 from tests.support.tiny_trainer import advantages_of, make_trainer
 
 TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."]
-OLD: dict[str, Any] = {"steps_per_generation": 2, "per_device_train_batch_size": 4}  # the old policy's are computed
+# the old policy's are computed
+OLD: dict[str, Any] = {"steps_per_generation": 2, "per_device_train_batch_size": 4}
 
 
 class Elsewhere(FakeJudge):
@@ -29,7 +30,9 @@ class Elsewhere(FakeJudge):
         self.before = before
         self.usage = Usage()
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         self.before()
         self.usage.questions += len(questions)
         return super().rate(questions, scale)
@@ -46,7 +49,9 @@ class Asking(Reward):
         asked = [Question([{"role": "user", "content": sample.completion}]) for sample in samples]
         answers = self.judges[0].rate(asked)
         return [
-            Verdict(None, answer.status) if isinstance(answer, Failure) else Verdict((answer.mean - 1) / 4)
+            Verdict(None, answer.status)
+            if isinstance(answer, Failure)
+            else Verdict((answer.mean - 1) / 4)
             for answer in answers
         ]
 
@@ -62,7 +67,9 @@ def test_what_a_judge_raises_fails_its_rows_only(
     def dies() -> None:
         raise OSError("the line is dead")
 
-    trainer = make_trainer(tmp_path, dataset, [Asking(Elsewhere(dies))], **OLD, max_failed_fraction=1.0)
+    trainer = make_trainer(
+        tmp_path, dataset, [Asking(Elsewhere(dies))], **OLD, max_failed_fraction=1.0
+    )
     assert advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)["advantages"].abs().max() == 0
     assert {verdict.status for verdict in trainer.recorders[0].verdicts} == {Status.ERROR}
     trainer.args.max_failed_fraction = 0.5
@@ -79,7 +86,9 @@ def test_a_missing_column_is_the_same_error(tmp_path: Path, dataset: Dataset) ->
         trainer.train()
 
 
-def test_ctrl_c_passes_a_judge(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_passes_a_judge(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 

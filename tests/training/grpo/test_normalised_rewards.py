@@ -1,4 +1,6 @@
-"""Rewards that are normalised before they are summed (GDPO, arXiv 2601.05242): TRL's advantages, with spans on top."""
+"""Rewards that are normalised before they are summed (GDPO, arXiv 2601.05242): TRL's advantages,
+with spans on top.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,9 @@ def scripted(name: str, *scores: float | None) -> Scripted:
 
 def rewards() -> list[Any]:
     marked = (Span(2, 5, 0.0, -0.3, "attribute", "", 0), Span(6, 10, 1.0, 0.1, "entity", "", 1))
-    spans = Scripted({text: Verdict(0.25, spans=marked * (text == TEXTS[0])) for text in TEXTS}, "spans")
+    spans = Scripted(
+        {text: Verdict(0.25, spans=marked * (text == TEXTS[0])) for text in TEXTS}, "spans"
+    )
     return [
         PoshReward(MatchJudge()),
         spans,
@@ -42,7 +46,9 @@ def test_without_span_credit_it_is_trl_bit_for_bit(
 ) -> None:
     found = []
     for stock in (True, False):
-        settings = {**DECOUPLED, "reward_weights": [1.0, 1.0, 0.5, 0.25]} | ({} if stock else {"span_coef": 0.0})
+        settings = {**DECOUPLED, "reward_weights": [1.0, 1.0, 0.5, 0.25]} | (
+            {} if stock else {"span_coef": 0.0}
+        )
         trainer = make_trainer(tmp_path / str(stock), dataset, rewards(), stock, **settings)
         advantages = advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)["advantages"]
         trainer.train()
@@ -55,7 +61,9 @@ def test_without_span_credit_it_is_trl_bit_for_bit(
     assert all(torch.equal(one, other) for one, other in zip(weights, our_weights, strict=True))
 
 
-def test_spans_are_added_to_it(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_are_added_to_it(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain, spans = (
         advantages_of(
             make_trainer(tmp_path / str(coefficient), dataset, rewards(), span_coef=coefficient, **DECOUPLED),
@@ -66,16 +74,24 @@ def test_spans_are_added_to_it(tmp_path: Path, dataset: Dataset, monkeypatch: py
     mask = spans["completion_mask"].bool()
     means = [row[kept].mean().item() for row, kept in zip(spans["advantages"], mask, strict=True)]
     assert means == pytest.approx(plain["advantages"].tolist(), abs=1e-5)
-    assert max(row[kept].std().item() for row, kept in zip(spans["advantages"], mask, strict=True)) > 0.1
+    assert (
+        max(row[kept].std().item() for row, kept in zip(spans["advantages"], mask, strict=True))
+        > 0.1
+    )
 
 
 def test_a_narrow_reward_counts_as_a_wide_one(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By hand: each reward separates one completion of four, by 1 and by .01. Normalised, both count alike."""
+    """By hand: each reward separates one completion of four, by 1 and by .01.
+
+    Normalised, both count alike.
+    """
     both = [scripted("wide", 1.0, 0.0, 0.0, 0.0), scripted("narrow", 0.0, 0.01, 0.0, 0.0)]
     summed, decoupled = (
-        advantages_of(make_trainer(tmp_path / str(n), dataset, both, **one), dataset, TEXTS * 2, monkeypatch)
+        advantages_of(
+            make_trainer(tmp_path / str(n), dataset, both, **one), dataset, TEXTS * 2, monkeypatch
+        )
         for n, one in enumerate((SUM, DECOUPLED))
     )
     wide = torch.tensor([0.75, -0.25, -0.25, -0.25] * 2) / (0.5 + 1e-4)
@@ -89,7 +105,10 @@ def test_a_narrow_reward_counts_as_a_wide_one(
 def test_the_overlong_punishment_is_no_reward_of_its_own(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One text is a little too long. By itself that would weigh as much as the metric, which finds it far better."""
+    """One text is a little too long.
+
+    By itself that would weigh as much as the metric, which finds it far better.
+    """
     better = [scripted("metric", 0.2, 0.3, 0.2, 0.9)]
     settings = {"soft_overlong_cache": 20, "max_completion_length": 24}
     found = {}
@@ -106,13 +125,20 @@ def test_the_overlong_punishment_is_no_reward_of_its_own(
 def test_a_row_that_a_reward_does_not_judge_has_the_others(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in the mixed recipes: a group that one reward has no column for is normalised by the other alone."""
+    """As in the mixed recipes: a group that one reward has no column for is normalised by the other
+    alone.
+    """
     none = Verdict(None, Status.NOT_APPLICABLE)
     lacking = Scripted(dict.fromkeys(TEXTS, none), "lacking")
     both = [scripted("metric", 0.1, 0.2, 0.3, 0.4), lacking]
     one = [scripted("metric", 0.1, 0.2, 0.3, 0.4)]
     first, second = (
-        advantages_of(make_trainer(tmp_path / str(n), dataset, used, **DECOUPLED), dataset, TEXTS * 2, monkeypatch)
+        advantages_of(
+            make_trainer(tmp_path / str(n), dataset, used, **DECOUPLED),
+            dataset,
+            TEXTS * 2,
+            monkeypatch,
+        )
         for n, used in enumerate((both, one))
     )
     assert torch.equal(first["advantages"], second["advantages"])

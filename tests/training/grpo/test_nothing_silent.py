@@ -1,4 +1,6 @@
-"""No number that is not finite reaches the weights, and a step in which nothing is scored is no step."""
+"""No number that is not finite reaches the weights, and a step in which nothing is scored is no
+step.
+"""
 
 import math
 from collections.abc import Callable
@@ -29,7 +31,9 @@ def by_text(sample: Sample) -> float:
 
 def huge(place: int, value: float = math.inf) -> Callable[..., list[float]]:
     """A reward function of a user's own that returns a huge number for one completion."""
-    return lambda completions, **columns: [value if n == place else 0.1 * n for n in range(len(completions))]
+    return lambda completions, **columns: [
+        value if n == place else 0.1 * n for n in range(len(completions))
+    ]
 
 
 @pytest.mark.parametrize("span_coef", [0.0, 0.5])
@@ -45,8 +49,13 @@ def test_a_row_whose_advantage_is_not_finite_is_dropped_and_counted(
     assert advantages.isfinite().all()
     assert advantages.reshape(8, -1).any(dim=1).tolist() == [True, False, *[True] * 6]
     assert trainer._metrics["train"]["advantages/unusable_fraction"] == [1 / 8]
-    trainer = make_trainer(tmp_path, dataset, [reward, huge(1)], **{**settings, "max_failed_fraction": 0.1})
-    with pytest.raises(JudgeFailure, match=r"12% of this step's completions have .* not finite or above .* is 10%\)"):
+    trainer = make_trainer(
+        tmp_path, dataset, [reward, huge(1)], **{**settings, "max_failed_fraction": 0.1}
+    )
+    with pytest.raises(
+        JudgeFailure,
+        match=r"12% of this step's completions have .* not finite or above .* is 10%\)",
+    ):
         advantages_of(trainer, dataset, TEXTS, monkeypatch)
 
 
@@ -55,7 +64,9 @@ def test_a_step_whose_every_reward_is_huge_says_so(
 ) -> None:
     everything = lambda completions, **_: [math.inf] * len(completions)  # noqa: E731
     trainer = make_trainer(tmp_path, dataset, [Scored(by_text), everything])
-    with pytest.raises(JudgeFailure, match="100% of this step's completions have a reward or an advantage"):
+    with pytest.raises(
+        JudgeFailure, match="100% of this step's completions have a reward or an advantage"
+    ):
         advantages_of(trainer, dataset, TEXTS, monkeypatch)
 
 
@@ -85,8 +96,12 @@ def test_a_step_in_which_nothing_is_scored_stops(tmp_path: Path, empty: list[str
     assert trainer.state.global_step == 0
 
 
-def test_a_step_with_a_score_goes_on(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One scored row, by any reward function, is enough; and a judge that failed everywhere is another matter."""
+def test_a_step_with_a_score_goes_on(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One scored row, by any reward function, is enough; and a judge that failed everywhere is
+    another matter.
+    """
     nothing = Scored(lambda sample: Verdict(None, Status.NOT_APPLICABLE, note="no column"))
     only_one = lambda completions, **_: [0.5] + [None] * (len(completions) - 1)  # noqa: E731
     trainer = make_trainer(tmp_path, dataset, [nothing, only_one])
@@ -120,7 +135,9 @@ def test_with_stock_trl_the_health_callback_stops(tmp_path: Path) -> None:
 
 def test_the_causes_are_shares() -> None:
     verdicts: list[Any] = [Verdict(0.5), Verdict(0.0, Status.EMPTY)]
-    verdicts += [Verdict(None, status) for status in Status if status not in (Status.OK, Status.EMPTY)]
+    verdicts += [
+        Verdict(None, status) for status in Status if status not in (Status.OK, Status.EMPTY)
+    ]
     verdicts += [Verdict(None, Status.TIMEOUT)] * 2
     assert summarise(verdicts) == {
         "failed_fraction": 5 / 8,

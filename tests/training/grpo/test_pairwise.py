@@ -15,7 +15,9 @@ TEXTS = ["A red circle above a star.", "A circle is there.", "A red circle.", "C
 def test_advantages_follow_the_comparisons_within_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stock: bool
 ) -> None:
-    """Two groups of four, the second one's texts all longer: each is compared with its own siblings alone."""
+    """Two groups of four, the second one's texts all longer: each is compared with its own siblings
+    alone.
+    """
     dataset = scenes()
     judge = PairJudge(better(len))
     trainer = make_trainer(tmp_path, dataset, [PairwiseReward(judge)], stock)
@@ -23,7 +25,8 @@ def test_advantages_follow_the_comparisons_within_a_group(
     advantages = advantages_of(trainer, dataset, texts, monkeypatch)["advantages"].tolist()
     assert [len(call) for call in judge.asked] == [2 * 4 * 3]  # of each group twelve questions
     assert sorted(advantages[:4], reverse=True) == advantages[:4]  # the longer, the better
-    assert advantages[4:] == pytest.approx(advantages[:4], abs=0.3)  # and not: everybody of the second group
+    # and not: everybody of the second group
+    assert advantages[4:] == pytest.approx(advantages[:4], abs=0.3)
 
 
 def test_a_judge_of_slots_teaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

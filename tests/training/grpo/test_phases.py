@@ -52,7 +52,9 @@ def test_what_an_inner_clock_measures_is_not_the_outer_ones(clock: SimpleNamespa
 
     generation = SimpleNamespace(sync_weights=push)
     metrics: dict[str, list[float]] = defaultdict(list)
-    phases = Phases(SimpleNamespace(use_vllm=True, vllm_generation=generation, _metrics={"train": metrics}))
+    phases = Phases(
+        SimpleNamespace(use_vllm=True, vllm_generation=generation, _metrics={"train": metrics})
+    )
     phases.on_step_begin(None, None, None)
     with phases.clock("decode"):
         clock.seconds += 1
@@ -84,8 +86,14 @@ def test_a_clock_counts_up_to_an_exception(clock: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"dynamic_sampling": True, "max_resamples": 1}], ids=str)
 def test_a_run_logs_where_its_seconds_went(tmp_path: Path, settings: dict[str, Any]) -> None:
-    """Two steps share a batch, so that the old policy's log-probabilities are needed and the second samples nothing."""
-    shared = {"steps_per_generation": 2, "per_device_train_batch_size": 4, "max_failed_fraction": 1.0}
+    """Two steps share a batch, so that the old policy's log-probabilities are needed and the second
+    samples nothing.
+    """
+    shared = {
+        "steps_per_generation": 2,
+        "per_device_train_batch_size": 4,
+        "max_failed_fraction": 1.0,
+    }
     trainer = make_trainer(tmp_path, scenes(), [PoshReward(Slow())], **shared, **settings)
     trainer.train()
     first, second = [line for line in trainer.state.log_history if "loss" in line]

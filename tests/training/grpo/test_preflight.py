@@ -33,10 +33,20 @@ def rows(prompts: list[Any], **columns: list[Any]) -> Dataset:
 @pytest.mark.parametrize(
     ("prompt", "said"),
     [
-        ([USER, {"role": "assistant", "content": "The picture shows"}], "row 2: the prompt ends in an assistant"),
+        (
+            [USER, {"role": "assistant", "content": "The picture shows"}],
+            "row 2: the prompt ends in an assistant",
+        ),
         ([{"role": "user", "content": " "}], "row 2: the prompt is empty"),
-        (None, "row 2: a prompt must be a text or a list of messages with a role and content, got None"),
-        ([{"role": "user", "content": "<image>\nWhat is it?"}], "row 2: the prompt holds '<image>'"),
+        (
+            None,
+            "row 2: a prompt must be a text or a list of messages with a role and content, got "
+            "None",
+        ),
+        (
+            [{"role": "user", "content": "<image>\nWhat is it?"}],
+            "row 2: the prompt holds '<image>'",
+        ),
     ],
 )
 def test_prompts_that_cannot_be_completed(prompt: list[Any], said: str) -> None:
@@ -47,8 +57,15 @@ def test_prompts_that_cannot_be_completed(prompt: list[Any], said: str) -> None:
 
 
 def test_a_row_that_a_reward_cannot_read_is_named_by_its_number() -> None:
-    data = rows([[USER]] * 3, question=["a", "b", "c"], answers=["x", "y", "z"], bbox=[None, None, [1.0, 2.0]])
-    with pytest.raises(ValueError, match=r"row 3, which lave cannot read: .*'bbox' must hold four numbers"):
+    data = rows(
+        [[USER]] * 3,
+        question=["a", "b", "c"],
+        answers=["x", "y", "z"],
+        bbox=[None, None, [1.0, 2.0]],
+    )
+    with pytest.raises(
+        ValueError, match=r"row 3, which lave cannot read: .*'bbox' must hold four numbers"
+    ):
         check_rows([LaveReward("match")], load_policy(TINY)[1], "train_dataset", data)
     with pytest.raises(ValueError, match=r"eval_dataset\['hard'\] row 3"):
         check_rows([LaveReward("match")], load_policy(TINY)[1], "eval_dataset", {"hard": data})
@@ -58,13 +75,22 @@ def test_rewards_that_read_pictures_take_a_dataset_with_them() -> None:
     for column in ("image", "images"):
         data = rows([[USER]] * 2, **{column: [None, None]})
         check_rows([HarmonicReward("match")], load_policy(TINY)[1], "train_dataset", data)
-    with pytest.raises(ValueError, match="harmonic needs the dataset column 'image' or 'images' or 'context'"):
-        check_rows([HarmonicReward("match")], load_policy(TINY)[1], "train_dataset", rows([[USER]], other=["x"]))
+    with pytest.raises(
+        ValueError, match="harmonic needs the dataset column 'image' or 'images' or 'context'"
+    ):
+        check_rows(
+            [HarmonicReward("match")],
+            load_policy(TINY)[1],
+            "train_dataset",
+            rows([[USER]], other=["x"]),
+        )
 
 
 def test_columns_that_a_transform_makes_are_not_missed(tmp_path: Path) -> None:
     data = Dataset.from_list([{"caption": "A red circle.", "n": n} for n in range(8)])
-    data.set_transform(lambda row: {"prompt": [[USER]] * len(row["n"]), "reference": row["caption"]})
+    data.set_transform(
+        lambda row: {"prompt": [[USER]] * len(row["n"]), "reference": row["caption"]}
+    )
     trainer = make_trainer(tmp_path, data, [PoshReward("match")], max_steps=1)
     trainer.train()
     assert trainer.state.log_history[0]["reward"] > 0
@@ -73,10 +99,15 @@ def test_columns_that_a_transform_makes_are_not_missed(tmp_path: Path) -> None:
 def test_pictures_are_not_decoded_and_ten_thousand_rows_take_little(tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(b"no picture")
     count = 10_000
-    data = rows([[USER]] * count, reference=["A red circle on grass."] * count, image=[str(tmp_path)] * count)
+    data = rows(
+        [[USER]] * count,
+        reference=["A red circle on grass."] * count,
+        image=[str(tmp_path)] * count,
+    )
     began = time.monotonic()
     check_rows([PoshReward("match")], load_policy(TINY)[1], "train_dataset", data)
-    assert time.monotonic() - began < 20  # 2 s on a free machine: experiments/benchmark has the figure
+    # 2 s on a free machine: experiments/benchmark has the figure
+    assert time.monotonic() - began < 20
 
 
 def test_a_processor_that_pads_on_the_right_is_set_to_the_left() -> None:
@@ -92,7 +123,12 @@ def test_pictures_and_questions_of_unequal_length_train(tmp_path: Path, family: 
     """Their hub files name no padding side. Pictures of four sizes ended in a shape error."""
     SAVE[family](tmp_path / "policy")
     sizes = [(56, 56), (112, 56), (56, 140), (168, 112)]
-    questions = ["What is it?", "What is it, and where is it, if anywhere?", "Why?", "What colour is the thing here?"]
+    questions = [
+        "What is it?",
+        "What is it, and where is it, if anywhere?",
+        "Why?",
+        "What colour is the thing here?",
+    ]
     prompts = [[{"role": "user", "content": question}] for question in questions]
     data = rows(prompts, image=[Image.new("RGB", size, "red") for size in sizes])
     model, processor = load_policy(str(tmp_path / "policy"))
@@ -104,16 +140,26 @@ def test_pictures_and_questions_of_unequal_length_train(tmp_path: Path, family: 
     assert trainer.state.global_step == 1
 
 
-def test_a_sampled_picture_token_costs_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = make_trainer(tmp_path, scenes(), [Scored(lambda sample: len(sample.completion) % 5 / 5)])
+def test_a_sampled_picture_token_costs_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer(
+        tmp_path, scenes(), [Scored(lambda sample: len(sample.completion) % 5 / 5)]
+    )
     image = trainer.model.config.image_token_id
     assert trainer.generation_kwargs["suppress_tokens"] == [image]
     tokenizer = trainer.processing_class.tokenizer
-    ids = [[*tokenizer(f"A {'red ' * n}star")["input_ids"], tokenizer.eos_token_id] for n in range(8)]
+    ids = [
+        [*tokenizer(f"A {'red ' * n}star")["input_ids"], tokenizer.eos_token_id] for n in range(8)
+    ]
     ids[3].insert(1, image)
-    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", lambda *_, **__: ([[*row] for row in ids], None))
+    monkeypatch.setattr(
+        GRPOTrainer, "_generate_single_turn", lambda *_, **__: ([[*row] for row in ids], None)
+    )
     trainer.model.train()
-    output = trainer._generate_and_score_completions([trainer.train_dataset[i // 4] for i in range(8)])
+    output = trainer._generate_and_score_completions(
+        [trainer.train_dataset[i // 4] for i in range(8)]
+    )
     assert output["advantages"].tolist()[3] == 0
     assert not (output["completion_ids"] == image).any()
     assert trainer._metrics["train"]["advantages/unusable_fraction"] == [1 / 8]
@@ -152,7 +198,9 @@ def judge(sample: Sample) -> float:
         ({"metric_for_best_model": "eval_rewrd"}, "did you mean 'reward'"),
     ],
 )
-def test_settings_with_which_nothing_good_comes(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
+def test_settings_with_which_nothing_good_comes(
+    tmp_path: Path, settings: dict[str, Any], said: str
+) -> None:
     with pytest.raises(ValueError, match=said):
         make_trainer(tmp_path, scenes(), [Scored(judge)], **settings)
 
@@ -175,14 +223,24 @@ def test_what_each_function_pays_is_kept_apart_by_name(tmp_path: Path) -> None:
 
 
 def test_one_of_several_evaluation_sets_does_not_choose_alone(tmp_path: Path) -> None:
-    best = {"load_best_model_at_end": True, "eval_strategy": "steps", "save_strategy": "steps", "eval_steps": 1}
+    best = {
+        "load_best_model_at_end": True,
+        "eval_strategy": "steps",
+        "save_strategy": "steps",
+        "eval_steps": 1,
+    }
     args = SpanGRPOConfig(str(tmp_path), **{**COMMON, **best, "save_steps": 1})
     with pytest.raises(ValueError, match="several eval_dataset log one eval_reward"):
         check_parts(args, [], [], {"eval_dataset": {"a": scenes(), "b": scenes()}})
 
 
 def test_the_best_checkpoint_is_chosen_by_the_reward(tmp_path: Path) -> None:
-    best = {"load_best_model_at_end": True, "eval_strategy": "steps", "save_strategy": "steps", "eval_steps": 1}
+    best = {
+        "load_best_model_at_end": True,
+        "eval_strategy": "steps",
+        "save_strategy": "steps",
+        "eval_steps": 1,
+    }
     args = SpanGRPOConfig(str(tmp_path), **{**COMMON, **best, "save_steps": 1})
     assert (args.metric_for_best_model, args.greater_is_better) == ("eval_reward", True)
 
@@ -193,9 +251,13 @@ def test_readme_s_processor_has_a_side() -> None:
 
 
 def test_a_recipes_scaled_pictures_hide_no_columns(tmp_path: Path) -> None:
-    """Its transform makes no columns, so what lacks is told before the first step, as without `max_pixels`."""
+    """Its transform makes no columns, so what lacks is told before the first step, as without
+    `max_pixels`.
+    """
     drawing(1, (64, 64)).save(tmp_path / "a.png")
-    (tmp_path / "rows.jsonl").write_text('{"image": "a.png", "question": "What is it?", "answers": ["a dog"]}\n')
+    (tmp_path / "rows.jsonl").write_text(
+        '{"image": "a.png", "question": "What is it?", "answers": ["a dog"]}\n'
+    )
     block = {"source": "jsonl", "path": str(tmp_path / "rows.jsonl"), "max_pixels": 1000}
     data = load_data(JsonlPart.model_validate(block))
     with pytest.raises(ValueError, match="needs the dataset column 'reference'"):

@@ -45,7 +45,12 @@ def frozen(trainer: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "score", "steps", "cause"),
     [
-        ({"mask_truncated_completions": True, "max_completion_length": 1}, by_length, IDLE, "cut at max_completion_l"),
+        (
+            {"mask_truncated_completions": True, "max_completion_length": 1},
+            by_length,
+            IDLE,
+            "cut at max_completion_l",
+        ),
         ({}, lambda _: 0.5, 16, "all of a group have the same reward"),
         ({"learning_rate": 0.0}, by_length, IDLE, "the learning rate is 0"),
     ],
@@ -58,19 +63,24 @@ def test_a_run_that_learns_nothing_stops(
     before = weights(trainer)
     trainer.train()
     assert torch.equal(weights(trainer), before)
-    assert trainer.state.global_step == steps  # 16 steps of two groups are the 32 that chance would need
+    # 16 steps of two groups are the 32 that chance would need
+    assert trainer.state.global_step == steps
     assert f"{steps} steps moved no weight" in trainer.pulse.stopped
     assert cause in trainer.pulse.stopped
 
 
 def test_an_optimizer_without_the_policy_is_named(tmp_path: Path) -> None:
-    trainer = make_trainer(tmp_path, scenes(), [Scored(by_length)], **{**LONG, "max_completion_length": 24})
+    trainer = make_trainer(
+        tmp_path, scenes(), [Scored(by_length)], **{**LONG, "max_completion_length": 24}
+    )
     frozen(trainer)
     trainer.train()
     assert "the optimizer holds no trained parameter" in trainer.pulse.stopped
 
 
-def test_idle_steps_between_others_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_steps_between_others_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three of four batches teach nothing, and the run goes on."""
     calls: list[int] = []
     monkeypatch.setattr("spanreward.training.grpo.pulse.GROUPS", 0)

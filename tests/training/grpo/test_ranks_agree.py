@@ -1,4 +1,6 @@
-"""Two real ranks score given completions as one does, a group that straddles them and drawn prompts included."""
+"""Two real ranks score given completions as one does, a group that straddles them and drawn prompts
+included.
+"""
 
 import json
 import os
@@ -16,11 +18,31 @@ TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
 HANGS = 400  # seconds: far more than the ranks take
 
 
-def test_two_ranks_give_the_advantages_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(given_ranks.__file__), str(tmp_path)]
-    environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+def test_two_ranks_give_the_advantages_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [
+        TORCHRUN,
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+        str(given_ranks.__file__),
+        str(tmp_path),
+    ]
+    environment = {
+        **os.environ,
+        "ACCELERATE_USE_CPU": "true",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+    }
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=HANGS, check=False
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     ranks = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)]

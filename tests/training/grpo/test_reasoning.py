@@ -16,7 +16,13 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.credit import special_ids, token_offsets
-from spanreward.training.grpo.reasoning import Parts, on_completion, split_reasoning, split_turns, unknown_mark
+from spanreward.training.grpo.reasoning import (
+    Parts,
+    on_completion,
+    split_reasoning,
+    split_turns,
+    unknown_mark,
+)
 from tests.support.fakes import FakeJudge
 from tests.support.tiny_trainer import advantages_of, make_trainer
 
@@ -44,14 +50,18 @@ def cut(before: str, answer: str, finished: bool = True) -> Parts:
 
 
 def split(text: str, tokenizer: Tokenizer = SPELLED, end: str = END) -> Parts:
-    return split_reasoning(tokenizer, [*tokenizer.encode(text, add_special_tokens=False).ids, EOS], end)
+    return split_reasoning(
+        tokenizer, [*tokenizer.encode(text, add_special_tokens=False).ids, EOS], end
+    )
 
 
 @pytest.mark.parametrize(("tokenizer", "end"), TOKENIZERS, ids=IDS)
 @pytest.mark.parametrize("between", ["", "\n\n", " "])
 @pytest.mark.parametrize("thought", ["<think>\nIs it red?\n", "Is it red? \N{GRINNING FACE}", ""])
 @pytest.mark.parametrize("answer", ["A red star.", "\N{GRINNING FACE} \u05d0", ""])
-def test_the_answer_begins_behind_the_tag(tokenizer: Any, end: Any, thought: str, between: str, answer: str) -> None:
+def test_the_answer_begins_behind_the_tag(
+    tokenizer: Any, end: Any, thought: str, between: str, answer: str
+) -> None:
     parts = split(thought + end + between + answer, tokenizer, end)
     shown = "" if end == "[/THINK]" else end
     assert parts == cut(thought + shown, between + answer, finished=True)
@@ -78,7 +88,9 @@ def test_an_unfinished_block_holds_no_answer(tokenizer: Any, end: Any, text: str
     ],
 )
 @pytest.mark.parametrize("tokenizer", [SPELLED, ONE_TOKEN], ids=IDS[:2])
-def test_the_first_end_tag_counts_and_further_ones_are_words(tokenizer: Any, text: str, answer: str) -> None:
+def test_the_first_end_tag_counts_and_further_ones_are_words(
+    tokenizer: Any, text: str, answer: str
+) -> None:
     parts = split(text, tokenizer)
     assert parts.answer == answer
     assert parts.text == text
@@ -114,7 +126,9 @@ def test_ids_that_are_no_text() -> None:
 def test_any_text_is_cut_at_its_first_tag(thought: Any, answer: Any, kind: Any) -> None:
     tokenizer, end = kind
     parts = split(thought + end + answer, tokenizer, end)
-    decoded = tokenizer.decode(tokenizer.encode(thought + end + answer, add_special_tokens=False).ids)
+    decoded = tokenizer.decode(
+        tokenizer.encode(thought + end + answer, add_special_tokens=False).ids
+    )
     assert parts.finished
     assert parts.text == decoded
     assert decoded.endswith(parts.answer)
@@ -135,7 +149,11 @@ def test_spans_move_onto_the_completion_and_missed_stay_on_the_reference() -> No
     ids = [*SPELLED.encode(whole).ids, EOS]
     offsets = token_offsets(SPELLED, special_ids(SPELLED), ids, whole)
     assert offsets is not None
-    reached = [i for i, (start, end) in enumerate(offsets) if max(start, placed.start) < min(end, placed.end)]
+    reached = [
+        i
+        for i, (start, end) in enumerate(offsets)
+        if max(start, placed.start) < min(end, placed.end)
+    ]
     assert SPELLED.decode([ids[i] for i in reached]) == " red"
 
 
@@ -144,10 +162,19 @@ def test_spans_of_several_turns_move_onto_the_completion() -> None:
     parts = split_turns(SPELLED, SPELLED.encode(text).ids, ["Let me look.", "", "A red star."])
     assert parts.answer == "Let me look.\n\nA red star."
     places = ((4, 6), (16, 19), (7, 18), (12, 15))
-    spans = tuple(Span(*place, 0.0, -0.3, "entity", "", number) for number, place in enumerate(places))
+    spans = tuple(
+        Span(*place, 0.0, -0.3, "entity", "", number) for number, place in enumerate(places)
+    )
     moved = on_completion(Verdict(0.5, spans=spans), parts).spans
-    assert [text[span.start : span.end] for span in moved] == ["me", "red", "look.<call>A tool.A re", "<call>A tool.A"]
-    elsewhere = split_turns(SPELLED, SPELLED.encode(text).ids, ["Let me look.", "No.", "A red star."])
+    assert [text[span.start : span.end] for span in moved] == [
+        "me",
+        "red",
+        "look.<call>A tool.A re",
+        "<call>A tool.A",
+    ]
+    elsewhere = split_turns(
+        SPELLED, SPELLED.encode(text).ids, ["Let me look.", "No.", "A red star."]
+    )
     assert elsewhere.text == elsewhere.answer == "Let me look.\n\nNo.\n\nA red star."
 
 
@@ -157,7 +184,11 @@ TEMPLATE = {  # as TRL's for Qwen3: `content` without the reasoning and the whit
     "defaults": {"role": "assistant"},
     "start_anchor": "<assistant>",
     "fields": {
-        "reasoning_content": {"open": "<think>", "close_pattern": r"</think>\s*", "content": "text"},
+        "reasoning_content": {
+            "open": "<think>",
+            "close_pattern": r"</think>\s*",
+            "content": "text",
+        },
         "content": {"close_pattern": r"<eos>\s*", "content": "text"},
     },
 }
@@ -187,8 +218,15 @@ def test_reasoning_is_not_judged_and_carries_no_credit(
 ) -> None:
     """The row that thinks has the advantages of the row that does not, on the same words."""
     thought = "<think>A red star? A red star.</think>"
-    reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "": Verdict(0.0, Status.EMPTY), "No.": Verdict(0.75)})
-    texts = [thought + ANSWER, "<think></think>" + ANSWER, "<think></think>No.", "<think>A red star?"] * 2
+    reward = ByAnswer(
+        {ANSWER: Verdict(0.25, spans=SPANS), "": Verdict(0.0, Status.EMPTY), "No.": Verdict(0.75)}
+    )
+    texts = [
+        thought + ANSWER,
+        "<think></think>" + ANSWER,
+        "<think></think>No.",
+        "<think>A red star?",
+    ] * 2
     settings = {"span_coef": 2.0, "reasoning_end": END, "max_completion_length": 128}
     trainer = make_trainer(tmp_path, dataset, [reward], **settings)
     if parsed:
@@ -214,7 +252,9 @@ def test_reasoning_is_not_judged_and_carries_no_credit(
     scalar = direct[-1][1]
     assert direct[-4][1] < scalar < direct[-3][1]
     assert {advantage for _, advantage in [*thinking[:-5], *direct[:-5]]} == {scalar}
-    assert len({advantage for _, advantage in other}) == len({advantage for _, advantage in cut}) == 1
+    assert (
+        len({advantage for _, advantage in other}) == len({advantage for _, advantage in cut}) == 1
+    )
     assert trainer._metrics["train"]["reasoning/unfinished_fraction"] == [0.25]
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
@@ -222,19 +262,25 @@ def test_reasoning_is_not_judged_and_carries_no_credit(
 def test_without_the_option_a_response_template_tells_the_answer(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TRL's content lacks the reasoning that the ids hold: the answer is found in them, and gets its credit."""
+    """TRL's content lacks the reasoning that the ids hold: the answer is found in them, and gets
+    its credit.
+    """
     reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "No.": Verdict(0.75)})
     trainer = make_trainer(tmp_path, dataset, [reward], span_coef=2.0, max_completion_length=128)
     trainer._tokenizer.response_template = TEMPLATE
     texts = ["<think>Hm.</think>" + ANSWER, "No.", "No.", "No."] * 2
     output = advantages_of(trainer, dataset, texts, monkeypatch)
     assert reward.judged == [ANSWER, "No.", "No.", "No."] * 2
-    scalar, *others = sorted(set(output["advantages"][0].tolist()), key=output["advantages"][0].tolist().index)
+    scalar, *others = sorted(
+        set(output["advantages"][0].tolist()), key=output["advantages"][0].tolist().index
+    )
     assert min(others) < scalar < max(others)
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
-@pytest.mark.parametrize("text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "])
+@pytest.mark.parametrize(
+    "text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "]
+)
 def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
     tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
@@ -242,17 +288,27 @@ def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(
     rewards = [PoshReward(judge), LaveReward(judge), HarmonicReward(judge, criteria=["clarity"])]
     rows = dataset.add_column("question", ["What is it?"] * len(dataset))
     rows = rows.add_column("answers", [["star"]] * len(dataset))
-    trainer = make_trainer(tmp_path, rows, rewards, span_coef=0.5, reasoning_end=END, max_completion_length=128)
+    trainer = make_trainer(
+        tmp_path, rows, rewards, span_coef=0.5, reasoning_end=END, max_completion_length=128
+    )
     output = advantages_of(trainer, rows, [text] * 8, monkeypatch)
     for recorder in trainer.recorders:
-        assert {(verdict.status, verdict.score) for verdict in recorder.verdicts} == {(Status.EMPTY, 0.0)}
+        assert {(verdict.status, verdict.score) for verdict in recorder.verdicts} == {
+            (Status.EMPTY, 0.0)
+        }
     assert judge.rated == judge.written == []
     assert output["advantages"].abs().max() == 0
 
 
 def test_all_turns_and_a_tag_exclude_each_other(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match='judged_turns="all" and reasoning_end exclude each other'):
-        SpanGRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, reasoning_end=END, judged_turns="all")
+        SpanGRPOConfig(
+            output_dir=str(tmp_path),
+            use_cpu=True,
+            bf16=False,
+            reasoning_end=END,
+            judged_turns="all",
+        )
 
 
 def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
@@ -262,14 +318,20 @@ def test_an_empty_tag_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"reasoning_end": END}], ids=["found", "configured"])
 def test_known_marks_need_no_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: dict[str, Any]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
 ) -> None:
     """The same scores, and the same tokens with the same advantages, as with `reasoning_end`."""
     data = load_data(scenes_part(count=16))
     references = [["A red star and a blue circle."]] * len(data)
     data = data.remove_columns("reference").add_column("reference", references)
     thought = "<think>A green kite? No.</think>"
-    texts = [thought + said for said in ("A red star.", "A green star.", "A blue circle.", "A red circle.")] * 2
+    texts = [
+        thought + said
+        for said in ("A red star.", "A green star.", "A blue circle.", "A red circle.")
+    ] * 2
     made = {}
     for name, chosen in {"this": settings, "configured": {"reasoning_end": END}}.items():
         reward = PoshReward("match")
@@ -307,19 +369,28 @@ def test_known_marks_need_no_setting(
 def test_an_unknown_mark_is_found(text: str, special: tuple[str, ...], mark: str) -> None:
     tokenizer = tiny_tokenizer().backend_tokenizer
     tokenizer.add_special_tokens(list(special))
-    ids = [[*tokenizer.encode(one, add_special_tokens=False).ids, EOS] for one in (text, text, text, "A star.", "")]
+    ids = [
+        [*tokenizer.encode(one, add_special_tokens=False).ids, EOS]
+        for one in (text, text, text, "A star.", "")
+    ]
     parts = [split_turns(tokenizer, row, [tokenizer.decode(row)]) for row in ids]
     assert unknown_mark(tokenizer, ids, parts) == mark
     assert unknown_mark(tokenizer, ids[2:], parts[2:]) == ""
 
 
 def test_an_unknown_mark_is_named_once(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    dataset: Dataset,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     trainer = make_trainer(tmp_path, dataset, [PoshReward("match")], max_completion_length=128)
     for _ in range(2):
         advantages_of(trainer, dataset, ["[REASON]Red?[/REASON]A red star."] * 8, monkeypatch)
     assert (
-        caplog.text.count("most completions begin with '[REASON]', and all of them is judged: if it begins a reasoning")
+        caplog.text.count(
+            "most completions begin with '[REASON]', and all of them is judged: if it begins a "
+            "reasoning"
+        )
         == 1
     )

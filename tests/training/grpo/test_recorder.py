@@ -20,12 +20,23 @@ def test_a_call_judges_as_the_reward_does() -> None:
     plain, recorder = PoshReward(MatchJudge()), Recorder(PoshReward(MatchJudge()))
     logged: list[dict[str, float]] = [{}, {}]
     scores = [
-        reward(PROMPTS, TEXTS, completion_ids=[[1], [], [2]], log_metric=log.__setitem__, trainer_state=None, **COLUMNS)
+        reward(
+            PROMPTS,
+            TEXTS,
+            completion_ids=[[1], [], [2]],
+            log_metric=log.__setitem__,
+            trainer_state=None,
+            **COLUMNS,
+        )
         for reward, log in zip((plain, recorder), logged, strict=True)
     ]
     assert scores[0] == scores[1] == [pytest.approx(1.0), 0.0, None]
     assert logged[0] == logged[1]
-    assert [verdict.status for verdict in recorder.verdicts] == [Status.OK, Status.EMPTY, Status.NOT_APPLICABLE]
+    assert [verdict.status for verdict in recorder.verdicts] == [
+        Status.OK,
+        Status.EMPTY,
+        Status.NOT_APPLICABLE,
+    ]
     assert [sample.id for sample in recorder.samples] == ["1", "2", "3"]
     assert recorder.__name__ == "posh"
 
@@ -42,7 +53,9 @@ def test_a_reward_that_hangs_is_named_with_its_time(
         return 0.5
 
     assert Recorder(Scored(hang))(PROMPTS, TEXTS) == [0.5] * 3
-    assert re.search(r"the reward \w+ has not answered for 0\.05 s, and the run waits for it\.", caplog.text)
+    assert re.search(
+        r"the reward \w+ has not answered for 0\.05 s, and the run waits for it\.", caplog.text
+    )
     told = len(caplog.records)
     assert Recorder(Scored(lambda sample: 0.5))(PROMPTS, TEXTS) == [0.5] * 3
     time.sleep(0.2)
@@ -82,7 +95,9 @@ def test_watchers_are_called_after_every_batch_when_the_judge_is_asleep_again() 
     judge = Deep()
     recorder = Recorder(PoshReward(judge))
     calls: list[Any] = []
-    recorder.watchers.append(lambda who, log_metric: calls.append((who, log_metric, judge.depth, len(who.verdicts))))
+    recorder.watchers.append(
+        lambda who, log_metric: calls.append((who, log_metric, judge.depth, len(who.verdicts)))
+    )
     recorder(PROMPTS, TEXTS, log_metric=print, **COLUMNS)
     with awake([judge]) as asleep:
         recorder.judge(PROMPTS, TEXTS, asleep, **COLUMNS)
@@ -114,7 +129,12 @@ def test_judges_of_a_step_are_awake_one_after_another_and_each_once() -> None:
     """Of a judge of 30 GB and one of 18 GB a GPU must hold the larger, and not both."""
     notes: list[str] = []
     large, small = Noted("large", notes), Noted("small", notes)
-    rewards = [PoshReward(large), LaveReward(small, rationale=False), PoshReward(large), Scored(lambda _: 1.0)]
+    rewards = [
+        PoshReward(large),
+        LaveReward(small, rationale=False),
+        PoshReward(large),
+        Scored(lambda _: 1.0),
+    ]
     recorders = [Recorder(reward) for reward in rewards]
     columns = {"reference": ["A red star."], "answers": [["red"]], "question": ["Which colour?"]}
     judge_step(recorders, PROMPTS[:1], ["A red star."], lambda *_: None, columns)

@@ -1,4 +1,6 @@
-"""A run resumed from a checkpoint is the uninterrupted one: weights, data order, drawn prompts, batches."""
+"""A run resumed from a checkpoint is the uninterrupted one: weights, data order, drawn prompts,
+batches.
+"""
 
 import logging
 from pathlib import Path
@@ -26,21 +28,43 @@ def score(sample: Sample) -> float:
 def run(
     folder: Path, resume: Path | None = None, settings: dict[str, Any] | None = None
 ) -> tuple[GRPOTrainer, list[int], list[float]]:
-    """The trainer after its run, the prompts it completed in turn, and the losses of steps 5 to 8."""
+    """The trainer after its run, the prompts it completed in turn, and the losses of steps 5 to
+    8.
+    """
     reward = Scored(score)
-    shared = {"max_steps": 8, "save_strategy": "steps", "save_steps": 4, "max_completion_length": 8, "logging_steps": 1}
+    shared = {
+        "max_steps": 8,
+        "save_strategy": "steps",
+        "save_steps": 4,
+        "max_completion_length": 8,
+        "logging_steps": 1,
+    }
     trainer = make_trainer(folder, scenes(6), [reward], **{**shared, **(settings or {})})
     trainer.train(resume_from_checkpoint=None if resume is None else str(resume))
     lines = [line for line in trainer.state.log_history if "loss" in line and line["step"] > 4]
-    return trainer, [number_of(sample) for sample in reward.seen[::4]], [line["loss"] for line in lines]
+    return (
+        trainer,
+        [number_of(sample) for sample in reward.seen[::4]],
+        [line["loss"] for line in lines],
+    )
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        {"dynamic_sampling": True},  # step 4 is in the second pass over the data, whose order is another
-        {"dynamic_sampling": True, "num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4},
-        {"peft_config": LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")},
+        # step 4 is in the second pass over the data, whose order is another
+        {"dynamic_sampling": True},
+        {
+            "dynamic_sampling": True,
+            "num_iterations": 2,
+            "steps_per_generation": 2,
+            "per_device_train_batch_size": 4,
+        },
+        {
+            "peft_config": LoraConfig(
+                r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"
+            )
+        },
     ],
     ids=["dynamic", "iterations", "lora"],
 )
@@ -57,8 +81,12 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
         assert whole.sampling.drawn == resumed.sampling.drawn > 0
 
 
-def test_the_file_that_says_whole_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run killed the moment that it is there is resumed from that checkpoint, which must lack nothing."""
+def test_the_file_that_says_whole_is_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run killed the moment that it is there is resumed from that checkpoint, which must lack
+    nothing.
+    """
     present: list[set[str]] = []
     save = TrainerState.save_to_json
 
@@ -71,7 +99,12 @@ def test_the_file_that_says_whole_is_the_last(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(TrainerState, "save_to_json", write)
     monkeypatch.setattr(Accelerator, "wait_for_everyone", seen)
-    settings: dict[str, Any] = {"max_steps": 1, "save_strategy": "steps", "save_steps": 1, "dynamic_sampling": True}
+    settings: dict[str, Any] = {
+        "max_steps": 1,
+        "save_strategy": "steps",
+        "save_steps": 1,
+        "dynamic_sampling": True,
+    }
     make_trainer(tmp_path, scenes(6), [Scored(score)], **settings, max_completion_length=8).train()
     after = {path.name for path in (tmp_path / "checkpoint-1").iterdir()}
     others_awaited, at_the_end = [names for names in present if "rng_state.pth" in names][:2]
@@ -80,9 +113,16 @@ def test_the_file_that_says_whole_is_the_last(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("count", [6, 64], ids=["several epochs", "within an epoch"])
-def test_a_finished_run_makes_no_more_steps(tmp_path: Path, count: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_finished_run_makes_no_more_steps(
+    tmp_path: Path, count: int, caplog: pytest.LogCaptureFixture
+) -> None:
     """Nor is anything judged; the policy is the checkpoint's."""
-    settings: dict[str, Any] = {"max_steps": 2, "save_strategy": "steps", "save_steps": 2, "max_completion_length": 8}
+    settings: dict[str, Any] = {
+        "max_steps": 2,
+        "save_strategy": "steps",
+        "save_steps": 2,
+        "max_completion_length": 8,
+    }
     whole = make_trainer(tmp_path / "whole", scenes(count), [Scored(score)], **settings)
     whole.train()
     reward = Scored(score)
@@ -94,9 +134,18 @@ def test_a_finished_run_makes_no_more_steps(tmp_path: Path, count: int, caplog: 
         assert torch.equal(actual, expected)
 
 
-def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a new batch begins."""
-    settings = {"num_iterations": 2, "steps_per_generation": 2, "per_device_train_batch_size": 4, "save_steps": 3}
+def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a
+    new batch begins.
+    """
+    settings = {
+        "num_iterations": 2,
+        "steps_per_generation": 2,
+        "per_device_train_batch_size": 4,
+        "save_steps": 3,
+    }
     with caplog.at_level(logging.WARNING, logger="spanreward.training"):
         _, prompts, _ = run(tmp_path / "whole", settings=settings)
         assert "save_steps=3 ends within the 4 passes over a batch of completions" in caplog.text
@@ -106,7 +155,9 @@ def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(tmp_path: Path, cap
 
 
 def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
-    """The names in the file are the hub's, not the model's: Trainer alone loads none of them, with a warning."""
+    """The names in the file are the hub's, not the model's: Trainer alone loads none of them, with
+    a warning.
+    """
     saved, _ = load_policy(TINY, seed=1)
     saved.save_pretrained(tmp_path)
     other, _ = load_policy(TINY, seed=2)

@@ -8,7 +8,8 @@ from torch import Tensor
 from spanreward.training.grpo.span_rules import add_centred, centred
 
 ADVANTAGES = torch.tensor([2.0, -1.0])
-CREDIT = torch.tensor([[1.0, 0.0, -3.0, 9.0], [-1.0, 1.0, 0.0, 0.0]])  # the first row's last token is padding
+# the first row's last token is padding
+CREDIT = torch.tensor([[1.0, 0.0, -3.0, 9.0], [-1.0, 1.0, 0.0, 0.0]])
 MASK = torch.tensor([[True, True, True, False], [True, True, False, False]])
 
 Drawn = tuple[Tensor, Tensor, Tensor, float]
@@ -28,7 +29,9 @@ def batches(draw: st.DrawFn) -> tuple[Tensor, Tensor, Tensor, float]:
 def test_by_hand() -> None:
     first, second = add_centred(ADVANTAGES, CREDIT, MASK, 0.5).tolist()
     third = 2 / 3
-    assert first[:3] == pytest.approx([2 + 0.5 * (1 + third), 2 + 0.5 * third, 2 + 0.5 * (third - 3)])
+    assert first[:3] == pytest.approx(
+        [2 + 0.5 * (1 + third), 2 + 0.5 * third, 2 + 0.5 * (third - 3)]
+    )
     assert second[:2] == [-1.5, -0.5]
 
 
@@ -47,7 +50,9 @@ def test_rows_are_independent_and_finite(batch: Drawn) -> None:
     assert found.shape == credit.shape
     assert torch.isfinite(found).all()
     order = torch.arange(len(advantages) - 1, -1, -1)
-    assert torch.equal(add_centred(advantages[order], credit[order], mask[order], coefficient), found[order])
+    assert torch.equal(
+        add_centred(advantages[order], credit[order], mask[order], coefficient), found[order]
+    )
 
 
 @given(batch=batches())
@@ -61,7 +66,9 @@ def test_a_row_adds_up_to_the_scalars(batch: Drawn) -> None:
 def test_credit_that_is_the_same_on_all_tokens_changes_nothing(batch: Drawn, level: float) -> None:
     advantages, credit, mask, coefficient = batch
     found = add_centred(advantages, torch.full_like(credit, level) * mask, mask, coefficient)
-    torch.testing.assert_close(found, advantages.unsqueeze(1).expand(credit.shape), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        found, advantages.unsqueeze(1).expand(credit.shape), rtol=1e-4, atol=1e-4
+    )
 
 
 def test_the_centre_of_an_empty_row_is_0() -> None:

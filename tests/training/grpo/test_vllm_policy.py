@@ -1,9 +1,11 @@
-"""TRL's engine in this process samples for the trainer: real pushes, prompts with pictures and sleeps, on a CPU.
+"""TRL's engine in this process samples for the trainer: real pushes, prompts with pictures and
+sleeps, on a CPU.
 
-How it can be is in tests/support/trl_engine_on_cpu.py. That both read the same weights and the same pictures shows in
-the log-probabilities of what was sampled, the engine's against the trainer's. With TRL's prompts, in which vLLM expands
-pictures twice, they differ by .08, and a weight that a push leaves out is NaN. Each step shows the same four pictures:
-what vLLM keeps of one from earlier weights makes .1 and more.
+How it can be is in tests/support/trl_engine_on_cpu.py. That both read the same weights and the same
+pictures shows in the log-probabilities of what was sampled, the engine's against the trainer's.
+With TRL's prompts, in which vLLM expands pictures twice, they differ by .08, and a weight that a
+push leaves out is NaN. Each step shows the same four pictures: what vLLM keeps of one from earlier
+weights makes .1 and more.
 """
 
 import importlib.util
@@ -23,10 +25,20 @@ from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 STEPS = 3
 SMALL = (
-    *("referees=[]", "data.count=4", "rewards.0.judge=match", f"trainer.max_steps={STEPS}", "trainer.span_coef=0.5"),
+    *(
+        "referees=[]",
+        "data.count=4",
+        "rewards.0.judge=match",
+        f"trainer.max_steps={STEPS}",
+        "trainer.span_coef=0.5",
+    ),
     *("trainer.num_generations=4", "trainer.max_completion_length=16"),
     *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
-    *("trainer.vllm_max_model_length=512", "trainer.soft_overlong_cache=4", "trainer.learning_rate=0.01"),
+    *(
+        "trainer.vllm_max_model_length=512",
+        "trainer.soft_overlong_cache=4",
+        "trainer.learning_rate=0.01",
+    ),
 )
 ADAPTER = "policy.lora={r: 8, alpha: 16, target_modules: '.*_proj'}"
 
@@ -39,8 +51,14 @@ def there() -> None:
         pytest.skip("needs vllm and torchvision: make test-vllm")
 
 
-def train(policy: Path, output: Path, ranks: int, *changes: str) -> subprocess.CompletedProcess[str]:
-    launch = ["torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks), "-m"] if ranks > 1 else []
+def train(
+    policy: Path, output: Path, ranks: int, *changes: str
+) -> subprocess.CompletedProcess[str]:
+    launch = (
+        ["torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks), "-m"]
+        if ranks > 1
+        else []
+    )
     command = [sys.executable, "-m", *launch, "tests.support.trl_engine_on_cpu", "train"]
     changes = (*changes, f"trainer.per_device_train_batch_size={16 // ranks}")
     return subprocess.run(
@@ -85,7 +103,9 @@ def test_it_samples_with_the_trainers_weights_and_pictures(
 
 
 def test_a_processor_unlike_the_folders_is_refused(tmp_path: Path) -> None:
-    """The trainer's scales pictures down to fewer tokens, and vLLM's is the one in the model's folder."""
+    """The trainer's scales pictures down to fewer tokens, and vLLM's is the one in the model's
+    folder.
+    """
     save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], tmp_path / "policy")
     done = subprocess.run(
         [sys.executable, "-c", MINE, str(tmp_path / "policy"), str(tmp_path / "out")],

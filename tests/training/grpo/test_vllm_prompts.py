@@ -1,4 +1,6 @@
-"""What vLLM is given for a prompt with pictures, and that it must have read what the trainer reads."""
+"""What vLLM is given for a prompt with pictures, and that it must have read what the trainer
+reads.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,9 @@ SIZES = [(60, 44), (112, 56)]
 
 
 class Engine:
-    """Expands each picture's token to as many as that picture has, as vLLM does, whatever stands beside it."""
+    """Expands each picture's token to as many as that picture has, as vLLM does, whatever stands
+    beside it.
+    """
 
     def __init__(self, token: int, lengths: dict[tuple[int, int], int]) -> None:
         self.token, self.lengths = token, lengths
@@ -26,18 +30,28 @@ class Engine:
     def reset_encoder_cache(self) -> None:
         self.forgot += 1
 
-    def generate(self, prompts: list[list[int]], images: Any, num_generations: int = 1) -> tuple[Any, ...]:
+    def generate(
+        self, prompts: list[list[int]], images: Any, num_generations: int = 1
+    ) -> tuple[Any, ...]:
         self.given = prompts
-        return [self.read(*one) for one in zip(prompts, images or [None] * len(prompts), strict=True)], "sampled"
+        return [
+            self.read(*one) for one in zip(prompts, images or [None] * len(prompts), strict=True)
+        ], "sampled"
 
     def read(self, ids: list[int], pictures: Any) -> list[int]:
         left = [self.lengths[one.size] for one in pictures or ()]
-        return [copy for token in ids for copy in [token] * (left.pop(0) if token == self.token and left else 1)]
+        return [
+            copy
+            for token in ids
+            for copy in [token] * (left.pop(0) if token == self.token and left else 1)
+        ]
 
 
 def chat(*pictures: Any) -> list[dict[str, Any]]:
     parts = [{"type": "image", "image": one} for one in pictures]
-    return [{"role": "user", "content": [*parts, {"type": "text", "text": "What is in the picture?"}]}]
+    return [
+        {"role": "user", "content": [*parts, {"type": "text", "text": "What is in the picture?"}]}
+    ]
 
 
 @pytest.fixture(params=[save_qwen, save_llava])
@@ -59,7 +73,9 @@ def made(save: Callable[[Path], None], folder: Path) -> Any:
 def read(trainer: Any, prompt: Any) -> list[int]:
     """As TRL does."""
     options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
-    ids: list[int] = trainer.processing_class.apply_chat_template([prompt], **options)["input_ids"][0]
+    ids: list[int] = trainer.processing_class.apply_chat_template([prompt], **options)["input_ids"][
+        0
+    ]
     return ids
 
 
@@ -77,7 +93,10 @@ def test_it_gets_a_token_for_each_picture(trainer: Any) -> None:
 
 
 def test_several_pictures_and_what_a_tool_returned(tmp_path: Path) -> None:
-    """Qwen's pictures stand between two other tokens. A later turn's ids begin with the prompt's."""
+    """Qwen's pictures stand between two other tokens.
+
+    A later turn's ids begin with the prompt's.
+    """
     trainer = made(save_qwen, tmp_path)
     first, second = (drawing(seed, size) for seed, size in enumerate(SIZES))
     ids = [*read(trainer, chat(first, second)), 7, 8, *read(trainer, chat(second)), 9]
@@ -98,5 +117,7 @@ def test_another_reading_of_the_pictures_is_refused(trainer: Any) -> None:
     ids = read(trainer, chat(picture))
     expand_once(trainer.vllm_generation, {trainer.token})
     trainer.engine.lengths[picture.size] += 3
-    with pytest.raises(ValueError, match=f"as {len(ids) + 3} tokens, and the trainer as {len(ids)}, "):
+    with pytest.raises(
+        ValueError, match=f"as {len(ids) + 3} tokens, and the trainer as {len(ids)}, "
+    ):
         trainer.vllm_generation.generate([ids], [[picture]])

@@ -9,14 +9,33 @@ from hypothesis import given, settings, strategies as st
 from spanreward.training.judge.changes import GRAMMAR, Changes, Word, rewrite, unclaimed
 
 CAPTIONS = {
-    "1": ["A brown dog sits on the green grass.", "The dog near two trees.", "An old dog is sitting on a lawn."],
-    "2": ["A cat sleeps under a white table.", "The cat and a chair.", "An orange cat is lying below the table."],
-    "3": ["Three men ride horses on a beach.", "The men are riding near the water.", "A horse and a man."],
-    "4": ["A red bus next to a small blue car.", "An empty bus in the street.", "The car is behind a bus."],
+    "1": [
+        "A brown dog sits on the green grass.",
+        "The dog near two trees.",
+        "An old dog is sitting on a lawn.",
+    ],
+    "2": [
+        "A cat sleeps under a white table.",
+        "The cat and a chair.",
+        "An orange cat is lying below the table.",
+    ],
+    "3": [
+        "Three men ride horses on a beach.",
+        "The men are riding near the water.",
+        "A horse and a man.",
+    ],
+    "4": [
+        "A red bus next to a small blue car.",
+        "An empty bus in the street.",
+        "The car is behind a bus.",
+    ],
 }
 DENIAL = re.compile(r"\b(no|not|nobody|neither)\b(?! longer)")
 SYMBOL = re.compile("<([a-z]+)>")
-WORDS = {name: {word.lower().strip(".") for text in texts for word in text.split()} for name, texts in CAPTIONS.items()}
+WORDS = {
+    name: {word.lower().strip(".") for text in texts for word in text.split()}
+    for name, texts in CAPTIONS.items()
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +45,9 @@ def changes() -> Changes:
 
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 10**6), name=st.sampled_from(sorted(CAPTIONS)))
-@pytest.mark.parametrize("kind", ["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"])
+@pytest.mark.parametrize(
+    "kind", ["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
+)
 def test_marks_lie_on_the_changed_words(changes: Changes, kind: str, seed: int, name: str) -> None:
     changes.random = Random(seed)
     example = changes.example(kind, name)
@@ -38,7 +59,10 @@ def test_marks_lie_on_the_changed_words(changes: Changes, kind: str, seed: int, 
     marked = {(s, e): example.text[s:e] for s, e, _ in known if (s, e) != (0, len(example.text))}
     wrong = {example.text[s:e].lower() for s, e, right in example.marks if right == 0}
     assert all(text and text == text.strip() for text in marked.values())
-    left = "".join(" " if any(s <= i < e for s, e in marked) else letter for i, letter in enumerate(example.text))
+    left = "".join(
+        " " if any(s <= i < e for s, e in marked) else letter
+        for i, letter in enumerate(example.text)
+    )
     if kind == "right":
         assert not marked
         assert example.text in CAPTIONS[name]
@@ -63,34 +87,58 @@ def test_what_few_captions_do_not_say_is_not_known(changes: Changes) -> None:
     """The dog may be brown though the other caption does not say so, and no judge can know it."""
     changes.random = Random(0)
     made = [one for _ in range(300) if (one := changes.example("right", "1"))]
-    open_to = {one.target: {one.text[s:e] for s, e, right in one.marks if right is None} for one in made}
+    open_to = {
+        one.target: {one.text[s:e] for s, e, right in one.marks if right is None} for one in made
+    }
     assert open_to["The dog near two trees."] in (
         {"brown", "sits", "on", "green", "grass"},
         {"old", "sitting", "on", "lawn"},
     )
     several = Changes({"1": [*CAPTIONS["1"], "A pet outside."]}, Random(0))
-    most = [one for _ in range(300) if (one := several.example("right", "1")) and one.target.count(".") == 3]
+    most = [
+        one
+        for _ in range(300)
+        if (one := several.example("right", "1")) and one.target.count(".") == 3
+    ]
     assert most
-    assert all(one.marks == ((0, len(one.text), 1.0),) for one in most)  # three captions say most of it
+    # three captions say most of it
+    assert all(one.marks == ((0, len(one.text), 1.0),) for one in most)
 
 
 def test_a_part_of_a_caption_leaves_things_unsaid(changes: Changes) -> None:
     """So that a judge does not take a likely thing for one that the target names."""
     changes.random = Random(0)
     made = [changes.example("unsaid", "3") for _ in range(400)]
-    found = {(one.text, one.target): {one.text[s:e] for s, e, right in one.marks if not right} for one in made if one}
+    found = {
+        (one.text, one.target): {one.text[s:e] for s, e, right in one.marks if not right}
+        for one in made
+        if one
+    }
     assert found["Three men ride horses on a beach.", "Three men ride horses."] == {"on", "beach"}
-    assert found["Three men ride horses on a beach.", "on a beach."] == {"Three", "men", "ride", "horses"}
+    assert found["Three men ride horses on a beach.", "on a beach."] == {
+        "Three",
+        "men",
+        "ride",
+        "horses",
+    }
     assert found["A horse and a man.", "A picture."] == {"horse", "man"}
     assert found["A horse and a man.", "A horse and a man."] == set()
-    assert any(text.startswith("A horse and a man. A") for text, _ in found)  # and a caption of another picture
-    named = [target for (_, target), wrong in found.items() if "beach" in wrong and "beach" in target.lower()]
+    # and a caption of another picture
+    assert any(text.startswith("A horse and a man. A") for text, _ in found)
+    named = [
+        target
+        for (_, target), wrong in found.items()
+        if "beach" in wrong and "beach" in target.lower()
+    ]
     assert len(named) > 10  # a sentence that claims no beach does not say it
     assert not any("on a beach" in target for target in named)
 
 
 def test_articles_are_set_right() -> None:
-    assert rewrite("A dog on an old mat.", {Word(2, 5, "dog"): "owl"}) == ("An owl on an old mat.", [(3, 6)])
+    assert rewrite("A dog on an old mat.", {Word(2, 5, "dog"): "owl"}) == (
+        "An owl on an old mat.",
+        [(3, 6)],
+    )
     assert rewrite("See an owl.", {Word(7, 10, "owl"): "dog"}) == ("See a dog.", [(6, 9)])
     assert rewrite("a dog", {Word(2, 2): "old "}) == ("an old dog", [(3, 6)])
     assert rewrite("a uniform", {Word(2, 9, "uniform"): "uniform"}) == ("a uniform", [(2, 9)])
@@ -98,7 +146,11 @@ def test_articles_are_set_right() -> None:
 
 def test_the_grammar_names_the_thing_in_every_sentence() -> None:
     things = (("owl", False), ("cats", True))
-    made = {unclaimed(noun, many, ["red"], Random(seed)) for seed in range(2000) for noun, many in things}
+    made = {
+        unclaimed(noun, many, ["red"], Random(seed))
+        for seed in range(2000)
+        for noun, many in things
+    }
     assert len(made) > 500
     for sentence, denied in made:
         assert any(noun in sentence.lower() for noun, _ in things)

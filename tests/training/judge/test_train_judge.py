@@ -1,4 +1,6 @@
-"""`spanreward judge train`: a tiny random encoder learns from changed captions, from labels and from a teacher."""
+"""`spanreward judge train`: a tiny random encoder learns from changed captions, from labels and
+from a teacher.
+"""
 
 import json
 import re
@@ -18,7 +20,22 @@ from tests.support.tiny_encoder import save_family, saved
 
 THINGS, COLOURS = ("cat", "dog", "horse", "bird", "sheep", "cow"), ("red", "blue", "green", "black")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-VOCABULARY = [*SPECIAL, "a", "an", "the", "in", "on", "grass", "street", "stands", "is", "near", ".", *THINGS, *COLOURS]
+VOCABULARY = [
+    *SPECIAL,
+    "a",
+    "an",
+    "the",
+    "in",
+    "on",
+    "grass",
+    "street",
+    "stands",
+    "is",
+    "near",
+    ".",
+    *THINGS,
+    *COLOURS,
+]
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +44,20 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("toy")
     saved(folder / "base", words=VOCABULARY)
     rows = [
-        {"image": f"{number}.jpg", "captions": ["none", "none"], "label": "0", "id": number, "category": "toy"}
-        | {"references": [f"the {t} is {c} on the grass .", f"a {t} is near the street .", f"the {t} is {c} ."]}
+        {
+            "image": f"{number}.jpg",
+            "captions": ["none", "none"],
+            "label": "0",
+            "id": number,
+            "category": "toy",
+        }
+        | {
+            "references": [
+                f"the {t} is {c} on the grass .",
+                f"a {t} is near the street .",
+                f"the {t} is {c} .",
+            ]
+        }
         for number, (t, c) in enumerate((t, c) for c in COLOURS for t in THINGS)
     ]
     (folder / "captions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -60,7 +89,9 @@ def test_training_lowers_the_held_out_loss(trained: dict[str, Any]) -> None:
 
 def test_the_folder_is_a_judge(trained: dict[str, Any], toy: Path) -> None:
     with EncoderJudge(str(toy / "judge")) as judge:
-        (read,) = judge.read([("a cat on grass .", "the cat stands near a street . a red cat in the grass .")])
+        (read,) = judge.read(
+            [("a cat on grass .", "the cat stands near a street . a red cat in the grass .")]
+        )
     assert len(read) == 5
     assert not (toy / "judge/checkpoints").exists()
     card = (toy / "judge/README.md").read_text()
@@ -74,7 +105,14 @@ def test_the_folder_is_a_judge(trained: dict[str, Any], toy: Path) -> None:
 def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family: str) -> None:
     save_family(tmp_path / "base", family, VOCABULARY)
     few = ["steps=4", "check_every=2", "examples=40"]
-    done = spanreward("judge", "train", toy / "recipe.yaml", f"base={tmp_path}/base", f"output={tmp_path}/judge", *few)
+    done = spanreward(
+        "judge",
+        "train",
+        toy / "recipe.yaml",
+        f"base={tmp_path}/base",
+        f"output={tmp_path}/judge",
+        *few,
+    )
     assert done.code == 0, done.err
     with EncoderJudge(str(tmp_path / "judge")) as judge:
         (read,) = judge.read([("a cat on grass .", "the cat stands near a street . " * 30)])
@@ -122,24 +160,34 @@ def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
 
     for seed, equal in ((0, True), (1, False)):
         other = toy / f"again{seed}"
-        assert spanreward("judge", "train", toy / "recipe.yaml", f"output={other}", f"seed={seed}").code == 0
+        assert (
+            spanreward(
+                "judge", "train", toy / "recipe.yaml", f"output={other}", f"seed={seed}"
+            ).code
+            == 0
+        )
         pairs = zip(weights(toy / "judge"), weights(other), strict=True)
         assert all(bool((one == another).all()) for one, another in pairs) == equal
 
 
-def test_a_resumed_training_ends_as_one_that_was_not_interrupted(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last checkpoint was cut when the process was killed, and the one before it is whole. Another recipe, and
-    other data under the same names, are refused.
+def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
+    toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last checkpoint was cut when the process was killed, and the one before it is whole.
+    Another recipe, and other data under the same names, are refused.
     """
     output = toy / "resumed"
-    asked = ("judge", "train", toy / "recipe.yaml", f"output={output}", "check_every=55")  # within an epoch
+    # within an epoch
+    asked = ("judge", "train", toy / "recipe.yaml", f"output={output}", "check_every=55")
     with monkeypatch.context() as interrupted:
         interrupted.setattr(fit.shutil, "rmtree", lambda folder, **_: None)
         assert spanreward(*asked).code == 0
     whole = (output / "model.safetensors").read_bytes()
     cut = output / "checkpoint-120/optimizer.pt"
     cut.write_bytes(cut.read_bytes()[:1000])
-    assert f"the output folder {output} is not empty: choose another output=" in spanreward(*asked).err
+    assert (
+        f"the output folder {output} is not empty: choose another output=" in spanreward(*asked).err
+    )
     for other, told in (
         ("seed=1", "seed: 0"),
         ("learning_rate=0.1", "learning_rate: 0.01"),
@@ -150,7 +198,10 @@ def test_a_resumed_training_ends_as_one_that_was_not_interrupted(toy: Path, monk
         assert (refused.code, len(refused.err.splitlines())) == (1, 1)
     captions = (toy / "captions.jsonl").read_text()
     (toy / "captions.jsonl").write_text(captions.replace("red", "green"))
-    assert f"the data of the run in {output} have changed since it began" in spanreward(*asked, "--resume").err
+    assert (
+        f"the data of the run in {output} have changed since it began"
+        in spanreward(*asked, "--resume").err
+    )
     (toy / "captions.jsonl").write_text(captions)
     assert spanreward(*asked, "--resume").code == 0
     assert (output / "model.safetensors").read_bytes() == whole
@@ -166,11 +217,16 @@ def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path
     assert (done.code, len(done.err.splitlines())) == (1, 1)
     assert f"the output folder {tmp_path} is not empty" in done.err
     assert (
-        "has no recipe.yaml" in spanreward("judge", "train", toy / "recipe.yaml", f"output={tmp_path}", "--resume").err
+        "has no recipe.yaml"
+        in spanreward("judge", "train", toy / "recipe.yaml", f"output={tmp_path}", "--resume").err
     )
     inside = spanreward("judge", "train", toy / "recipe.yaml", f"output={toy}", "overwrite=true")
     assert f"{toy}/base, which this run reads, lies in the output folder {toy}" in inside.err
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["README.md", "checkpoints", "mine.bin"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "README.md",
+        "checkpoints",
+        "mine.bin",
+    ]
 
 
 def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:
@@ -187,7 +243,11 @@ def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:
 
 
 def test_a_picture_has_one_name_in_all_sets() -> None:
-    assert picture_name("COCO_val2014_000000005123.jpg") == picture_name("000000005123.jpg") == picture_name("5123")
+    assert (
+        picture_name("COCO_val2014_000000005123.jpg")
+        == picture_name("000000005123.jpg")
+        == picture_name("5123")
+    )
     assert picture_name("VOC2012/JPEGImages/2008_008252.jpg") == "2008_008252"
 
 
@@ -199,18 +259,37 @@ def test_a_picture_has_one_name_in_all_sets() -> None:
         ("steps=0", "recipe key steps: Input should be greater than 0, got 0."),
         ("held_out=1", "recipe key held_out: Input should be less than 1, got 1."),
         ("captions={none.jsonl: {}}", "there is no input file none.jsonl"),
-        ("captions={none.jsonl: {references: captions}}", "unknown column 'references': did you mean 'reference'?"),
+        (
+            "captions={none.jsonl: {references: captions}}",
+            "unknown column 'references': did you mean 'reference'?",
+        ),
         ("captions={{toy}/captions.jsonl: {}}", "line 1 has no column 'reference', only"),
-        ("captions={{toy}/captions.jsonl: {image: id, reference: images}}", "line 1 has no 'images', only"),
+        (
+            "captions={{toy}/captions.jsonl: {image: id, reference: images}}",
+            "line 1 has no 'images', only",
+        ),
         ("teacher=[none.jsonl]", "there is no input file none.jsonl"),
-        ("captions={}", "of 0 pictures, 0 of them with two captions or more, which changing needs, some must be left"),
+        (
+            "captions={}",
+            "of 0 pictures, 0 of them with two captions or more, which changing needs, some must "
+            "be left",
+        ),
         ("base=./none", "the judge's model ./none is no folder"),
         ("frozen_layers=3", "recipe key frozen_layers is 3, and {toy}/base has 2 layers"),
-        ("frozen_layers=-1", "recipe key frozen_layers: Input should be greater than or equal to 0, got -1."),
+        (
+            "frozen_layers=-1",
+            "recipe key frozen_layers: Input should be greater than or equal to 0, got -1.",
+        ),
     ],
 )
 def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> None:
-    done = spanreward("judge", "train", toy / "recipe.yaml", "output=/nowhere", override.replace("{toy}", str(toy)))
+    done = spanreward(
+        "judge",
+        "train",
+        toy / "recipe.yaml",
+        "output=/nowhere",
+        override.replace("{toy}", str(toy)),
+    )
     assert done.code == 1
     assert told.replace("{toy}", str(toy)) in done.err
     assert "Traceback" not in done.err
@@ -219,33 +298,69 @@ def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> No
 
 def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
     rows = [
-        {"completion": f"a {c} {t} stands on grass .", "reference": [f"a {o} {t} stands .", f"the {t} ."]}
+        {
+            "completion": f"a {c} {t} stands on grass .",
+            "reference": [f"a {o} {t} stands .", f"the {t} ."],
+        }
         for t in THINGS
         for c, o in (("red", "red"), ("blue", "green"))
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     labels = tmp_path / "labels.jsonl"
-    assert spanreward("judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels).code == 0
+    assert (
+        spanreward(
+            "judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels
+        ).code
+        == 0
+    )
     lines = [json.loads(line) for line in labels.read_text().splitlines()]
-    assert {line["text"] for line in lines} == {text for row in rows for text in (row["completion"], *row["reference"])}
+    assert {line["text"] for line in lines} == {
+        text for row in rows for text in (row["completion"], *row["reference"])
+    }
     assert all(line["text"][start:end] for line in lines for start, end in line["places"])
     assert len({line["picture"] for line in lines}) == len(rows)
-    overrides = ("captions={}", f"teacher=[{labels}]", "unseen=0", f"output={tmp_path}/student", "steps=20")
+    overrides = (
+        "captions={}",
+        f"teacher=[{labels}]",
+        "unseen=0",
+        f"output={tmp_path}/student",
+        "steps=20",
+    )
     done = spanreward("judge", "train", toy / "recipe.yaml", *overrides)
     assert done.code == 0, done.err
     assert (tmp_path / "student/model.safetensors").is_file()
 
 
 def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) -> None:
-    """SmolLM2 stands for the large judge: it rates badly, and the way from its ratings to a judge is the same."""
-    rows = [{"image": f"{t}.jpg", "completion": f"a {t} on grass .", "reference": f"the {t} ."} for t in THINGS[:4]]
+    """SmolLM2 stands for the large judge: it rates badly, and the way from its ratings to a judge
+    is the same.
+    """
+    rows = [
+        {"image": f"{t}.jpg", "completion": f"a {t} on grass .", "reference": f"the {t} ."}
+        for t in THINGS[:4]
+    ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     labels = tmp_path / "labels.jsonl"
-    asked = ("judge", "label", tmp_path / "rows.jsonl", "--judge", "transformers:smollm2", "--output", labels)
+    asked = (
+        "judge",
+        "label",
+        tmp_path / "rows.jsonl",
+        "--judge",
+        "transformers:smollm2",
+        "--output",
+        labels,
+    )
     assert spanreward(*asked).code == 0
     found = [json.loads(line)["probabilities"] for line in labels.read_text().splitlines()]
-    assert len({tuple(levels.values()) for levels in found}) > 1  # a distribution each, and not the words' own rule
-    overrides = ("captions={}", f"teacher=[{labels}]", "unseen=0", "held_out=0.5", f"output={tmp_path}/student")
+    # a distribution each, and not the words' own rule
+    assert len({tuple(levels.values()) for levels in found}) > 1
+    overrides = (
+        "captions={}",
+        f"teacher=[{labels}]",
+        "unseen=0",
+        "held_out=0.5",
+        f"output={tmp_path}/student",
+    )
     done = spanreward("judge", "train", toy / "recipe.yaml", *overrides, "steps=4", "check_every=2")
     assert done.code == 0, done.err
     with EncoderJudge(f"{tmp_path}/student") as judge:
@@ -256,24 +371,43 @@ def test_a_teachers_rating_of_a_denied_thing_is_no_label(tmp_path: Path) -> None
     row = {"completion": "A dog . There is no cat .", "reference": "A dog and a cat ."}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
     labels = tmp_path / "labels.jsonl"
-    assert spanreward("judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels).code == 0
-    marks = [line for line in map(json.loads, labels.read_text().splitlines()) if line["text"] == row["completion"]]
+    assert (
+        spanreward(
+            "judge", "label", tmp_path / "rows.jsonl", "--judge", "match", "--output", labels
+        ).code
+        == 0
+    )
+    marks = [
+        line
+        for line in map(json.loads, labels.read_text().splitlines())
+        if line["text"] == row["completion"]
+    ]
     assert [line["text"][slice(*place)] for line in marks for place in line["places"]] == ["dog"]
 
 
 @pytest.mark.parametrize(
     "line",
-    ['{"text": "a cat"}', '{"text": "a", "target": "b", "picture": "c", "places": [], "probabilities": {"1": 1}}'],
+    [
+        '{"text": "a cat"}',
+        '{"text": "a", "target": "b", "picture": "c", "places": [], "probabilities": {"1": 1}}',
+    ],
 )
 def test_a_line_that_is_no_answer_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "labels.jsonl").write_text(line)
-    with pytest.raises(RecipeError, match=r"labels\.jsonl line 1 is no line of `spanreward judge label`"):
+    with pytest.raises(
+        RecipeError, match=r"labels\.jsonl line 1 is no line of `spanreward judge label`"
+    ):
         examples_of(JudgeRecipe(output="x", teacher=[f"{tmp_path}/labels.jsonl"]))
 
 
 def test_people_label_too(toy: Path, tmp_path: Path) -> None:
     rows = [
-        {"id": f"{n}", "completion": f"a red {t} on grass .", "reference": f"a blue {t} .", "mistakes": ["red"]}
+        {
+            "id": f"{n}",
+            "completion": f"a red {t} on grass .",
+            "reference": f"a blue {t} .",
+            "mistakes": ["red"],
+        }
         for n, t in enumerate(THINGS)
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -295,10 +429,16 @@ def test_the_guides_own_captions_make_examples(tmp_path: Path) -> None:
     guide = (ROOT / "docs/train_a_judge.md").read_text("utf-8")
     row = re.search(r"```json\n(.*?)```", guide, re.DOTALL)
     assert row is not None
-    rows = [row[1], row[1].replace("a.jpg", "b.jpg").replace("dog", "cat"), row[1].replace("a.jpg", "c.jpg")]
+    rows = [
+        row[1],
+        row[1].replace("a.jpg", "b.jpg").replace("dog", "cat"),
+        row[1].replace("a.jpg", "c.jpg"),
+    ]
     (tmp_path / "captions.jsonl").write_text("".join(rows))
     files: dict[str, dict[str, str]] = {str(tmp_path / "captions.jsonl"): {}}
-    train, aside, pictures = examples_of(JudgeRecipe(output="out", captions=files, examples=20, held_out=0.4))
+    train, aside, pictures = examples_of(
+        JudgeRecipe(output="out", captions=files, examples=20, held_out=0.4)
+    )
     assert sorted(pictures["read"]) == ["a", "b", "c"]
     assert {example.picture for example in train}.isdisjoint(example.picture for example in aside)
     assert train

@@ -13,7 +13,14 @@ from spanreward.rewards.judges import MatchJudge
 from spanreward.training.commands.train import main
 from spanreward.training.plan.dry_run import costs_of, dry_run, question_lines, row_count, win_rate
 from spanreward.training.plan.memory import CONFIGS, PROCESS, size_by_name
-from spanreward.training.plan.needs import Launch, asked_judges, generating_steps, plan_of, read_launch, settings_of
+from spanreward.training.plan.needs import (
+    Launch,
+    asked_judges,
+    generating_steps,
+    plan_of,
+    read_launch,
+    settings_of,
+)
 from spanreward.training.recipe import (
     JsonlPart,
     PolicyPart,
@@ -45,9 +52,24 @@ BILLIONS = {  # as published
 
 def recipe(output: Path, **changes: Any) -> Recipe:
     data = {"source": SCENES, "count": 30, "options": {"references": 2}}
-    rewards = [{"metric": "posh"}, {"metric": "lave", "options": {"rationale": False}}, {"metric": "harmonic"}]
-    fields = {"algorithm": "dapo", "output": str(output), "policy": {"model": TINY}, "data": data, "rewards": rewards}
-    trainer = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 4, "num_generations": 2}
+    rewards = [
+        {"metric": "posh"},
+        {"metric": "lave", "options": {"rationale": False}},
+        {"metric": "harmonic"},
+    ]
+    fields = {
+        "algorithm": "dapo",
+        "output": str(output),
+        "policy": {"model": TINY},
+        "data": data,
+        "rewards": rewards,
+    }
+    trainer = {
+        "use_cpu": True,
+        "bf16": False,
+        "per_device_train_batch_size": 4,
+        "num_generations": 2,
+    }
     return check_recipe({**fields, **changes, "trainer": {**trainer, **changes.get("trainer", {})}})
 
 
@@ -55,8 +77,8 @@ def test_what_a_win_rate_costs() -> None:
     lave = WinRatePart(metric="lave", options={"rationale": False}, every=20, prompts=8)
     said, numbers = win_rate(lave, longest=64)
     assert said == (
-        "before the first step, every 20 and at the end 8 prompts are answered with at most 64 tokens each, and "
-        "judged by lave with about 8 questions"
+        "before the first step, every 20 and at the end 8 prompts are answered with at most 64 "
+        "tokens each, and judged by lave with about 8 questions"
     )
     assert numbers == {"every": 20, "prompts": 8, "tokens": 64, "questions": 8}
     assert win_rate(lave.model_copy(update={"max_tokens": 9}), longest=None)[1]["tokens"] == 9
@@ -93,7 +115,9 @@ def test_steps_are_those_of_the_trainer(tmp_path: Path, settings: Any) -> None:
 def test_steps_without_a_number_of_rows_and_with_half_a_group(tmp_path: Path) -> None:
     settings = settings_of(recipe(tmp_path))
     assert generating_steps(settings, 1, None).total is None
-    with pytest.raises(RecipeError, match=r"12 completions \(4 x 3 on 1 processes\) .* trainer.num_generations 8"):
+    with pytest.raises(
+        RecipeError, match=r"12 completions \(4 x 3 on 1 processes\) .* trainer.num_generations 8"
+    ):
         generating_steps({**settings, "steps_per_generation": 3, "num_generations": 8}, 1, None)
 
 
@@ -175,7 +199,10 @@ def test_memory_of_recipes() -> None:
     both = plan_of(load_recipe(LARGE / "mixed-dapo.yaml"), launch)
     assert both is not None
     assert len(both.judges) == 2
-    assert plan_of(load_recipe(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"), launch) is None  # on the CPU
+    # on the CPU
+    assert (
+        plan_of(load_recipe(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"), launch) is None
+    )
 
 
 def test_a_second_judge_for_texts_and_the_parts_of_a_cascade_are_judges_too(tmp_path: Path) -> None:
@@ -201,22 +228,39 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
     monkeypatch.setattr("torch.accelerator.device_count", lambda: 2)
     written = load_recipe(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml").model_dump()
     written["policy"] = {"model": "Qwen/Qwen2.5-VL-7B-Instruct"}
-    written["rewards"][0]["judge"] = {"name": "vllm:Qwen/Qwen3-14B", "options": {"memory": 8_000_000_000}}
+    written["rewards"][0]["judge"] = {
+        "name": "vllm:Qwen/Qwen3-14B",
+        "options": {"memory": 8_000_000_000},
+    }
     written["data"] = {"source": "hub", "id": "somebody/pictures"}
     written["validation"] = None
     written["trainer"] |= {"use_cpu": False, "per_device_train_batch_size": 2}
     written["output"] = str(tmp_path / "out")
     path = tmp_path / "large.yaml"
     path.write_text(yaml.safe_dump(written))
-    options = ["--dry-run", "--accelerate-config", f"{CONFIG}/zero3.yaml", "--json", str(tmp_path / "plan" / "it.json")]
+    options = [
+        "--dry-run",
+        "--accelerate-config",
+        f"{CONFIG}/zero3.yaml",
+        "--json",
+        str(tmp_path / "plan" / "it.json"),
+    ]
     monkeypatch.setattr(sys, "argv", ["train.py", str(path), *options])
     with pytest.raises(SystemExit) as ended:
         main()
     told = str(ended.value)
     assert told.startswith("train.py: this machine cannot run it (")
-    assert "GPUs: 2, and the launch takes 8 on a machine: trainer.use_cpu=true trains without" in told
+    assert (
+        "GPUs: 2, and the launch takes 8 on a machine: trainer.use_cpu=true trains without" in told
+    )
     shown = " ".join(capsys.readouterr().out.split())
-    for text in ("Qwen/Qwen3-14B", "while training", "computed for", "50 optimizer steps", "per completion"):
+    for text in (
+        "Qwen/Qwen3-14B",
+        "while training",
+        "computed for",
+        "50 optimizer steps",
+        "per completion",
+    ):
         assert text in shown
     assert not (tmp_path / "out").exists()
     plan = json.loads((tmp_path / "plan" / "it.json").read_text())
@@ -237,13 +281,23 @@ def test_a_policy_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("switch", [["--dry-run"], []])
-@pytest.mark.parametrize("override", ["num_generations=eight", "learning_rate=abc", "span_coef=-1", "max_steps=-3"])
+@pytest.mark.parametrize(
+    "override", ["num_generations=eight", "learning_rate=abc", "span_coef=-1", "max_steps=-3"]
+)
 def test_a_value_that_cannot_be_is_refused_before_anything_starts(
     override: str, switch: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started"))
+    monkeypatch.setattr(
+        "spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started")
+    )
     path = str(ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml")
-    words = [path, *switch, f"output={tmp_path / 'out'}", f"policy.model={TINY}", f"trainer.{override}"]
+    words = [
+        path,
+        *switch,
+        f"output={tmp_path / 'out'}",
+        f"policy.model={TINY}",
+        f"trainer.{override}",
+    ]
     monkeypatch.setattr(sys, "argv", ["train.py", *words])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -252,10 +306,14 @@ def test_a_value_that_cannot_be_is_refused_before_anything_starts(
     assert str(ended.value).strip("'.").endswith(value)
 
 
-def test_rows_are_checked_where_they_are_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_checked_where_they_are_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As the trainer does, and no picture is opened."""
     save_llava(tmp_path / "policy")
-    rows: list[dict[str, Any]] = [{"image": "none.png", "reference": "A star.", "prompt": "What is it?"}] * 3
+    rows: list[dict[str, Any]] = [
+        {"image": "none.png", "reference": "A star.", "prompt": "What is it?"}
+    ] * 3
     file = tmp_path / "rows.jsonl"
 
     def shown(*lines: dict[str, Any], **trainer: Any) -> str:

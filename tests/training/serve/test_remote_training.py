@@ -1,4 +1,6 @@
-"""A training with the reward behind HTTP ends with the weights of the same training with the reward in its process."""
+"""A training with the reward behind HTTP ends with the weights of the same training with the reward
+in its process.
+"""
 
 import hashlib
 from pathlib import Path
@@ -21,8 +23,12 @@ SPANS: dict[str, Any] = {"span_coef": 0.5, "max_steps": 1}
 
 def digest(model: torch.nn.Module) -> str:
     """A hash of all weights."""
-    state = {name: value.contiguous().numpy().tobytes() for name, value in model.state_dict().items()}
-    return hashlib.sha256(b"".join(name.encode() + state[name] for name in sorted(state))).hexdigest()
+    state = {
+        name: value.contiguous().numpy().tobytes() for name, value in model.state_dict().items()
+    }
+    return hashlib.sha256(
+        b"".join(name.encode() + state[name] for name in sorted(state))
+    ).hexdigest()
 
 
 def trained(path: Path, reward: Any, **settings: Any) -> str:

@@ -1,4 +1,6 @@
-"""`spanreward serve`: the same verdicts as here for many clients at once, and bounds on what a client may do."""
+"""`spanreward serve`: the same verdicts as here for many clients at once, and bounds on what a
+client may do.
+"""
 
 import asyncio
 import json
@@ -21,7 +23,16 @@ from PIL import Image
 from pydantic import ValidationError
 
 from experiments.scenes.policy import tiny_tokenizer
-from spanreward import HarmonicReward, MatchJudge, PoshReward, RemoteReward, Sample, Status, Verdict, token_credit
+from spanreward import (
+    HarmonicReward,
+    MatchJudge,
+    PoshReward,
+    RemoteReward,
+    Sample,
+    Status,
+    Verdict,
+    token_credit,
+)
 from spanreward.rewards.files import http_client
 from spanreward.rewards.files.pictures import as_text
 from spanreward.rewards.reward.reward import Reward
@@ -34,7 +45,12 @@ from spanreward.training import serve as app
 from spanreward.training.serve import Asked
 
 REFERENCE = "A red circle above a square."
-TEXTS = ("A red circle.", "A blue circle.", "", "A red circle above a square. It is not there \ud83d\ude00.")
+TEXTS = (
+    "A red circle.",
+    "A blue circle.",
+    "",
+    "A red circle above a square. It is not there \ud83d\ude00.",
+)
 
 
 class Slow(Reward):
@@ -55,13 +71,18 @@ class Slow(Reward):
 
 @pytest.fixture(scope="module")
 def posh() -> Iterator[tuple[str, Any]]:
-    with served(PoshReward(MatchJudge()), {"tiny": tiny_tokenizer().backend_tokenizer}) as (url, service):
+    with served(PoshReward(MatchJudge()), {"tiny": tiny_tokenizer().backend_tokenizer}) as (
+        url,
+        service,
+    ):
         yield url, service
 
 
 def post(url: str, body: Any, path: str = "/score", **headers: str) -> tuple[int, Any]:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(url + path, content, {"Content-Type": "application/json", **headers})
+    request = urllib.request.Request(
+        url + path, content, {"Content-Type": "application/json", **headers}
+    )
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
@@ -80,15 +101,31 @@ def test_the_verdicts_are_those_of_the_reward_here(posh: tuple[str, Any]) -> Non
     samples = [Sample("Say.", text, references=(REFERENCE, "A cat.")) for text in TEXTS] * 9
     samples += [Sample("", "A dog.", references=())]
     assert there.judge_samples(samples) == here.judge_samples(samples)
-    columns = {"reference": [REFERENCE] * 4, "image": [Image.new("RGB", (2, 2))] * 4}  # which posh does not read
+    # which posh does not read
+    columns = {"reference": [REFERENCE] * 4, "image": [Image.new("RGB", (2, 2))] * 4}
     assert there([""] * 4, list(TEXTS), **columns) == here([""] * 4, list(TEXTS), **columns)
-    with pytest.raises(ValueError, match="remote needs the dataset column 'reference', and the dataset has"):
+    with pytest.raises(
+        ValueError, match="remote needs the dataset column 'reference', and the dataset has"
+    ):
         there([""], ["A cat."], caption=["A cat."])
-    assert (there.columns, there.main_parts, there.reader()) == (here.columns, here.main_parts, "posh")
+    assert (there.columns, there.main_parts, there.reader()) == (
+        here.columns,
+        here.main_parts,
+        "posh",
+    )
 
 
 @pytest.mark.parametrize(
-    "told", ["/etc/passwd", "file:///etc/passwd", {"path": "/etc/passwd"}, 3, "data:image/png;base64,*", "", [None]]
+    "told",
+    [
+        "/etc/passwd",
+        "file:///etc/passwd",
+        {"path": "/etc/passwd"},
+        3,
+        "data:image/png;base64,*",
+        "",
+        [None],
+    ],
 )
 def test_nothing_else_is_a_picture_over_http(told: Any) -> None:
     body = {"rows": [{"completion": "x", "images" if isinstance(told, list) else "image": told}]}
@@ -116,7 +153,12 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
     text = "A blue circle."
     ids = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
     row = {"completion": text, "reference": REFERENCE}
-    rows = [{**row, "completion_ids": ids}, row, {**row, "completion_ids": ids[:-2]}, {"completion": [], **row}]
+    rows = [
+        {**row, "completion_ids": ids},
+        row,
+        {**row, "completion_ids": ids[:-2]},
+        {"completion": [], **row},
+    ]
     status, answer = post(url, {"rows": rows, "tokenizer": "tiny"})
     assert status == 200
     verdict = PoshReward(MatchJudge()).assess([Sample("", text, references=(REFERENCE,))])[0]
@@ -125,7 +167,9 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
     assert min(credit) < 0
     assert reasons[0] == "the row's 0 completion_ids do not decode to its completion"
     assert post(url, {"rows": [row]})[1]["tokens"] is None
-    refused = "the tokenizer 'gpt' is not served: served are tiny (spanreward serve --tokenizer NAME)"
+    refused = (
+        "the tokenizer 'gpt' is not served: served are tiny (spanreward serve --tokenizer NAME)"
+    )
     assert post(url, {"rows": rows, "tokenizer": "gpt"}) == (422, {"error": refused})
 
 
@@ -139,15 +183,29 @@ def test_credit_of_tokens(posh: tuple[str, Any]) -> None:
         (b"[" * 100_000, 422, "the body: Invalid JSON"),
         ({}, 422, "rows: Field required"),
         ({"rows": []}, 422, "rows: List should have at least 1 item"),
-        ({"rows": [{"completion": "x", "reference": "y"}] * 4097}, 422, "rows: List should have at most 4096 items"),
+        (
+            {"rows": [{"completion": "x", "reference": "y"}] * 4097},
+            422,
+            "rows: List should have at most 4096 items",
+        ),
         ({"rows": [{"completion": 3}]}, 422, "rows.0.completion"),
         ({"rows": [{"completion": "x", "completion_ids": [-1]}]}, 422, "rows.0.completion_ids.0"),
-        ({"rows": [{"completion": "x", "completion_ids": [1 << 40]}]}, 422, "rows.0.completion_ids.0"),
-        ({"rows": [{"completion": "x", "reference": "y"}], "judge": "match"}, 422, "judge: Extra inputs"),
+        (
+            {"rows": [{"completion": "x", "completion_ids": [1 << 40]}]},
+            422,
+            "rows.0.completion_ids.0",
+        ),
+        (
+            {"rows": [{"completion": "x", "reference": "y"}], "judge": "match"},
+            422,
+            "judge: Extra inputs",
+        ),
         ({"rows": [{"completion": "x"}]}, 422, "row 0: posh needs the key 'reference'"),
     ],
 )
-def test_a_refusal_is_one_sentence(posh: tuple[str, Any], body: Any, status: int, told: str) -> None:
+def test_a_refusal_is_one_sentence(
+    posh: tuple[str, Any], body: Any, status: int, told: str
+) -> None:
     found, answer = post(posh[0], body)
     assert found == status
     assert answer.keys() == {"error"}
@@ -160,14 +218,21 @@ def test_other_ways_to_ask_wrongly(posh: tuple[str, Any]) -> None:
     with pytest.raises(HTTPError, match="405"):
         get(f"{url}/score")
     good = {"completion": "A red circle.", "reference": REFERENCE}
-    for odd in ({"completion": [{"role": "user", "content": "x"}] * 2}, {"completion": "x", "reference": 7}):
+    for odd in (
+        {"completion": [{"role": "user", "content": "x"}] * 2},
+        {"completion": "x", "reference": 7},
+    ):
         status, answer = post(url, {"rows": [good, {**good, **odd}]})
         assert (status, answer["error"][:7]) == (422, "row 1: ")
 
 
 def test_a_refusal_is_short_whatever_was_sent(posh: tuple[str, Any]) -> None:
     good = {"completion": "A red circle.", "reference": REFERENCE}
-    odds = ({"reference": {"a": "x" * 1_000_000}}, {"answers": [["y" * 1_000_000]]}, {"image": "/etc/passwd" * 100_000})
+    odds = (
+        {"reference": {"a": "x" * 1_000_000}},
+        {"answers": [["y" * 1_000_000]]},
+        {"image": "/etc/passwd" * 100_000},
+    )
     bodies: list[dict[str, Any]] = [{"rows": [{**good, **odd}]} for odd in odds]
     bodies += [{"rows": [good], "a\nb\x1b[31m": 1}, {"rows": [good], "tokenizer": "z" * 1_000_000}]
     for body in bodies:
@@ -190,19 +255,31 @@ def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixtu
     body = json.dumps({"rows": [good]}).encode()
     chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     assert b" 200 " in raw(url, chunked).split(b"\r\n")[0]
-    assert b" 422 " in raw(url, head + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00")
-    odds: list[dict[str, Any]] = [{"completion_ids": None}, {"prompt": None}, {"id": 7}, {"reference": ["", None]}]
+    assert b" 422 " in raw(
+        url, head + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"
+    )
+    odds: list[dict[str, Any]] = [
+        {"completion_ids": None},
+        {"prompt": None},
+        {"id": 7},
+        {"reference": ["", None]},
+    ]
     for odd in (*odds, {"reference": {}}):
         status, answer = post(url, {"rows": [{**good, **odd}]})
         assert status == 200 or (status, answer.keys()) == (422, {"error"}), odd
     status, answer = post(
-        url, b'{"rows": [{"completion": "x", "reference": NaN}, {"completion": "x", "reference": null}]}'
+        url,
+        b'{"rows": [{"completion": "x", "reference": NaN}, {"completion": "x", "reference": null}]}',
     )
     assert [one["status"] for one in answer["verdicts"]] == ["not_applicable"] * 2
     assert post(url, b'{"rows": [{"completion": "\\ud800", "reference": "y"}]}')[0] == 422
-    (verdict,) = RemoteReward(url).judge_samples([Sample("", "A blue \ud800 circle.", references=(REFERENCE,))])
+    (verdict,) = RemoteReward(url).judge_samples(
+        [Sample("", "A blue \ud800 circle.", references=(REFERENCE,))]
+    )
     assert verdict.status is Status.OK
-    (verdict,) = RemoteReward(url).judge_samples([Sample("", "A red circle. " * 20_000, references=(REFERENCE,))])
+    (verdict,) = RemoteReward(url).judge_samples(
+        [Sample("", "A red circle. " * 20_000, references=(REFERENCE,))]
+    )
     assert (
         verdict.score
         == PoshReward(MatchJudge())
@@ -213,7 +290,9 @@ def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixtu
     async def within() -> list[float | None]:
         return RemoteReward(url)([""], ["A red circle."], reference=[REFERENCE])  # as in a notebook
 
-    assert asyncio.run(within()) == PoshReward(MatchJudge())([""], ["A red circle."], reference=[REFERENCE])
+    assert asyncio.run(within()) == PoshReward(MatchJudge())(
+        [""], ["A red circle."], reference=[REFERENCE]
+    )
     assert RemoteReward(url).judge_samples([]) == []
     with urllib.request.urlopen(urllib.request.Request(f"{url}/health", method="HEAD")) as answer:
         assert answer.status == 200
@@ -229,7 +308,11 @@ def test_health_metrics_and_schema(posh: tuple[str, Any]) -> None:
     url, _ = posh
     post(url, {"rows": [{"completion": "", "reference": "y"}]})
     health = json.loads(get(f"{url}/health"))
-    assert (health["columns"], health["decided_by"], health["tokenizers"]) == (["reference"], "posh", ["tiny"])
+    assert (health["columns"], health["decided_by"], health["tokenizers"]) == (
+        ["reference"],
+        "posh",
+        ["tiny"],
+    )
     lines = dict(line.rsplit(" ", 1) for line in get(f"{url}/metrics").splitlines())
     assert int(lines['spanreward_rows_total{status="empty"}']) >= 1
     assert lines["spanreward_rows_held"] == lines["spanreward_body_bytes_held"] == "0"
@@ -263,7 +346,9 @@ def test_rows_of_many_requests_are_judged_together_unless_they_compare() -> None
         with served(reward) as (url, _), ThreadPoolExecutor(16) as pool:
             asked = [[Sample("", "x" * size)] * 3 for size in range(16)]
             found = list(pool.map(RemoteReward(url).judge_samples, asked))
-        assert [[one.score for one in verdicts] for verdicts in found] == [[size / 1000] * 3 for size in range(16)]
+        assert [[one.score for one in verdicts] for verdicts in found] == [
+            [size / 1000] * 3 for size in range(16)
+        ]
         assert sum(reward.batches) == 48
         assert (set(reward.batches) == {3}) == by_batch
         assert by_batch or len(reward.batches) < 16
@@ -275,7 +360,10 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         rows = {"rows": [{"completion": "x"}] * 4}
         codes = [status for status, _ in pool.map(lambda _: post(url, rows), range(12))]
         assert set(codes) == {200, 429}
-        assert post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"] == "0 rows wait, and 8 may: ask again"
+        assert (
+            post(url, {"rows": [{"completion": "x"}] * 9})[1]["error"]
+            == "0 rows wait, and 8 may: ask again"
+        )
         assert RemoteReward(url).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
         assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1
         assert (service.counts[app.ROWS], service.counts[app.BYTES]) == (0, 0)
@@ -305,12 +393,16 @@ def start(*words: str, **environment: str) -> subprocess.Popen[str]:
     words = words if "--port" in words else (*words, "--port", "0")
     command = [sys.executable, "-m", "spanreward", "serve", "posh", "--judge", "match", *words]
     held = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=held)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=held
+    )
 
 
 @pytest.mark.slow
 def test_sigterm_in_the_middle_loses_nothing() -> None:
-    """What was accepted is answered, what was not is refused, and clients whose server comes back get it there."""
+    """What was accepted is answered, what was not is refused, and clients whose server comes back
+    get it there.
+    """
     with start() as server:
         url = server.stdout.readline().split()[0]
         sample = Sample("", "A blue circle above a red square.", references=(REFERENCE,))
@@ -318,7 +410,8 @@ def test_sigterm_in_the_middle_loses_nothing() -> None:
         found: list[Verdict] = []
         remotes = [RemoteReward(url, deadline=3.0) for _ in range(8)]
         threads = [
-            threading.Thread(target=lambda one=one: found.extend(one.judge_samples([sample] * 64))) for one in remotes
+            threading.Thread(target=lambda one=one: found.extend(one.judge_samples([sample] * 64)))
+            for one in remotes
         ]
         for thread in threads:
             thread.start()
@@ -346,7 +439,9 @@ def test_sigterm_in_the_middle_loses_nothing() -> None:
 def test_what_cannot_be_served_is_one_sentence(words: list[str], told: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        with start(*(port if word == "TAKEN" else word for word in words), SPANREWARD_API_KEY="") as done:
+        with start(
+            *(port if word == "TAKEN" else word for word in words), SPANREWARD_API_KEY=""
+        ) as done:
             _, err = done.communicate(timeout=120)
     assert done.returncode == 1
     assert err.startswith("spanreward serve: ")

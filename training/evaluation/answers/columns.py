@@ -1,4 +1,5 @@
-"""How the rows are sliced, and which of them are drawn together: by columns of the data, pictures and lengths.
+"""How the rows are sliced, and which of them are drawn together: by columns of the data, pictures
+and lengths.
 
 slices, clusters = parted(rows, records, columns=["level"], cluster="", where="rows.jsonl")
 slices["level"]         # [("1",), ("2",), ...], one entry per row
@@ -17,7 +18,8 @@ from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.custom import custom_records
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, RecipeError
 
-Values = tuple[str, ...]  # of one row in one slice: usually one, several where a column holds a list, none
+# of one row in one slice: usually one, several where a column holds a list, none
+Values = tuple[str, ...]
 
 
 def parted(
@@ -27,8 +29,15 @@ def parted(
     cluster: str,
     where: str,
 ) -> tuple[dict[str, list[Values]], list[int]]:
-    """Returns the slices and clusters. records: each row's, with these columns. Raises RecipeError for others."""
-    found = {name: [values_of(record.get(name)) for record in records] for name in (*columns, cluster) if name}
+    """Returns the slices and clusters. records: each row's, with these columns.
+
+    Raises RecipeError for others.
+    """
+    found = {
+        name: [values_of(record.get(name)) for record in records]
+        for name in (*columns, cluster)
+        if name
+    }
     for name, values in found.items():
         if not any(values):
             raise RecipeError(f"--slice {name}: no row of {where} has this column.")
@@ -39,7 +48,11 @@ def parted(
 def picture_of(row: Mapping[str, Any]) -> Any:
     """Returns a key that is equal for equal pictures; the row's id where it has no picture."""
     image = row.get("image")
-    return row["id"] if image is None else (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
+    return (
+        row["id"]
+        if image is None
+        else (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
+    )
 
 
 def numbered(values: Sequence[Any]) -> list[int]:
@@ -49,26 +62,41 @@ def numbered(values: Sequence[Any]) -> list[int]:
 
 
 def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
-    """Slices by what is asked, and in thirds by the longest reference's length, both known before any answer."""
-    kinds: list[Values] = [("question",) if row.get("question") else ("description",) for row in rows]
-    lengths = [max((len(text.split()) for text in row.get("reference") or ()), default=None) for row in rows]
+    """Slices by what is asked, and in thirds by the longest reference's length, both known before
+    any answer.
+    """
+    kinds: list[Values] = [
+        ("question",) if row.get("question") else ("description",) for row in rows
+    ]
+    lengths = [
+        max((len(text.split()) for text in row.get("reference") or ()), default=None)
+        for row in rows
+    ]
     known = [length for length in lengths if length is not None]
-    short, long = (round(float(edge)) for edge in quantile(known, [1 / 3, 2 / 3])) if known else (0, 0)
+    short, long = (
+        (round(float(edge)) for edge in quantile(known, [1 / 3, 2 / 3])) if known else (0, 0)
+    )
     names = (f"up to {short}", f"{short + 1} to {long}", f"over {long}")
-    bins: list[Values] = [() if length is None else (names[(length > short) + (length > long)],) for length in lengths]
+    bins: list[Values] = [
+        () if length is None else (names[(length > short) + (length > long)],) for length in lengths
+    ]
     return {"asked for": kinds, "words of the reference": bins}
 
 
 def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
     """Returns what the data's own files hold of each row."""
-    places = [(int(part or 0), int(number)) for part, _, number in (row.rpartition("/") for row in ids)]
+    places = [
+        (int(part or 0), int(number)) for part, _, number in (row.rpartition("/") for row in ids)
+    ]
     last = max((number for _, number in places), default=0)
     records = [records_of_part(part, last) for part in data.parts]
     return [records[part][number - 1] for part, number in places]
 
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
-    """Returns a block's records as they were written, at least up to the row `last`; row `id` is at place id - 1."""
+    """Returns a block's records as they were written, at least up to the row `last`; row `id` is at
+    place id - 1.
+    """
     if isinstance(part, HubPart):
         from datasets import Dataset  # of the extra train
 
@@ -80,4 +108,6 @@ def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
 
 def values_of(value: Any) -> Values:
     """Returns a column's value as texts: those of a list, or the one."""
-    return tuple(str(entry) for entry in (value if isinstance(value, list) else [value]) if entry is not None)
+    return tuple(
+        str(entry) for entry in (value if isinstance(value, list) else [value]) if entry is not None
+    )

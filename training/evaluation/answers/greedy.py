@@ -1,4 +1,5 @@
-"""What a policy writes for each prompt, greedily, and the files that keep it so that it is sampled once.
+"""What a policy writes for each prompt, greedily, and the files that keep it so that it is sampled
+once.
 
 texts, lengths = greedy_completions("outputs/dapo", rows, max_tokens=96)
 texts, lengths = kept_completions("outputs/dapo", rows, 96, Path("outputs/comparison/answers"))
@@ -28,30 +29,55 @@ BATCH = 64
 LONGEST = 16_384  # tokens of a prompt with its pictures and the answer, through vLLM
 SHARE = 0.85  # of the device's memory for vLLM; a sleeping judge keeps about 2 GB of it
 DEADLINE = 6 * 3600.0  # seconds
-WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")  # the files of a policy that decide its answers
+# the files of a policy that decide its answers
+WEIGHTS = (".safetensors", ".bin", ".json", ".jinja", ".model")
 
 
 def kept_completions(
-    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, folder: Path, reasoning_end: str | None = None
+    path: str,
+    rows: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    folder: Path,
+    reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
-    """`greedy_completions`, read from a file in `folder` where this policy has answered these prompts before. The
-    file's name is a hash of all that decides the answers: the policy's files (sizes and times, or the commit of a hub
-    model), the prompts with their pictures, max_tokens, reasoning_end, and whether there are a GPU and vLLM.
+    """`greedy_completions`, read from a file in `folder` where this policy has answered these
+    prompts before. The file's name is a hash of all that decides the answers: the policy's files
+    (sizes and times, or the commit of a hub model), the prompts with their pictures, max_tokens,
+    reasoning_end, and whether there are a GPU and vLLM.
     """
     file = folder / f"{fingerprint(path, rows, max_tokens, reasoning_end)}.json"
     if not file.is_file():
         texts, lengths = greedy_completions(path, rows, max_tokens, reasoning_end)
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps({"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}))
+        write_whole(
+            file,
+            json.dumps(
+                {"policy": path, "max_tokens": max_tokens, "texts": texts, "lengths": lengths}
+            ),
+        )
     kept = object_in(file.read_bytes())
-    if not all(isinstance(kept.get(key), list) and len(kept[key]) == len(rows) for key in ("texts", "lengths")):
-        raise ValueError(f"{file}, which keeps answers of {path}, is damaged: remove it to have them written again.")
+    if not all(
+        isinstance(kept.get(key), list) and len(kept[key]) == len(rows)
+        for key in ("texts", "lengths")
+    ):
+        raise ValueError(
+            f"{file}, which keeps answers of {path}, is damaged: remove it to have them written "
+            "again."
+        )
     return kept["texts"], kept["lengths"]
 
 
-def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None) -> str:
+def fingerprint(
+    path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None
+) -> str:
     """Returns 16 hexadecimal digits that change with whatever decides the answers."""
-    decided_by = (version_of(path), max_tokens, reasoning_end, torch.cuda.is_available(), by_vllm(path))
+    decided_by = (
+        version_of(path),
+        max_tokens,
+        reasoning_end,
+        torch.cuda.is_available(),
+        by_vllm(path),
+    )
     digest = hashlib.sha256(repr(decided_by).encode())
     for row in rows:
         digest.update(repr(row["prompt"]).encode())
@@ -61,12 +87,15 @@ def fingerprint(path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, r
 
 
 def version_of(path: str) -> list[Any]:
-    """Returns names, sizes and times of a folder's files and of an adapter's base, a hub model's commit, or a file."""
+    """Returns names, sizes and times of a folder's files and of an adapter's base, a hub model's
+    commit, or a file.
+    """
     if Path(path).is_file():
         return [path, digest("", Path(path).read_bytes())]
     folder, base = Path(path), base_of(path)
     if not folder.is_dir():
-        return [path, str(try_to_load_from_cache(path, "config.json"))]  # where it is cached, with the commit
+        # where it is cached, with the commit
+        return [path, str(try_to_load_from_cache(path, "config.json"))]
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in WEIGHTS)
     version = [path, *((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)]
     return version if base == path else version + version_of(base)
@@ -74,24 +103,29 @@ def version_of(path: str) -> list[Any]:
 
 def by_vllm(path: str) -> bool:
     adapter = (Path(path) / "adapter_config.json").is_file()
-    return torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None and not adapter
+    return (
+        torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None and not adapter
+    )
 
 
 def greedy_completions(
     path: str, rows: Sequence[Mapping[str, Any]], max_tokens: int, reasoning_end: str | None = None
 ) -> tuple[list[str], list[int]]:
-    """Returns what the policy in `path` writes for each row, and how many tokens it took (without the end token).
+    """Returns what the policy in `path` writes for each row, and how many tokens it took (without
+    the end token).
 
-    On a GPU it runs in bfloat16, through vLLM where that is installed (adapters excepted); its memory is free again
-    afterwards. reasoning_end: the tag that ends the reasoning of a policy that thinks first. The reasoning is no part
-    of the text; its tokens count.
+    On a GPU it runs in bfloat16, through vLLM where that is installed (adapters excepted); its
+    memory is free again afterwards. reasoning_end: the tag that ends the reasoning of a policy that
+    thinks first. The reasoning is no part of the text; its tokens count.
     """
     if by_vllm(path):
         return answers_by_vllm(path, rows, max_tokens, reasoning_end)
     device, dtype = ("cuda", "bfloat16") if torch.cuda.is_available() else ("cpu", "float32")
     model: Any
     model, processor = load_policy(path, dtype=dtype)
-    written = continue_prompts(model.to(device).eval(), processor, rows, max_tokens, reasoning_end=reasoning_end)
+    written = continue_prompts(
+        model.to(device).eval(), processor, rows, max_tokens, reasoning_end=reasoning_end
+    )
     del model
     torch.cuda.empty_cache()
     return written
@@ -105,18 +139,23 @@ def answers_by_vllm(
     memory: float | None = SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
-    """As `greedy_completions`, through the judges' engine, whose process ends before the answers are judged. rows: with
-    an `id` too. memory, dtype: see VllmJudge. Raises RuntimeError for a row without an answer, and whatever keeps the
-    engine from starting.
+    """As `greedy_completions`, through the judges' engine, whose process ends before the answers
+    are judged. rows: with an `id` too. memory, dtype: see VllmJudge. Raises RuntimeError for a row
+    without an answer, and whatever keeps the engine from starting.
     """
     policy = VllmJudge(path, memory, max_model_len=LONGEST, dtype=dtype, deadline=DEADLINE)
     policy.encoder.thinking = True
-    questions = [Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows]
-    with policy, closing([policy]):  # it ends without falling asleep, which would copy its weights into main memory
+    questions = [
+        Question(row["prompt"], (row["image"],) if row.get("image") else ()) for row in rows
+    ]
+    # it ends without falling asleep, which would copy its weights into main memory
+    with policy, closing([policy]):
         answers = policy.write_ids(questions, max_tokens)
     for row, answer in zip(rows, answers, strict=True):
         if isinstance(answer, Failure):
-            raise RuntimeError(f"{path} wrote no answer to {row['id']} through vLLM: {answer.message}")
+            raise RuntimeError(
+                f"{path} wrote no answer to {row['id']} through vLLM: {answer.message}"
+            )
     return in_text(policy.encoder.tokenizer, answers, reasoning_end)
 
 
@@ -129,9 +168,9 @@ def continue_prompts(
     batch_size: int = BATCH,
     reasoning_end: str | None = None,
 ) -> tuple[list[str], list[int]]:
-    """Returns what the model writes for each row greedily, and how many tokens it took (without the end token). rows:
-    with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a tokenizer for rows without pictures.
-    reasoning_end: see greedy_completions.
+    """Returns what the model writes for each row greedily, and how many tokens it took (without the
+    end token). rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a
+    tokenizer for rows without pictures. reasoning_end: see greedy_completions.
     """
     tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
     written: list[list[int]] = []
@@ -145,27 +184,41 @@ def continue_prompts(
             return_tensors="pt",
             **padding(processor),
         ).to(model.device)
-        inputs.update({name: value.to(model.dtype) for name, value in inputs.items() if value.is_floating_point()})
+        inputs.update(
+            {
+                name: value.to(model.dtype)
+                for name, value in inputs.items()
+                if value.is_floating_point()
+            }
+        )
         ids: torch.Tensor = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
         written += ids[:, inputs["input_ids"].shape[1] :].tolist()
     return in_text(tokenizer, written, reasoning_end)
 
 
-def in_text(tokenizer: Any, written: Sequence[Any], reasoning_end: str | None) -> tuple[list[str], list[int]]:
-    """Returns the texts of answers given as ids, without the reasoning, and how many tokens each took."""
+def in_text(
+    tokenizer: Any, written: Sequence[Any], reasoning_end: str | None
+) -> tuple[list[str], list[int]]:
+    """Returns the texts of answers given as ids, without the reasoning, and how many tokens each
+    took.
+    """
     ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
     texts = [answer_of(tokenizer, ids, reasoning_end) for ids in written]
     return texts, [sum(number not in ends for number in ids) for ids in written]
 
 
 def padding(processor: Any) -> dict[str, Any]:
-    """Returns the arguments that make `apply_chat_template` pad on the left, for a VLM's processor or a tokenizer."""
+    """Returns the arguments that make `apply_chat_template` pad on the left, for a VLM's processor
+    or a tokenizer.
+    """
     if isinstance(processor, ProcessorMixin):
         return {"processor_kwargs": {"padding": True, "padding_side": "left"}}
     return {"padding": True, "tokenizer_kwargs": {"padding_side": "left"}}
 
 
-def with_picture(prompt: Sequence[Mapping[str, Any]], image: Image.Image | None) -> list[dict[str, Any]]:
+def with_picture(
+    prompt: Sequence[Mapping[str, Any]], image: Image.Image | None
+) -> list[dict[str, Any]]:
     """Returns the prompt's messages with the picture, if any, before the first one's text."""
     if image is None:
         return [dict(message) for message in prompt]

@@ -1,30 +1,37 @@
-"""The rows that checkpoints are compared on: rows that the recipe does not train on, or a sentence that says it does.
+"""The rows that checkpoints are compared on: rows that the recipe does not train on, or a sentence
+that says it does.
 
 data, warnings = held_out_data(recipe, as_written)     # warnings: [] or what a reader must know
 
-`as_written` is the recipe's file without the changes of the command line: data named there are the user's choice.
+`as_written` is the recipe's file without the changes of the command line: data named there are the
+user's choice.
 """
 
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, MixedPart, Recipe
 
-HELD_OUT = ("validation", "val", "valid", "dev", "test")  # what splits are called, the first that there is
+# what splits are called, the first that there is
+HELD_OUT = ("validation", "val", "valid", "dev", "test")
 
 
 def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[str]]:
-    """Returns the recipe's `validation`, else its data's validation or test split, and what blocks have neither."""
+    """Returns the recipe's `validation`, else its data's validation or test split, and what blocks
+    have neither.
+    """
     if recipe.validation_data is not None:
         return recipe.validation_data, []
     data = recipe.data
     trained = [rows_of(part) for part in as_written.data.parts]
     chosen = [instead(part) if rows_of(part) in trained else part for part in data.parts]
     warnings = [
-        f"compared on rows that the recipe trains on ({' '.join(filter(None, rows))}), as no validation or "
-        "test split is known: name others with --set validation.path=FILE, validation.split=SPLIT or "
-        "validation.options.NAME=VALUE"
+        f"compared on rows that the recipe trains on ({' '.join(filter(None, rows))}), as no "
+        "validation or test split is known: name others with --set validation.path=FILE, "
+        "validation.split=SPLIT or validation.options.NAME=VALUE"
         for rows in map(rows_of, chosen)
         if rows in trained
     ]
-    return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[0], warnings
+    return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[
+        0
+    ], warnings
 
 
 def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
@@ -32,7 +39,9 @@ def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
     if isinstance(part, HubPart):
         return part.id, part.subset or "", part.split
     if isinstance(part, FilePart):
-        return part.source, *(f"{name}={value}" for name, value in sorted(part.options.items()) if name != "count")
+        return part.source, *(
+            f"{name}={value}" for name, value in sorted(part.options.items()) if name != "count"
+        )
     return (part.path,)
 
 

@@ -1,8 +1,9 @@
 """What checkpoints are asked: the rows that all of them answer.
 
-prompts = prompts_of_recipe(recipe, as_written, count=256)      # rows that the recipe does not train on
-prompts = prompts_of_file("rows.jsonl", count=256)              # ids, references: enough for files of answers
-prompts.slices["asked for"]                                     # [("question",), ...], one entry per row
+prompts = prompts_of_recipe(recipe, as_written, count=256)      # rows that the recipe does not
+train on prompts = prompts_of_file("rows.jsonl", count=256)              # ids, references: enough
+for files of answers prompts.slices["asked for"]                                     #
+[("question",), ...], one entry per row
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +23,10 @@ from spanreward.training.recipe import DataPart, Recipe, RecipeError
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """rows: with `id`, `prompt`, `image` and what they are judged by. slices: {name: each row's values}. source: the
-    data block as plain data. clusters: a number for each row, the same for rows that are drawn together; None where
-    each is by itself. warnings: sentences that a reader must know. notes: those that matter less.
+    """rows: with `id`, `prompt`, `image` and what they are judged by. slices: {name: each row's
+    values}. source: the data block as plain data. clusters: a number for each row, the same for
+    rows that are drawn together; None where each is by itself. warnings: sentences that a reader
+    must know. notes: those that matter less.
     """
 
     rows: list[dict[str, Any]]
@@ -38,15 +40,19 @@ class Prompts:
 def prompts_of_recipe(
     recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = (), cluster: str = ""
 ) -> Prompts:
-    """Returns the first `count` rows that the recipe does not train on. as_written: see held_out.py."""
+    """Returns the first `count` rows that the recipe does not train on. as_written: see
+    held_out.py.
+    """
     data, warnings = held_out_data(recipe, as_written)
     prompts = prompts_of(held_out(data, count), columns, warnings, cluster)
     return replace(prompts, notes=first_of(len(prompts.rows), count, None))
 
 
-def prompts_of(data: DataPart, columns: Sequence[str] = (), warnings: Sequence[str] = (), cluster: str = "") -> Prompts:
-    """Returns every row of a data block, also sliced by these columns of its files. Rows with the same value in the
-    column `cluster` are drawn together, without one those with the same picture.
+def prompts_of(
+    data: DataPart, columns: Sequence[str] = (), warnings: Sequence[str] = (), cluster: str = ""
+) -> Prompts:
+    """Returns every row of a data block, also sliced by these columns of its files. Rows with the
+    same value in the column `cluster` are drawn together, without one those with the same picture.
     """
     from spanreward.training.data.load import load_data  # needs the extra train
 
@@ -58,12 +64,16 @@ def prompts_of(data: DataPart, columns: Sequence[str] = (), warnings: Sequence[s
 
 
 def prompts_of_file(
-    path: str, count: int, columns: Sequence[str] = (), cluster: str = "", renamed: Mapping[str, str] | None = None
+    path: str,
+    count: int,
+    columns: Sequence[str] = (),
+    cluster: str = "",
+    renamed: Mapping[str, str] | None = None,
 ) -> Prompts:
-    """Returns the first `count` rows of a file or dataset that `table_rows` reads. A row has an `id` (default: its
-    number) and those of `image`, `prompt`, `question`, `reference`, `answers`, `context`, ... that the metric needs.
-    cluster: as for `prompts_of`. renamed: see `table_rows`. Raises RecipeError, naming the line, for a row that cannot
-    be used or repeats an id.
+    """Returns the first `count` rows of a file or dataset that `table_rows` reads. A row has an
+    `id` (default: its number) and those of `image`, `prompt`, `question`, `reference`, `answers`,
+    `context`, ... that the metric needs. cluster: as for `prompts_of`. renamed: see `table_rows`.
+    Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
     """
     rows: dict[str, dict[str, Any]] = {}
     records, there = [], 0
@@ -74,26 +84,36 @@ def prompts_of_file(
             raise RecipeError(f"{path} {record}")
         name, where = str(record.get("id", number)), f"{path} {place}"
         if name in rows:
-            raise RecipeError(f"{where} has the id {name!r} of an earlier line: give every row an id of its own.")
+            raise RecipeError(
+                f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
+            )
         rows[name] = row_of(encodable(record, where), name, where, Path(path).parent)
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
     slices, clusters = parted([*rows.values()], records, columns, cluster, path)
     source = {"source": "rows", "path": path, "count": count}
-    return Prompts([*rows.values()], slices, source, clusters, notes=first_of(len(rows), count, there))
+    return Prompts(
+        [*rows.values()], slices, source, clusters, notes=first_of(len(rows), count, there)
+    )
 
 
 def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
     """Returns a line of the file as a row. folder: where its picture's path begins."""
     values, image = read_values(record, {}, where), record.get(picture_key({}, record))
-    picture = None if image is None else shown_picture(opened(usable_picture(folder, image, where)), DECODED_PIXELS)
+    picture = (
+        None
+        if image is None
+        else shown_picture(opened(usable_picture(folder, image, where)), DECODED_PIXELS)
+    )
     asked = asked_in(values, None, picture is not None, where)
     return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
 
 
 def first_of(taken: int, count: int, there: int | None) -> list[str]:
-    """Returns a sentence where --limit took not all rows. there: how many there are, None if not known."""
+    """Returns a sentence where --limit took not all rows. there: how many there are, None if not
+    known.
+    """
     if taken < count or there == taken:
         return []
     of = "the first rows" if there is None else f"the first of {there:,} rows"

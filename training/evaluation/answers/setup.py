@@ -1,4 +1,6 @@
-"""What a comparison is asked to do (training/commands/compare.py reads it from the command line)."""
+"""What a comparison is asked to do (training/commands/compare.py reads it from the command
+line).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,12 +18,14 @@ class Setup:
         sides: {name: runs}, the same number of each.
         seeds: the training seed of each run.
         prompts: what they are asked.
-        parts: the rewards and held-out metrics as asked for; `rewards` are the same ones built, in this order.
+        parts: the rewards and held-out metrics as asked for; `rewards` are the same ones built, in
+            this order.
         max_tokens: of an answer.
         learned: the rewards that models were trained on, where their folders do not say.
         readers: what reads the texts, by the reward's name.
         title, facts: of the page, and for its foot.
-        reasoning_end: the tag that ends the reasoning of policies that think first; only the text after it is judged.
+        reasoning_end: the tag that ends the reasoning of policies that think first; only the text
+            after it is judged.
         columns: of the data, that the prompts are also sliced by.
         fixed: the sides are fixed systems; verdicts are over prompts alone.
     """
@@ -42,5 +46,7 @@ class Setup:
 
     @property
     def drawn(self) -> list[int]:
-        """The training seed that each run counts as in statistics: those of fixed systems are one."""
+        """The training seed that each run counts as in statistics: those of fixed systems are
+        one.
+        """
         return [0] * len(self.seeds) if self.fixed else self.seeds

@@ -1,12 +1,13 @@
 """What is compared: each side has a name and runs, one for every training seed.
 
     sides = read_sides(["sft=outputs/sft0,outputs/sft1", "api=answers.jsonl"])
-    sides["api"]                    # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
+    sides["api"]  # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
     recipe_of("outputs/sft0")       # what the run was trained with
     read_answers("answers.jsonl", rows)     # the completions, in the rows' order
 
-A run is a folder with a policy or an adapter over one, a hub model, or a file of answers that another model has
-written, {"id": "1", "completion": "A dog on grass."}, in any table that rewards/files/tables.py reads.
+A run is a folder with a policy or an adapter over one, a hub model, or a file of answers that
+another model has written, {"id": "1", "completion": "A dog on grass."}, in any table that
+rewards/files/tables.py reads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +23,15 @@ from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping
 
-ROW = "row_fingerprint"  # the key in completions.jsonl, by which a reader tells that the row is still the same
+# the key in completions.jsonl, by which a reader tells that the row is still the same
+ROW = "row_fingerprint"
 POLICY_FILES = ("config.json", "adapter_config.json")
 
 
 def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
-    """Returns {name: runs}, all of the same number: a single run stands beside every seed of the others. Raises
-    ValueError for fewer than two sides, unequal numbers of seeds, or a run that is not there.
+    """Returns {name: runs}, all of the same number: a single run stands beside every seed of the
+    others. Raises ValueError for fewer than two sides, unequal numbers of seeds, or a run that is
+    not there.
     """
     sides: dict[str, list[str]] = {}
     for spec in specs:
@@ -43,25 +46,33 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     counts = {name: len(runs) for name, runs in sides.items()}
     if len(set(counts.values()) - {1}) > 1:
         raise ValueError(
-            f"every model needs as many folders (training seeds) as the others, or a single one, got {counts}."
+            "every model needs as many folders (training seeds) as the others, or a single one, "
+            f"got {counts}."
         )
     for name, run in ((name, run) for name, runs in sides.items() for run in runs):
         check_run(name, run)
-    return {name: runs * max(counts.values()) if len(runs) == 1 else runs for name, runs in sides.items()}
+    return {
+        name: runs * max(counts.values()) if len(runs) == 1 else runs
+        for name, runs in sides.items()
+    }
 
 
 def check_run(name: str, run: str) -> None:
-    """Raises ValueError for what is neither a policy's folder, nor a file of answers, nor a hub model."""
+    """Raises ValueError for what is neither a policy's folder, nor a file of answers, nor a hub
+    model.
+    """
     path = Path(run)
     if any((path / file).is_file() for file in POLICY_FILES) or (is_table(run) and path.is_file()):
         return
     if path.exists():
         raise ValueError(
-            f"model {name!r}: {run!r} is not a folder with a trained policy (no config.json or adapter_config.json)."
+            f"model {name!r}: {run!r} is not a folder with a trained policy (no config.json or "
+            "adapter_config.json)."
         )
     if is_table(run) or not on_hub(run):
         raise ValueError(
-            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl, .csv, ...), and no model of the hub."
+            f"model {name!r}: {run!r} is no folder, no file of answers (.jsonl, .csv, ...), and no "
+            "model of the hub."
         )
 
 
@@ -79,52 +90,78 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
     """Raises ValueError for more or fewer seeds than runs."""
     (count,) = {len(runs) for runs in sides.values()}
     if seeds is not None and len(seeds) != count:
-        raise ValueError(f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}.")
+        raise ValueError(
+            f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}."
+        )
     return list(range(count)) if seeds is None else list(seeds)
 
 
 def recipe_of(run: str) -> dict[str, Any]:
-    """Returns the run folder's recipe.yaml; {} where there is none, as for a file of answers and a hub model."""
+    """Returns the run folder's recipe.yaml; {} where there is none, as for a file of answers and a
+    hub model.
+    """
     path = Path(run) / "recipe.yaml"
     return read_mapping(path) if path.is_file() else {}
 
 
 def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
-    """Returns the first of prompt, question, reference and ROW that the line has and the row has otherwise, or ""."""
+    """Returns the first of prompt, question, reference and ROW that the line has and the row has
+    otherwise, or "".
+    """
     try:
-        line = read_sample({key: record.get(key) for key in ("question", "reference")}, "", record.get("prompt") or "")
+        line = read_sample(
+            {key: record.get(key) for key in ("question", "reference")},
+            "",
+            record.get("prompt") or "",
+        )
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
     prompts = line.prompt.split(), row.prompt.split()
-    pairs: list[tuple[str, Any, Any]] = [("prompt", *prompts), ("question", line.question, row.question)]
-    pairs += [("reference", line.references, row.references), (ROW, record.get(ROW), fingerprint(row))]
+    pairs: list[tuple[str, Any, Any]] = [
+        ("prompt", *prompts),
+        ("question", line.question, row.question),
+    ]
+    pairs += [
+        ("reference", line.references, row.references),
+        (ROW, record.get(ROW), fingerprint(row)),
+    ]
     return next((key for key, one, other in pairs if one and other and one != other), "")
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns a completion per row; other rows of the file are ignored. Raises ValueError, naming the line or the row,
-    for an answer without text, a repeated one, a missing one, and one to another row than the data's of this id.
+    """Returns a completion per row; other rows of the file are ignored. Raises ValueError, naming
+    the line or the row, for an answer without text, a repeated one, a missing one, and one to
+    another row than the data's of this id.
     """
     texts: dict[str, str] = {}
     asked = {str(row["id"]): read_sample(row, "", row.get("prompt", "")) for row in rows}
     for where, record in read_table(path):
         name, said = record.get("id"), record.get("completion")
         if name is None or not isinstance(said, str | list):
-            raise RecipeError(f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}.")
+            raise RecipeError(
+                f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}."
+            )
         if str(name) in texts:
-            raise RecipeError(f"{where} answers the row {name!r} a second time: keep one answer a row.")
+            raise RecipeError(
+                f"{where} answers the row {name!r} a second time: keep one answer a row."
+            )
         try:
             texts[str(name)] = completion_text(said)
         except ValueError as error:
             raise RecipeError(f"{where}: {error}.") from None
         if str(name) in asked and (key := differing(record, asked[str(name)], where)):
-            raise RecipeError(f"{where} answers another row than the data's {name!r}: they differ in their {key}.")
+            raise RecipeError(
+                f"{where} answers another row than the data's {name!r}: they differ in their {key}."
+            )
     if "0" in texts.keys() - asked.keys() and "1" in asked:
-        raise RecipeError(f"{path} counts the rows from 0, and their ids count from 1: write these as its ids.")
+        raise RecipeError(
+            f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
+        )
     missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
     if missing:
         raise RecipeError(
-            f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them {missing[0]!r}. Its "
-            f"ids are such as {next(iter(texts), '')!r}: give the rows' ids, their numbers from 1 where they have none."
+            f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them "
+            f"{missing[0]!r}. Its ids are such as {next(iter(texts), '')!r}: give the rows' ids, "
+            "their numbers from 1 where they have none."
         )
     return [texts[str(row["id"])] for row in rows]

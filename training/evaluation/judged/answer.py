@@ -1,7 +1,8 @@
 """One answer with its scores, and what a page shows of its judgment.
 
 answer = judged_answer(sample, length=12, rewards=[posh, truth], verdicts=[verdict, other])
-answer.scores               # {"truth_f1": 0.5, "posh_f1": 0.6, "overlap": 0.4, "words": 9.0, "length": 12.0, ...}
+answer.scores               # {"truth_f1": 0.5, "posh_f1": 0.6, "overlap": 0.4, "words": 9.0,
+"length": 12.0, ...}
 """
 
 import math
@@ -20,7 +21,10 @@ Scores = dict[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What one model wrote and its scores (None: failed). `verdict` is that of the reward `judge`."""
+    """What one model wrote and its scores (None: failed).
+
+    `verdict` is that of the reward `judge`.
+    """
 
     text: str
     verdict: Verdict
@@ -35,11 +39,12 @@ def judged_answer(
     verdicts: Sequence[Verdict],
     max_tokens: float = math.inf,
 ) -> JudgedAnswer:
-    """Returns one completion with its scores, in the order of tables: main parts of rewards without a judge,
-    vqa_accuracy, main parts of the other rewards, and what needs no reward. A score is None where a judge failed, and
-    absent where the row cannot have it.
+    """Returns one completion with its scores, in the order of tables: main parts of rewards without
+    a judge, vqa_accuracy, main parts of the other rewards, and what needs no reward. A score is
+    None where a judge failed, and absent where the row cannot have it.
 
-    length: in tokens, None where unknown. verdicts: the rewards' own. Shown is the first reward that asks a judge.
+    length: in tokens, None where unknown. verdicts: the rewards' own. Shown is the first reward
+    that asks a judge.
     """
     every = list(zip(rewards, verdicts, strict=True))
     applying = [pair for pair in every if pair[1].status is not Status.NOT_APPLICABLE]
@@ -54,11 +59,15 @@ def judged_answer(
 
 
 def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
-    """Returns the parts that tables show, or the score of a reward that names none; None where the judge failed."""
+    """Returns the parts that tables show, or the score of a reward that names none; None where the
+    judge failed.
+    """
     scores: Scores = {}
     for reward, verdict in judged:
         name = reward.__name__
-        given = [part for part in reward.main_parts if verdict.score is None or part in verdict.parts]
+        given = [
+            part for part in reward.main_parts if verdict.score is None or part in verdict.parts
+        ]
         scores |= {f"{name}_{part}": verdict.parts.get(part) for part in given}
         if not reward.main_parts:
             scores[f"{name}_score"] = verdict.score
@@ -66,13 +75,16 @@ def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
 
 
 def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
-    """Returns overlap (with the references or answers, by words), words, length (in tokens), truncated (1 where cut at
-    max_tokens) and degenerate (1 where padded with words that say nothing).
+    """Returns overlap (with the references or answers, by words), words, length (in tokens),
+    truncated (1 where cut at max_tokens) and degenerate (1 where padded with words that say
+    nothing).
     """
     text = read_text(sample.completion).plain
     scores: Scores = {}
     if sample.references:
-        scores["overlap"] = token_f1(text, [read_text(reference).plain for reference in sample.references])
+        scores["overlap"] = token_f1(
+            text, [read_text(reference).plain for reference in sample.references]
+        )
     elif sample.answers:
         scores["overlap"] = answer_f1(text, sample.answers)
     scores["words"] = float(len(text.split()))

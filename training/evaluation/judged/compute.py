@@ -1,6 +1,8 @@
-"""What each side cost: tokens written in the comparison, and what the run folder says of the training.
+"""What each side cost: tokens written in the comparison, and what the run folder says of the
+training.
 
-training_of("outputs/dapo")    # {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05, "processes": 1, ...}
+training_of("outputs/dapo")    # {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05,
+"processes": 1, ...}
 
 Nothing is estimated: figures that a folder does not hold are left out.
 """
@@ -25,18 +27,23 @@ SECONDS = "seconds/"  # what phases' keys begin with
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """tokens_written: None where unknown. training: of each run, by the name of what is told (`training_of`)."""
+    """tokens_written: None where unknown. training: of each run, by the name of what is told
+    (`training_of`).
+    """
 
     runs: int
     tokens_written: int | None
     training: list[dict[str, Any]]
 
 
-def compute_of(sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]) -> dict[str, Compute]:
+def compute_of(
+    sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndarray | None]
+) -> dict[str, Compute]:
     """Returns what each side cost. lengths: in tokens, (seeds, prompts), NaN where unknown."""
     found = {}
     for side, runs in sides.items():
-        own = {run: number for number, run in enumerate(runs)}  # a run beside several seeds wrote once
+        # a run beside several seeds wrote once
+        own = {run: number for number, run in enumerate(runs)}
         tokens = lengths[side]
         written = np.array([math.nan]) if tokens is None else tokens[list(own.values())]
         count = None if np.isnan(written).any() else int(written.sum())
@@ -45,24 +52,37 @@ def compute_of(sides: Mapping[str, Sequence[str]], lengths: Mapping[str, np.ndar
 
 
 def training_of(run: str) -> dict[str, Any]:
-    """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a recipe. steps, tokens
-    (prompts and completions of all processes, as TRL counts them): the last that were logged. hours: of the whole run;
-    left out for a resumed run, whose log covers its last part only. seconds: of a step, by phase
-    (training/grpo/phases.py), mean of the logged ones; left out where none were logged. win_rate: at each step where it
-    was logged, the step, the rate and the ends of its interval.
+    """Returns what recipe.yaml, versions.json and metrics.jsonl of a run folder say; {} without a
+    recipe. steps, tokens (prompts and completions of all processes, as TRL counts them): the last
+    that were logged. hours: of the whole run; left out for a resumed run, whose log covers its last
+    part only. seconds: of a step, by phase (training/grpo/phases.py), mean of the logged ones; left
+    out where none were logged. win_rate: at each step where it was logged, the step, the rate and
+    the ends of its interval.
     """
-    recipe, log, versions_file = recipe_of(run), Path(run) / "metrics.jsonl", Path(run) / "versions.json"
+    recipe, log, versions_file = (
+        recipe_of(run),
+        Path(run) / "metrics.jsonl",
+        Path(run) / "versions.json",
+    )
     if not recipe:
         return {}
     lines = [line for _, line in read_table(log)] if log.is_file() else []
     versions = json.loads(versions_file.read_text("utf-8")) if versions_file.is_file() else {}
-    for key, value in ((key, value) for line in lines for key, value in line.items() if key in COUNTS + CURVE):
+    for key, value in (
+        (key, value) for line in lines for key, value in line.items() if key in COUNTS + CURVE
+    ):
         if not (type(value) in (int, float) and 0 <= value < math.inf):
-            raise ValueError(f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the file.")
+            raise ValueError(
+                f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the "
+                "file."
+            )
     last = {key: line[key] for line in lines for key in COUNTS if key in line}
     whole = "train_runtime" in last and not versions.get("resumed")
     phases = sorted({key for line in lines for key in line if key.startswith(SECONDS)})
-    seconds = {key.removeprefix(SECONDS): fmean(line[key] for line in lines if key in line) for key in phases}
+    seconds = {
+        key.removeprefix(SECONDS): fmean(line[key] for line in lines if key in line)
+        for key in phases
+    }
     known = {
         "algorithm": recipe.get("algorithm"),
         "from": (recipe.get("policy") or {}).get("model"),
@@ -70,7 +90,8 @@ def training_of(run: str) -> dict[str, Any]:
         "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
         "hours": last["train_runtime"] / 3600 if whole else None,
         "seconds": seconds or None,
-        "win_rate": [[line[key] for key in CURVE] for line in lines if line.keys() >= {*CURVE}] or None,
+        "win_rate": [[line[key] for key in CURVE] for line in lines if line.keys() >= {*CURVE}]
+        or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }

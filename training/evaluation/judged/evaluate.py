@@ -2,8 +2,8 @@
 
 evaluation = evaluate(setup, Path("outputs/comparison/answers"))
 evaluation.scores["dapo"]["posh_f1"]                    # array (seeds, prompts), for the statistics
-evaluation.failed["dapo"]["posh_f1"]                    # bool, of the same shape: where a judge failed
-evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
+evaluation.failed["dapo"]["posh_f1"]                    # bool, of the same shape: where a judge
+failed evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
 import math
@@ -33,7 +33,9 @@ Written = tuple[Sequence[str], Sequence[int | None]]  # texts, and their lengths
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """scores: {model: {metric: (seeds, prompts)}}, NaN for none. failed: likewise. answers: {model: [seed][prompt]}."""
+    """scores: {model: {metric: (seeds, prompts)}}, NaN for none. failed: likewise. answers: {model:
+    [seed][prompt]}.
+    """
 
     scores: dict[str, dict[str, np.ndarray]]
     failed: dict[str, dict[str, np.ndarray]]
@@ -41,14 +43,15 @@ class Evaluation:
 
 
 def evaluate(setup: Setup, kept: Path) -> Evaluation:
-    """Lets every run of every side (a folder, a hub id, or a JSONL file of answers) answer every prompt, and judges it.
+    """Lets every run of every side (a folder, a hub id, or a JSONL file of answers) answer every
+    prompt, and judges it.
 
-    Metrics are <reward>_<part> of each reward, vqa_accuracy (questions with four answers or more), overlap, words,
-    length, truncated and degenerate (`looks_of`). A metric that a prompt cannot have is NaN, as are length and
-    truncated of answers from a file.
+    Metrics are <reward>_<part> of each reward, vqa_accuracy (questions with four answers or more),
+    overlap, words, length, truncated and degenerate (`looks_of`). A metric that a prompt cannot
+    have is NaN, as are length and truncated of answers from a file.
 
-    kept: the folder that keeps what policies wrote. Raises ValueError for rewards that cannot be used
-    (`check_rewards`) and a file of answers that cannot be used.
+    kept: the folder that keeps what policies wrote. Raises ValueError for rewards that cannot be
+    used (`check_rewards`) and a file of answers that cannot be used.
     """
     check_rewards(setup.rewards, setup.prompts.rows)
     judged = {run: judge(written, setup) for run, written in write_all(setup, kept).items()}
@@ -56,18 +59,34 @@ def evaluate(setup: Setup, kept: Path) -> Evaluation:
 
 
 def decided_by(setup: Setup) -> dict[str, Any]:
-    """Returns what decides a comparison's scores: the models as they are, the rows, and who scores them."""
-    rows = [(row["id"], fingerprint(read_sample(row, "", row["prompt"]))) for row in setup.prompts.rows]
+    """Returns what decides a comparison's scores: the models as they are, the rows, and who scores
+    them.
+    """
+    rows = [
+        (row["id"], fingerprint(read_sample(row, "", row["prompt"]))) for row in setup.prompts.rows
+    ]
     versions = {run: digest(repr(version_of(run))) for runs in setup.sides.values() for run in runs}
-    decided = {"models": setup.sides, "versions": versions, "seeds": setup.seeds, "data": digest(repr(rows))}
-    return {**decided, "metrics": [part.model_dump() for part in setup.parts], "max_tokens": setup.max_tokens}
+    decided = {
+        "models": setup.sides,
+        "versions": versions,
+        "seeds": setup.seeds,
+        "data": digest(repr(rows)),
+    }
+    return {
+        **decided,
+        "metrics": [part.model_dump() for part in setup.parts],
+        "max_tokens": setup.max_tokens,
+    }
 
 
 def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) -> None:
     """Raises ValueError for no rewards, equal names, and a missing column."""
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
-        raise ValueError(f"a comparison needs a recipe with rewards of different names (option `name`), got {names}.")
+        raise ValueError(
+            "a comparison needs a recipe with rewards of different names (option `name`), got "
+            f"{names}."
+        )
     present = sorted({column for row in rows for column, value in row.items() if value is not None})
     for reward in rewards:
         if missing := reward.missing_column(present):
@@ -78,7 +97,8 @@ def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
     """Returns every run's answers; their lengths are None for answers from a file."""
     rows = setup.prompts.rows
     runs = dict.fromkeys(run for runs in setup.sides.values() for run in runs)
-    files_first = sorted(runs, key=is_table, reverse=True)  # one that cannot be used ends it before any sampling
+    # one that cannot be used ends it before any sampling
+    files_first = sorted(runs, key=is_table, reverse=True)
     return {
         run: (read_answers(run, rows), [None] * len(rows))
         if is_table(run)
@@ -88,11 +108,19 @@ def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
 
 
 def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
-    """Returns one run's judged answers, in the prompts' order. A judge's deadline is for one batch."""
+    """Returns one run's judged answers, in the prompts' order.
+
+    A judge's deadline is for one batch.
+    """
     rows, rewards = setup.prompts.rows, setup.rewards
-    samples = [read_sample(row, text, row["prompt"]) for row, text in zip(rows, written[0], strict=True)]
+    samples = [
+        read_sample(row, text, row["prompt"]) for row, text in zip(rows, written[0], strict=True)
+    ]
     batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
-    of_reward = [[verdict for batch in batches for verdict in reward.judge_samples(batch)] for reward in rewards]
+    of_reward = [
+        [verdict for batch in batches for verdict in reward.judge_samples(batch)]
+        for reward in rewards
+    ]
     return [
         judged_answer(sample, length, rewards, verdicts, setup.max_tokens)
         for sample, length, *verdicts in zip(samples, written[1], *of_reward, strict=True)
@@ -103,11 +131,17 @@ def tabulate(answers: Answers) -> Evaluation:
     """Returns the answers' scores as arrays, in the order of tables."""
     every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
     named = dict.fromkeys(metric for answer in every for metric in answer.scores)
-    metrics = [*(name for name in named if name not in LAST), *(name for name in LAST if name in named)]
+    metrics = [
+        *(name for name in named if name not in LAST),
+        *(name for name in LAST if name in named),
+    ]
     scores: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
     failed: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
     for side, metric in product(answers, metrics):
-        found = [[answer.scores.get(metric, math.nan) for answer in of_run] for of_run in answers[side]]
-        scores[side][metric] = np.array(found, dtype=float)  # None, of a judge that failed, is NaN too
+        found = [
+            [answer.scores.get(metric, math.nan) for answer in of_run] for of_run in answers[side]
+        ]
+        # None, of a judge that failed, is NaN too
+        scores[side][metric] = np.array(found, dtype=float)
         failed[side][metric] = np.array([[score is None for score in of_run] for of_run in found])
     return Evaluation(scores, failed, answers)

@@ -1,12 +1,14 @@
-"""What scores a comparison: the reward that a model was trained on, a held-out metric, or a metric without a judge.
+"""What scores a comparison: the reward that a model was trained on, a held-out metric, or a metric
+without a judge.
 
-    trained_on(sides)                                   # {("posh", "match")}: metric and judge, from the run folders
-    metrics_of(setup, ["posh_f1", "overlap"])           # {"posh_f1": Metric("trained", "posh by match", main=True)}
+    trained_on(sides)  # {("posh", "match")}: metric and judge, from the run folders
+    metrics_of(setup, ["posh_f1", "overlap"])
+    # {"posh_f1": Metric("trained", "posh by match", main=True)}
 
-A reward that a policy has learned to please says least about whether the policy is better. So each metric is "trained",
-"judge" (another metric by a judge that was trained on), "untrained" (held out), "unknown" (of a side nothing tells what
-it was trained on) or "judgeless", and a comparison tells where metrics disagree. A judge is its model, whatever serves
-it.
+A reward that a policy has learned to please says least about whether the policy is better. So each
+metric is "trained", "judge" (another metric by a judge that was trained on), "untrained" (held
+out), "unknown" (of a side nothing tells what it was trained on) or "judgeless", and a comparison
+tells where metrics disagree. A judge is its model, whatever serves it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,12 +30,15 @@ KINDS: dict[Kind, str] = {
     "unknown": "a judge that may have been trained on",
     "judgeless": "no judge",
 }
-LOST_BY = ("judgeless", "untrained", "unknown", "overlap", "judge", "trained")  # who says who lost, the surest first
+# who says who lost, the surest first
+LOST_BY = ("judgeless", "untrained", "unknown", "overlap", "judge", "trained")
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """kind: whether a policy was trained on it. by: who is asked. main: whether it has a verdict of its own."""
+    """kind: whether a policy was trained on it. by: who is asked. main: whether it has a verdict of
+    its own.
+    """
 
     kind: Kind
     by: str
@@ -48,12 +53,18 @@ class Metric:
 JUDGELESS = {  # by: what an answer is compared with
     "vqa_accuracy": Metric("judgeless", "people's answers", main=True),
     "overlap": Metric("judgeless", "the references, by content words", main=True),
-    **{name: Metric("judgeless", "", main=False) for name in ("words", "length", "truncated", "degenerate")},
+    **{
+        name: Metric("judgeless", "", main=False)
+        for name in ("words", "length", "truncated", "degenerate")
+    },
 }
 
 
 def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
-    """Returns these metrics of the tables. Recipes tell what was trained on, without any `setup.learned`."""
+    """Returns these metrics of the tables.
+
+    Recipes tell what was trained on, without any `setup.learned`.
+    """
     known = [any(recipe_of(run) for run in runs) for runs in setup.sides.values()]
     trained = trained_on(setup.sides) if any(known) else identities(setup.learned)
     found = dict(JUDGELESS)
@@ -65,8 +76,12 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     return {name: found[name] for name in names}
 
 
-def kind_of(reward: Reward, part: RewardPart, trained: Collection[tuple[str, str]], known: bool = True) -> Kind:
-    """part: the reward as asked for. trained: metrics and judges. known: whether every side tells what trained it."""
+def kind_of(
+    reward: Reward, part: RewardPart, trained: Collection[tuple[str, str]], known: bool = True
+) -> Kind:
+    """part: the reward as asked for. trained: metrics and judges. known: whether every side tells
+    what trained it.
+    """
     asked = identities([part])
     if not asked.isdisjoint(trained):
         return "trained"
@@ -85,13 +100,17 @@ def names_of(reward: Reward) -> list[str]:
 def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
     """Returns the main metrics in the order in which they may say who lost a prompt (LOST_BY)."""
     mains = [name for name, metric in metrics.items() if metric.main]
-    return sorted(mains, key=lambda name: LOST_BY.index(name if name == "overlap" else metrics[name].kind))
+    return sorted(
+        mains, key=lambda name: LOST_BY.index(name if name == "overlap" else metrics[name].kind)
+    )
 
 
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
     """Returns (metric, judge by `identity`) of every reward in a run folder's recipe."""
     recipes = [recipe_of(run) for runs in sides.values() for run in dict.fromkeys(runs)]
-    return identities([RewardPart.model_validate(part) for one in recipes for part in one.get("rewards") or []])
+    return identities(
+        [RewardPart.model_validate(part) for one in recipes for part in one.get("rewards") or []]
+    )
 
 
 def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
@@ -100,8 +119,9 @@ def identities(parts: Sequence[RewardPart]) -> set[tuple[str, str]]:
 
 
 def identity(judge: str) -> str:
-    """Returns what tells a judge from others: the hash of its model's files if they are in a folder, else the model's
-    name, however it is served (`vllm:`, `transformers:`, `server:URL#`, `chat:URL#`), else the judge's name.
+    """Returns what tells a judge from others: the hash of its model's files if they are in a
+    folder, else the model's name, however it is served (`vllm:`, `transformers:`, `server:URL#`,
+    `chat:URL#`), else the judge's name.
     """
     kind, _, model = judge.partition(":")
     if kind not in ("vllm", "transformers", "server", "chat") or not model:

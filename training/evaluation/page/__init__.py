@@ -1,1 +1,3 @@
-"""What people and programs read of a comparison: results.json, report.html, tables and files for a paper."""
+"""What people and programs read of a comparison: results.json, report.html, tables and files for a
+paper.
+"""

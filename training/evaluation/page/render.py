@@ -1,4 +1,5 @@
-"""Fills the HTML templates of this folder: the comparison's report, a step's table of spans, and a file's scores.
+"""Fills the HTML templates of this folder: the comparison's report, a step's table of spans, and a
+file's scores.
 
 render("report.html.jinja", **values)             # escaped, with the functions of this file
 """
@@ -22,9 +23,13 @@ PIXELS = 128  # a picture with no larger side is kept exactly
 
 
 def render(template: str, **values: Any) -> str:
-    """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes U+FFFD."""
+    """Returns a template of this folder, filled in and escaped; what HTML cannot hold becomes
+    U+FFFD.
+    """
     environment = templates(Path(__file__).with_name("templates"))
-    environment.globals.update(received=received, label=label, number=number, data_uri=data_uri, opened=opened)
+    environment.globals.update(
+        received=received, label=label, number=number, data_uri=data_uri, opened=opened
+    )
     return environment.get_template(template).render(values)
 
 
@@ -48,22 +53,35 @@ def number(value: float | None, digits: int, signed: bool = False) -> str:
 
 
 def data_uri(image: Image.Image, largest: int = 320) -> str:
-    """Returns `image` as a data: URI, at most `largest` pixels a side: a small one as PNG, a larger as JPEG."""
+    """Returns `image` as a data: URI, at most `largest` pixels a side: a small one as PNG, a larger
+    as JPEG.
+    """
     small = image.convert("RGB")
     small.thumbnail((largest, largest))
     kind = "PNG" if max(small.size) <= PIXELS else "JPEG"
     buffer = io.BytesIO()
     small.save(buffer, kind, optimize=True)
-    return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f"data:image/{kind.lower()};base64," + base64.b64encode(buffer.getvalue()).decode(
+        "ascii"
+    )
 
 
 def received(tokens: Sequence[tuple[int, int, float]]) -> list[Span]:
-    """Returns a completion's token advantages as spans to colour: score 0.5 for an advantage of 0, 0 or 1 for that of
-    the largest size in the text. tokens: (start, end, advantage); one that wrote no character gives no span.
+    """Returns a completion's token advantages as spans to colour: score 0.5 for an advantage of 0,
+    0 or 1 for that of the largest size in the text. tokens: (start, end, advantage); one that wrote
+    no character gives no span.
     """
     largest = max((abs(value) for _, _, value in tokens), default=0.0) or 1.0
     return [
-        Span(start, end, 0.5 + value / (2 * largest), value, "token", f"advantage {value:+.2f}", number)
+        Span(
+            start,
+            end,
+            0.5 + value / (2 * largest),
+            value,
+            "token",
+            f"advantage {value:+.2f}",
+            number,
+        )
         for number, (start, end, value) in enumerate(tokens)
         if start < end
     ]

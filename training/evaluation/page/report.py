@@ -1,9 +1,11 @@
 """One HTML file that shows what training changed: verdicts with error bars, lost prompts first.
 
-    write_report(Path("report.html"), comparison, shown_prompts(prompts, answers, comparison.lost_by))
+    shown = shown_prompts(prompts, answers, comparison.lost_by)
+    write_report(Path("report.html"), comparison, shown)
 
-The file needs no script and no request: pictures are data and filters are style sheets. Completions, notes and names
-are hostile input. The template escapes all of them, and a content security policy stops what slips through.
+The file needs no script and no request: pictures are data and filters are style sheets.
+Completions, notes and names are hostile input. The template escapes all of them, and a content
+security policy stops what slips through.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,28 +46,43 @@ def write_report(path: Path, comparison: Comparison, examples: Sequence[ShownPro
 
 
 def three(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
-    """Returns the middle one, by its margin, of the prompts that were won, of those lost, and of those tied."""
-    found = [[one for one in examples if one.outcome == outcome] for outcome in ("won", "lost", "tied")]
+    """Returns the middle one, by its margin, of the prompts that were won, of those lost, and of
+    those tied.
+    """
+    found = [
+        [one for one in examples if one.outcome == outcome] for outcome in ("won", "lost", "tied")
+    ]
     ordered = [sorted(group, key=lambda one: abs(one.margin or 0)) for group in found if group]
     return [group[len(group) // 2] for group in ordered]
 
 
 def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
-    """Returns the filters of prompts that have two values or more, as (name, {value: indices of its prompts})."""
+    """Returns the filters of prompts that have two values or more, as (name, {value: indices of its
+    prompts}).
+    """
     places: dict[str, Sequence[Sequence[str]]] = {
         "outcome": [(one.outcome,) for one in examples],
         "the last answer is": [(one.length,) for one in examples],
         "metrics": [("disagree" if one.disagree else "agree",) for one in examples],
-        **{name: [one.slices[name] for one in examples] for name in (examples[0].slices if examples else ())},
+        **{
+            name: [one.slices[name] for one in examples]
+            for name in (examples[0].slices if examples else ())
+        },
     }
     return [
-        (name, {value: [n for n, row in enumerate(places[name]) if value in row] for value in values})
+        (
+            name,
+            {value: [n for n, row in enumerate(places[name]) if value in row] for value in values},
+        )
         for name, values in usable(places).items()
     ]
 
 
 def marks(chosen: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int) -> list[str]:
-    """Returns each prompt's CSS classes: f2-0 is the first value of the third filter. They hold no text of the data."""
+    """Returns each prompt's CSS classes: f2-0 is the first value of the third filter.
+
+    They hold no text of the data.
+    """
     classes: list[list[str]] = [[] for _ in range(count)]
     for number, (_, values) in enumerate(chosen):
         for place, prompts in enumerate(values.values()):
@@ -75,21 +92,34 @@ def marks(chosen: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int)
 
 
 def bounds(comparison: Comparison) -> dict[str, tuple[float, float]]:
-    """Returns, by metric, the lowest (at most 0) and highest difference to draw; metrics in [0, 1] share one range."""
+    """Returns, by metric, the lowest (at most 0) and highest difference to draw; metrics in [0, 1]
+    share one range.
+    """
     values: dict[str, list[float]] = {metric: [0.0] for metric in comparison.metrics}
     for pair in comparison.pairs:
         for metric, entry in pair.metrics.items():
             found = entry.difference
-            drawn = [found.mean, found.low, found.high, found.both_low, found.both_high, *found.per_seed]
+            drawn = [
+                found.mean,
+                found.low,
+                found.high,
+                found.both_low,
+                found.both_high,
+                *found.per_seed,
+            ]
             values[metric] += [value for value in drawn if value is not None]
     shares = [metric for metric in values if decimals(comparison, metric) == 3]
     together = [value for metric in shares for value in values[metric]]
     ranges = {metric: together if metric in shares else own for metric, own in values.items()}
-    return {metric: (min(drawn), max(*drawn, min(drawn) + 1e-9)) for metric, drawn in ranges.items()}
+    return {
+        metric: (min(drawn), max(*drawn, min(drawn) + 1e-9)) for metric, drawn in ranges.items()
+    }
 
 
 def decimals(comparison: Comparison, metric: str) -> int:
-    """Returns 3 for a metric with means in [-1, 1], 2 up to 10 (ratings), 1 for others (lengths)."""
+    """Returns 3 for a metric with means in [-1, 1], 2 up to 10 (ratings), 1 for others
+    (lengths).
+    """
     means = [table[metric].mean for table in comparison.models.values()]
     largest = max((abs(mean) for mean in means if mean is not None), default=0)
     return 3 if largest <= 1 else 2 if largest <= 10 else 1

@@ -1,4 +1,5 @@
-"""What programs read of a comparison: results.json and completions.jsonl. docs/compare.md says what the keys mean.
+"""What programs read of a comparison: results.json and completions.jsonl. docs/compare.md says what
+the keys mean.
 
 results_of(comparison)["difference"]["dapo_minus_sft"]["posh_f1"]["mean"]       # 0.04
 """
@@ -20,7 +21,8 @@ from spanreward.training.evaluation.statistics.outcomes import Compared
 from spanreward.training.evaluation.statistics.slices import Slice
 
 SCHEMA = 1  # a new number where a key changes its meaning or goes
-WHOLE = ("win", "tie", "loss", "failed", "worst_case")  # what is told of all prompts, and not of slices
+# what is told of all prompts, and not of slices
+WHOLE = ("win", "tie", "loss", "failed", "worst_case")
 RANKED = ("mean", "low", "high", "counted", "failed")
 
 
@@ -29,13 +31,18 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
     setup, metrics, parts = comparison.setup, comparison.metrics, comparison.parts
     size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
     pairs = {f"{pair.later}_minus_{pair.earlier}": pair for pair in comparison.pairs}
-    of_parts = {f"{later}_minus_{earlier}": table for (later, earlier), table in parts.differences.items()}
+    of_parts = {
+        f"{later}_minus_{earlier}": table for (later, earlier), table in parts.differences.items()
+    }
     return {
         "schema": SCHEMA,
         **size,
         "models": tables(comparison.models),
         "difference": {
-            name: {metric: compared(entry, metrics[metric].main) for metric, entry in pair.metrics.items()}
+            name: {
+                metric: compared(entry, metrics[metric].main)
+                for metric, entry in pair.metrics.items()
+            }
             for name, pair in pairs.items()
         },
         "fixed": setup.fixed,
@@ -48,8 +55,13 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "headlines": {name: pair.headline for name, pair in pairs.items()},
         "referees": {name: asdict(metric) for name, metric in metrics.items()},
         "lost_by": comparison.lost_by,
-        "leaderboard": {"metric": comparison.lost_by[0], "rows": [ranked(row) for row in comparison.ranking]},
-        "parts": {**size, "models": tables(parts.models), "difference": tables(of_parts)} if parts.models else {},
+        "leaderboard": {
+            "metric": comparison.lost_by[0],
+            "rows": [ranked(row) for row in comparison.ranking],
+        },
+        "parts": {**size, "models": tables(parts.models), "difference": tables(of_parts)}
+        if parts.models
+        else {},
         "compute": {side: asdict(one) for side, one in comparison.compute.items()},
         "data": setup.prompts.source,
         "max_tokens": setup.max_tokens,
@@ -60,19 +72,29 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def tables(found: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
-    return {name: {metric: asdict(one) for metric, one in table.items()} for name, table in found.items()}
+    return {
+        name: {metric: asdict(one) for metric, one in table.items()}
+        for name, table in found.items()
+    }
 
 
 def compared(entry: Compared, main: bool) -> dict[str, Any]:
     found = asdict(entry)
     adjusted = {} if entry.holm is None else {"holm": entry.holm}
-    return found["difference"] | adjusted | found["outcome"] | ({"win_rate": found["win_rate"]} if main else {})
+    return (
+        found["difference"]
+        | adjusted
+        | found["outcome"]
+        | ({"win_rate": found["win_rate"]} if main else {})
+    )
 
 
 def sliced(row: Slice) -> dict[str, Any]:
     found = asdict(row)
     difference, outcome = found.pop("difference"), found.pop("outcome")
-    return found | {name: value for name, value in difference.items() if name not in WHOLE} | outcome
+    return (
+        found | {name: value for name, value in difference.items() if name not in WHOLE} | outcome
+    )
 
 
 def ranked(row: Ranked) -> dict[str, Any]:
@@ -82,12 +104,20 @@ def ranked(row: Ranked) -> dict[str, Any]:
 
 
 def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
-    """Writes a line per side, run and prompt: the completion, its scores, the shown verdict, the row's fingerprint."""
+    """Writes a line per side, run and prompt: the completion, its scores, the shown verdict, the
+    row's fingerprint.
+    """
     marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in setup.prompts.rows]
     with path.open("w", encoding="utf-8") as file:
         for side, of_seeds in answers.items():
             for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
                 for row, mark, answer in zip(setup.prompts.rows, marks, of_run, strict=True):
-                    line = {"model": side, "run": run, "seed": seed, "id": row["id"], "completion": answer.text}
+                    line = {
+                        "model": side,
+                        "run": run,
+                        "seed": seed,
+                        "id": row["id"],
+                        "completion": answer.text,
+                    }
                     line |= {"scores": answer.scores, "verdict": answer.verdict.to_dict()}
                     file.write(json.dumps({**line, "judge": answer.judge, ROW: mark}) + "\n")

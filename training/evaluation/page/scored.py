@@ -1,8 +1,10 @@
-"""One HTML file of a file's verdicts: the worst, the best or random ones first, with a search over all of them.
+"""One HTML file of a file's verdicts: the worst, the best or random ones first, with a search over
+all of them.
 
     write_scored(Path("verdicts.html"), "posh with match: rows.jsonl", rows, verdicts)
 
-Its own script, the only one that its content security policy runs, draws a few rows at a time, all texts as texts.
+Its own script, the only one that its content security policy runs, draws a few rows at a time, all
+texts as texts.
 """
 
 import base64
@@ -25,10 +27,21 @@ PICTURES = 300  # of these rows, chosen likewise
 SCRIPT = Path(__file__).with_name("templates") / "scored.js.jinja"
 
 
-def write_scored(path: Path, title: str, rows: Sequence[InputRow], verdicts: Sequence[Verdict]) -> None:
-    """Writes the page whole or not at all. Raises OSError, and ValueError for a span past its text."""
-    scores = {number: verdict.score for number, verdict in enumerate(verdicts) if verdict.score is not None}
-    order = sorted(scores, key=scores.__getitem__) + [n for n in range(len(rows)) if n not in scores]
+def write_scored(
+    path: Path, title: str, rows: Sequence[InputRow], verdicts: Sequence[Verdict]
+) -> None:
+    """Writes the page whole or not at all.
+
+    Raises OSError, and ValueError for a span past its text.
+    """
+    scores = {
+        number: verdict.score
+        for number, verdict in enumerate(verdicts)
+        if verdict.score is not None
+    }
+    order = sorted(scores, key=scores.__getitem__) + [
+        n for n in range(len(rows)) if n not in scores
+    ]
     pictured, script = set(ends(order, PICTURES)), SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
     write_rendered(
@@ -54,11 +67,22 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     with suppress(NotApplicable):
         picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
     return {
-        **{"score": verdict.score, "status": verdict.status.value.replace("_", " "), "note": verdict.note},
+        **{
+            "score": verdict.score,
+            "status": verdict.status.value.replace("_", " "),
+            "note": verdict.note,
+        },
         "parts": [(label(part), value) for part, value in verdict.parts.items()],
-        "told": [("Row", [row.id]), *asked, ("Reference", sample.references), ("Answers", sample.answers)],
+        "told": [
+            ("Row", [row.id]),
+            *asked,
+            ("Reference", sample.references),
+            ("Answers", sample.answers),
+        ],
         "text": pieces(sample.completion, verdict.spans),
-        "missed": pieces(sample.references[verdict.reference], verdict.left_out) if verdict.left_out else [],
+        "missed": pieces(sample.references[verdict.reference], verdict.left_out)
+        if verdict.left_out
+        else [],
         "picture": picture,
     }
 
@@ -66,4 +90,7 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
 def pieces(text: str, spans: Sequence[Span]) -> list[tuple[Any, ...]]:
     """Returns (text), or (text, level, score, notes) of what is judged."""
     cut = segments(text, spans)
-    return [(one.text,) if one.score is None else (one.text, level(one.score), one.score, one.notes) for one in cut]
+    return [
+        (one.text,) if one.score is None else (one.text, level(one.score), one.score, one.notes)
+        for one in cut
+    ]

@@ -45,15 +45,18 @@ class ShownPrompt:
 
 
 def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) -> list[ShownPrompt]:
-    """Returns the first seed's answers to SHOWN prompts; what the last model lost most comes first. lost_by: the first
-    of these metrics that both answers have says who lost; all of them count for `disagree`.
+    """Returns the first seed's answers to SHOWN prompts; what the last model lost most comes first.
+    lost_by: the first of these metrics that both answers have says who lost; all of them count for
+    `disagree`.
     """
     shown = []
     for number, row in enumerate(prompts.rows):
         of_row = {model: of_seeds[0][number] for model, of_seeds in answers.items()}
         *_, earlier, later = of_row.values()
         gaps = {metric: gap(later, earlier, metric) for metric in lost_by}
-        by, margin = next(((metric, value) for metric, value in gaps.items() if value is not None), ("", None))
+        by, margin = next(
+            ((metric, value) for metric, value in gaps.items() if value is not None), ("", None)
+        )
         one = ShownPrompt(
             image=row.get("image"),
             prompt=row["prompt"][0]["content"],

@@ -35,18 +35,25 @@ LOOKS = 0.05  # a larger share of cut or padded answers, or of failed judgments,
 
 
 def unjudged(evaluation: Evaluation) -> Iterator[str]:
-    """Yields a warning for every metric where more than LOOKS of the judgments failed, with the first reason."""
+    """Yields a warning for every metric where more than LOOKS of the judgments failed, with the
+    first reason.
+    """
     runs = [run for of_side in evaluation.answers.values() for run in of_side]
-    why = next((one.verdict.note for run in runs for one in run if one.verdict.status.failed), "see completions.jsonl")
+    why = next(
+        (one.verdict.note for run in runs for one in run if one.verdict.status.failed),
+        "see completions.jsonl",
+    )
     for metric in next(iter(evaluation.failed.values())):
         share = np.mean([table[metric].mean() for table in evaluation.failed.values()])
         if share > LOOKS:
-            yield f"{metric}: judgments of {share:.0%} of all answers failed. The first reason: {why}"
+            yield (
+                f"{metric}: judgments of {share:.0%} of all answers failed. The first reason: {why}"
+            )
 
 
 def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
-    """Yields a warning for every metric and two sides whose judgments failed unequally often: by an exact test of the
-    prompts on which one side failed more often than the other.
+    """Yields a warning for every metric and two sides whose judgments failed unequally often: by an
+    exact test of the prompts on which one side failed more often than the other.
     """
     for one, other in combinations(failed, 2):
         for metric, of_one in failed[one].items():
@@ -55,20 +62,26 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
             counts = int((more > fewer).sum()), int((more < fewer).sum())
             if sum(counts) and binomtest(counts[0], sum(counts)).pvalue < LEVEL:
                 yield (
-                    f"{metric}: judgments of {of_one.mean():.0%} of the answers of {one} failed, and of "
-                    f"{of_other.mean():.0%} of those of {other}: what is left may be a fair sample of neither"
+                    f"{metric}: judgments of {of_one.mean():.0%} of the answers of {one} failed, "
+                    f"and of {of_other.mean():.0%} of those of {other}: what is left may be a fair "
+                    "sample of neither"
                 )
 
 
 def alike(answers: Answers) -> Iterator[str]:
-    """Yields warnings of two sides with the same answers, and of a side that answers everything alike."""
-    texts = {side: [[answer.text for answer in of_run] for of_run in of_side] for side, of_side in answers.items()}
+    """Yields warnings of two sides with the same answers, and of a side that answers everything
+    alike.
+    """
+    texts = {
+        side: [[answer.text for answer in of_run] for of_run in of_side]
+        for side, of_side in answers.items()
+    }
     for one, other in combinations(texts, 2):
         equal = np.array(texts[one]) == np.array(texts[other])
         if equal.size and equal.mean() > SAME:
             yield (
-                f"{equal.sum()} of {equal.size} answers of {one} and {other} are identical: did an adapter not load, "
-                "or is it one checkpoint twice?"
+                f"{equal.sum()} of {equal.size} answers of {one} and {other} are identical: did an "
+                "adapter not load, or is it one checkpoint twice?"
             )
     for side, first in ((side, run) for side, runs in texts.items() for run in runs[:1]):
         most, count = next(iter(Counter(first).most_common(1)), ("", 0))
@@ -77,64 +90,97 @@ def alike(answers: Answers) -> Iterator[str]:
 
 
 def leaks(setup: Setup) -> Iterator[str]:
-    """Yields a sentence for every run whose recipe trains on some of these rows: by what a row asks for and is judged
-    by, where the training data are a JSONL file that is here, else by the data block.
+    """Yields a sentence for every run whose recipe trains on some of these rows: by what a row asks
+    for and is judged by, where the training data are a JSONL file that is here, else by the data
+    block.
     """
     rows, source = setup.prompts.rows, setup.prompts.source
     asked = {content(row) for row in rows} - {content({})}
-    parts = [] if source.get("source") in (None, "rows") else TypeAdapter(DataPart).validate_python(source).parts
-    for side, run in ((side, run) for side, runs in setup.sides.items() for run in dict.fromkeys(runs)):
+    parts = (
+        []
+        if source.get("source") in (None, "rows")
+        else TypeAdapter(DataPart).validate_python(source).parts
+    )
+    for side, run in (
+        (side, run) for side, runs in setup.sides.items() for run in dict.fromkeys(runs)
+    ):
         data = recipe_of(run).get("data")
         for part in TypeAdapter(DataPart).validate_python(data).parts if data else ():
             where = " ".join(filter(None, rows_of(part)))
             if isinstance(part, JsonlPart) and Path(part.path).is_file():
                 records = read_table(part.path)
-                shared = asked & {content(read_values(record, part.columns, name)) for name, record in records}
+                shared = asked & {
+                    content(read_values(record, part.columns, name)) for name, record in records
+                }
                 if shared:
-                    yield f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} rows ({where})"
+                    yield (
+                        f"{side} ({run}) was trained on {len(shared)} of these {len(rows)} rows "
+                        f"({where})"
+                    )
             elif rows_of(part) in map(rows_of, parts):
                 yield f"{side} ({run}) was trained on these data ({where})"
 
 
 def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns what a row asks for and is judged by, which tells it from others wherever it stands."""
-    return row.get("question"), *(tuple(map(str, row.get(name) or ())) for name in ("reference", "answers"))
+    """Returns what a row asks for and is judged by, which tells it from others wherever it
+    stands.
+    """
+    return row.get("question"), *(
+        tuple(map(str, row.get(name) or ())) for name in ("reference", "answers")
+    )
 
 
-def looks(setup: Setup, models: Mapping[str, Mapping[str, Estimate]]) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes of runs with more than LOOKS of their answers cut or padded. It is a warning where
-    that is beyond chance over prompts (Wilson, 95 %), else a note.
+def looks(
+    setup: Setup, models: Mapping[str, Mapping[str, Estimate]]
+) -> tuple[list[str], list[str]]:
+    """Returns warnings and notes of runs with more than LOOKS of their answers cut or padded. It is
+    a warning where that is beyond chance over prompts (Wilson, 95 %), else a note.
     """
     cautions: dict[bool, list[str]] = {True: [], False: []}
     count = len(setup.prompts.rows)
-    words = {"truncated": "cut at the maximal length", "degenerate": "padded with words that say nothing"}
+    words = {
+        "truncated": "cut at the maximal length",
+        "degenerate": "padded with words that say nothing",
+    }
     for metric, what in words.items():
         for side, table in models.items():
-            for seed, share in zip(setup.seeds, table[metric].per_seed if metric in table else (), strict=False):
+            for seed, share in zip(
+                setup.seeds, table[metric].per_seed if metric in table else (), strict=False
+            ):
                 if share is not None and share > LOOKS:
                     which = "" if setup.fixed else f", seed {seed}"
-                    surely = binomtest(round(share * count), count).proportion_ci(method="wilson").low > LOOKS
-                    cautions[surely].append(f"{side}{which}: {share:.0%} of its answers here are {what}")
+                    surely = (
+                        binomtest(round(share * count), count).proportion_ci(method="wilson").low
+                        > LOOKS
+                    )
+                    cautions[surely].append(
+                        f"{side}{which}: {share:.0%} of its answers here are {what}"
+                    )
     return cautions[True], cautions[False]
 
 
 def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
-    """Yields what limits the figures: no other judge, decoding that is not known, references that PoSh needs long."""
+    """Yields what limits the figures: no other judge, decoding that is not known, references that
+    PoSh needs long.
+    """
     kinds = {metric.kind for metric in metrics.values() if metric.main}
     if "trained" in kinds and "untrained" not in kinds:
         caution = "every judge here is one that a model was trained on"
         yield f'{caution}: name held-out metrics under "referees" in the recipe'
     if "unknown" in kinds and not setup.fixed:
-        yield "nothing here says what every side was trained on, so a judge may be one that it has learned to please"
+        yield (
+            "nothing here says what every side was trained on, so a judge may be one that it "
+            "has learned to please"
+        )
     files = [side for side, runs in setup.sides.items() if any(map(is_table, runs))]
     if files and len(files) < len(setup.sides):
         yield (
-            f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is not known; the "
-            f"others decode greedily, at most {setup.max_tokens} tokens"
+            f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is "
+            f"not known; the others decode greedily, at most {setup.max_tokens} tokens"
         )
     words = [len(text.split()) for row in setup.prompts.rows for text in row.get("reference") or ()]
     if any(part.metric == "posh" for part in setup.parts) and words and np.median(words) < SHORT:
         yield (
-            f"the references have {np.median(words):.0f} words (median): PoSh is made for detailed ones, and calls "
-            "true details that short references lack wrong"
+            f"the references have {np.median(words):.0f} words (median): PoSh is made for detailed "
+            "ones, and calls true details that short references lack wrong"
         )

@@ -1,4 +1,5 @@
-"""A whole comparison: every number, sentence and warning, and the ranking of all models, from judged answers.
+"""A whole comparison: every number, sentence and warning, and the ranking of all models, from
+judged answers.
 
 comparison = summarise(setup, evaluation)
 comparison.pairs[-1].metrics["posh_f1"].outcome.verdict         # "better"
@@ -14,20 +15,36 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
-from spanreward.training.evaluation.statistics.cautions import alike, caveats, leaks, looks, lopsided, unjudged
-from spanreward.training.evaluation.statistics.estimates import Array, Estimate, differences, in_clusters
+from spanreward.training.evaluation.statistics.cautions import (
+    alike,
+    caveats,
+    leaks,
+    looks,
+    lopsided,
+    unjudged,
+)
+from spanreward.training.evaluation.statistics.estimates import (
+    Array,
+    Estimate,
+    differences,
+    in_clusters,
+)
 from spanreward.training.evaluation.statistics.outcomes import LEVEL
 from spanreward.training.evaluation.statistics.pairs import Pair, compare_pairs
 from spanreward.training.evaluation.statistics.sentences import contradictions
 from spanreward.training.evaluation.statistics.slices import sign_flips
-from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind, summarise_models
+from spanreward.training.evaluation.statistics.summary import (
+    Summary,
+    parts_by_kind,
+    summarise_models,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL, adjusted over all pairs
-    (Holm); None without a score. tied: the models that are neither higher nor lower beyond chance. Of other training
-    seeds this says nothing.
+    """rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL,
+    adjusted over all pairs (Holm); None without a score. tied: the models that are neither higher
+    nor lower beyond chance. Of other training seeds this says nothing.
     """
 
     model: str
@@ -66,13 +83,28 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     """Returns the comparison. Raises ValueError where nothing could be judged."""
     scores, prompts = evaluation.scores, setup.prompts
     metrics = metrics_of(setup, next(iter(scores.values())))
-    written = {side: [one for run in own for one in run] for side, own in evaluation.answers.items()}
+    written = {
+        side: [one for run in own for one in run] for side, own in evaluation.answers.items()
+    }
     if not any(metric.main for metric in metrics.values()):
         names = [reward.__name__ for reward in setup.rewards]
-        why = next((f" ({one.verdict.note})" for own in written.values() for one in own if one.verdict.note), "")
-        raise ValueError(f"the rewards {names} apply to none of these answers, and no metric without a judge{why}.")
+        why = next(
+            (
+                f" ({one.verdict.note})"
+                for own in written.values()
+                for one in own
+                if one.verdict.note
+            ),
+            "",
+        )
+        raise ValueError(
+            f"the rewards {names} apply to none of these answers, and no metric without a "
+            f"judge{why}."
+        )
     scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
-    summary = summarise_models(scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters)
+    summary = summarise_models(
+        scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters
+    )
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
     decisive, *_ = order = lost_by(metrics)
     of_scores = {side: table[decisive] for side, table in scores.items()}
@@ -82,11 +114,23 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     warnings = [*lopsided(evaluation.failed), *unjudged(evaluation), *alike(evaluation.answers)]
     warnings += [*prompts.warnings, *leaks(setup)]
     absent = [reward.__name__ for reward in setup.rewards if names_of(reward)[0] not in metrics]
-    warnings += [f"the reward {name} applies to none of these answers, and is not in the tables" for name in absent]
+    warnings += [
+        f"the reward {name} applies to none of these answers, and is not in the tables"
+        for name in absent
+    ]
     warnings += [*cut, *(text for texts, _ in opposed for text in texts)]
     empty = {side: sum(not one.text.strip() for one in own) for side, own in written.items()}
-    notes = [f"{side}: {n} answers are empty, as a table's cell may be, and score 0" for side, n in empty.items() if n]
-    notes += [*perhaps, *prompts.notes, *caveats(setup, metrics), *(text for _, texts in opposed for text in texts)]
+    notes = [
+        f"{side}: {n} answers are empty, as a table's cell may be, and score 0"
+        for side, n in empty.items()
+        if n
+    ]
+    notes += [
+        *perhaps,
+        *prompts.notes,
+        *caveats(setup, metrics),
+        *(text for _, texts in opposed for text in texts),
+    ]
     return Comparison(
         setup=setup,
         metrics=metrics,
@@ -95,16 +139,22 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         lost_by=order,
         ranking=leaderboard(of_scores, of_models, prompts.clusters),
         parts=parts_by_kind(setup, evaluation.answers),
-        compute=compute_of(setup.sides, {side: table.get("length") for side, table in scores.items()}),
+        compute=compute_of(
+            setup.sides, {side: table.get("length") for side, table in scores.items()}
+        ),
         notes=notes,
         warnings=warnings,
     )
 
 
 def leaderboard(
-    scores: Mapping[str, Array], means: Mapping[str, Estimate], clusters: Sequence[int] | None = None
+    scores: Mapping[str, Array],
+    means: Mapping[str, Estimate],
+    clusters: Sequence[int] | None = None,
 ) -> list[Ranked]:
-    """Returns the models by their mean of one metric; those without a score come last. scores: (seeds, prompts)."""
+    """Returns the models by their mean of one metric; those without a score come last. scores:
+    (seeds, prompts).
+    """
     known = {model: found.mean for model, found in means.items() if found.mean is not None}
     pairs = list(combinations(known, 2))
     gaps = [in_clusters(differences(scores[one], scores[two]), clusters)[0] for one, two in pairs]
@@ -116,6 +166,8 @@ def leaderboard(
             higher[lower].add(upper)
     rows = []
     for model in sorted(known, key=lambda model: -known[model]):
-        tied = [o for o in known if o != model and o not in higher[model] and model not in higher[o]]
+        tied = [
+            o for o in known if o != model and o not in higher[model] and model not in higher[o]
+        ]
         rows.append(Ranked(model, 1 + len(higher[model]), means[model], tied))
     return rows + [Ranked(model, None, means[model], []) for model in means if model not in known]

@@ -1,9 +1,10 @@
 """Means and paired differences with error bars, from scores of shape (seeds, prompts).
 
-    paired_difference(dapo, sft, seeds=[0, 1, 2])       # Difference(mean=0.04, low=0.02, high=0.06, ...)
+    paired_difference(dapo, sft, seeds=[0, 1, 2])  # Difference(mean=0.04, low=0.02, high=0.06, ...)
 
-Row s, column p of every array is the same training seed and the same held-out prompt in every model and metric. NaN (or
-None) is a failed verdict, or a score that this prompt cannot have. It is left out together with its partner.
+Row s, column p of every array is the same training seed and the same held-out prompt in every model
+and metric. NaN (or None) is a failed verdict, or a score that this prompt cannot have. It is left
+out together with its partner.
 """
 
 from collections.abc import Sequence
@@ -25,11 +26,12 @@ MARGIN = 1e-9  # absorbs rounding: scores that are nearer to each other are a ti
 class Estimate:
     """A mean over prompts with its 95 % interval, and the mean of each seed, in the metric's unit.
 
-    mean: None where no prompt has a score. low, high: None for fewer than two prompts. per_seed: None for a seed
-    without a prompt. runs_low, runs_high: the 95 % interval over training seeds, None for fewer than MIN_SEEDS.
-    both_low, both_high: over prompts and seeds together (comparison/crossed.py), with its p, standard error
-    and degrees of freedom; for fewer than MIN_SEEDS over prompts alone. counted: prompts. trained: training seeds.
-    failed: judgments that failed.
+    mean: None where no prompt has a score. low, high: None for fewer than two prompts. per_seed:
+    None for a seed without a prompt. runs_low, runs_high: the 95 % interval over training seeds,
+    None for fewer than MIN_SEEDS. both_low, both_high: over prompts and seeds together
+    (comparison/crossed.py), with its p, standard error and degrees of freedom; for fewer than
+    MIN_SEEDS over prompts alone. counted: prompts. trained: training seeds. failed: judgments that
+    failed.
     """
 
     mean: float | None
@@ -50,9 +52,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference(Estimate):
-    """A later model's scores less an earlier one's. win, tie, loss: (seed, prompt) pairs where the later is higher,
-    within MARGIN, and lower. failed: pairs left out. worst_case: the lowest and highest mean that failed judgments
-    allow; None where nothing failed.
+    """A later model's scores less an earlier one's. win, tie, loss: (seed, prompt) pairs where the
+    later is higher, within MARGIN, and lower. failed: pairs left out. worst_case: the lowest and
+    highest mean that failed judgments allow; None where nothing failed.
     """
 
     win: int = 0
@@ -62,14 +64,19 @@ class Difference(Estimate):
 
 
 def estimate_of(
-    values: ArrayLike, seeds: Sequence[int] | None = None, resamples: int = DRAWS, clusters: Sequence[int] | None = None
+    values: ArrayLike,
+    seeds: Sequence[int] | None = None,
+    resamples: int = DRAWS,
+    clusters: Sequence[int] | None = None,
 ) -> Estimate:
-    """Returns the mean of `values`, (rows, prompts), each prompt counting once; one of nothing but NaN is left out.
+    """Returns the mean of `values`, (rows, prompts), each prompt counting once; one of nothing but
+    NaN is left out.
 
-    The interval over prompts (a bootstrap) holds the trained models fixed: it says how far other prompts could move the
-    mean, NOT how far another training seed could. Prompts of one cluster (a number for each) are drawn together. seeds:
-    of the rows (default: each its own). Rows of one seed are averaged first: they start from the same policy in several
-    numerical environments and are not independent.
+    The interval over prompts (a bootstrap) holds the trained models fixed: it says how far other
+    prompts could move the mean, NOT how far another training seed could. Prompts of one cluster (a
+    number for each) are drawn together. seeds: of the rows (default: each its own). Rows of one
+    seed are averaged first: they start from the same policy in several numerical environments and
+    are not independent.
     """
     array = as_scores(values)
     prompts, _ = in_clusters(array, None)
@@ -86,7 +93,14 @@ def estimate_of(
     both = crossed(trained if len(trained) >= MIN_SEEDS else nan_means(array.T)[None], clusters)
     if both is None:
         return found
-    return replace(found, both_low=both.low, both_high=both.high, p=both.p, error=both.error, freedom=both.freedom)
+    return replace(
+        found,
+        both_low=both.low,
+        both_high=both.high,
+        p=both.p,
+        error=both.error,
+        freedom=both.freedom,
+    )
 
 
 def paired_difference(
@@ -96,25 +110,37 @@ def paired_difference(
     resamples: int = DRAWS,
     clusters: Sequence[int] | None = None,
 ) -> Difference:
-    """Returns a - b over the pairs that both have, as `estimate_of`. Which of the others failed is not known here."""
+    """Returns a - b over the pairs that both have, as `estimate_of`.
+
+    Which of the others failed is not known here.
+    """
     gaps = differences(a, b)
     outcomes = signs(gaps)
     win, tie, loss = (int((outcomes == outcome).sum()) for outcome in (1, 0, -1))
-    return Difference(**asdict(estimate_of(gaps, seeds, resamples, clusters)), win=win, tie=tie, loss=loss)
+    return Difference(
+        **asdict(estimate_of(gaps, seeds, resamples, clusters)), win=win, tie=tie, loss=loss
+    )
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:
-    """Returns the sum of the prompts' means in each cluster, and its number of prompts. By default each is a prompt."""
+    """Returns the sum of the prompts' means in each cluster, and its number of prompts.
+
+    By default each is a prompt.
+    """
     means = nan_means(values.T)
     known = ~np.isnan(means)
     if clusters is None:
         return means[known], np.ones(known.sum())
     _, of_prompt = np.unique(np.asarray(clusters)[known], return_inverse=True)
-    return np.bincount(of_prompt, means[known]).astype(np.float64), np.bincount(of_prompt).astype(np.float64)
+    return np.bincount(of_prompt, means[known]).astype(np.float64), np.bincount(of_prompt).astype(
+        np.float64
+    )
 
 
 def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """Returns the 95 % t interval of the mean of independent seeds; (None, None) for fewer than MIN_SEEDS."""
+    """Returns the 95 % t interval of the mean of independent seeds; (None, None) for fewer than
+    MIN_SEEDS.
+    """
     if len(means) < MIN_SEEDS:
         return None, None
     if np.ptp(means) == 0:
@@ -124,24 +150,37 @@ def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[N
 
 
 def independent(seeds: Sequence[int], runs: Sequence[Any]) -> list[int]:
-    """Returns each row's seed: that of the first row of the same run. A fixed model beside three seeds is one run."""
+    """Returns each row's seed: that of the first row of the same run.
+
+    A fixed model beside three seeds is one run.
+    """
     first: dict[Any, int] = {}
     return [first.setdefault(run, seed) for seed, run in zip(seeds, runs, strict=True)]
 
 
 def as_scores(values: ArrayLike) -> Array:
-    """Returns a float array, None as NaN. Raises ValueError unless it has the two axes (seeds, prompts)."""
+    """Returns a float array, None as NaN.
+
+    Raises ValueError unless it has the two axes (seeds, prompts).
+    """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or array.size == 0:
-        raise ValueError(f"scores must have the shape (seeds, prompts), neither of them 0, got {array.shape}")
+        raise ValueError(
+            f"scores must have the shape (seeds, prompts), neither of them 0, got {array.shape}"
+        )
     return array
 
 
 def differences(a: ArrayLike, b: ArrayLike) -> Array:
-    """Returns a - b, NaN where either is. Raises ValueError when the shapes differ (numpy would broadcast)."""
+    """Returns a - b, NaN where either is.
+
+    Raises ValueError when the shapes differ (numpy would broadcast).
+    """
     first, second = as_scores(a), as_scores(b)
     if first.shape != second.shape:
-        raise ValueError(f"paired scores need one shape (seeds, prompts), got {first.shape} and {second.shape}")
+        raise ValueError(
+            f"paired scores need one shape (seeds, prompts), got {first.shape} and {second.shape}"
+        )
     return first - second
 
 

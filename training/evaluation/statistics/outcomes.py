@@ -1,11 +1,14 @@
-"""When a comparison may say "better": where other prompts and other training seeds would keep the sign.
+"""When a comparison may say "better": where other prompts and other training seeds would keep the
+sign.
 
-    judge_pair(difference, "posh_f1")       # Outcome("undecided", over_prompts="higher", over_seeds="undecided",
-                                            #         why="undecided over seeds: 1 seed, 3 or more are needed")
+    judge_pair(difference, "posh_f1")
+    # Outcome("undecided", over_prompts="higher", over_seeds="undecided",
+                                            #         why="undecided over seeds: 1 seed, 3 or more
+                                                      are needed")
 
-"Better" needs an interval over prompts and seeds together on one side of 0, a p-value below LEVEL after Holm's
-adjustment over all pairs and metrics, and a difference whose sign no failed judgment could turn. "Higher" is about
-these prompts and these models alone.
+"Better" needs an interval over prompts and seeds together on one side of 0, a p-value below LEVEL
+after Holm's adjustment over all pairs and metrics, and a difference whose sign no failed judgment
+could turn. "Higher" is about these prompts and these models alone.
 """
 
 from collections.abc import Mapping
@@ -32,8 +35,8 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """verdict: better, worse or undecided (longer, shorter of a length). over_prompts, over_seeds: higher, lower or
-    undecided. why: what keeps the verdict undecided, else "".
+    """verdict: better, worse or undecided (longer, shorter of a length). over_prompts, over_seeds:
+    higher, lower or undecided. why: what keeps the verdict undecided, else "".
     """
 
     verdict: str
@@ -44,7 +47,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One metric of a pair. holm: p adjusted over all pairs and main metrics. win_rate: of main metrics."""
+    """One metric of a pair. holm: p adjusted over all pairs and main metrics. win_rate: of main
+    metrics.
+    """
 
     difference: Difference
     outcome: Outcome
@@ -55,9 +60,9 @@ class Compared:
 def judge_pair(
     found: Difference, metric: str, holm: float | None = None, fixed: bool = False, lone: str = ""
 ) -> Outcome:
-    """Returns the verdict on a difference, and why it is undecided where it is. holm: its adjusted p-value. fixed: both
-    sides are fixed systems, whose verdict is over prompts alone. lone: the side that is one training run beside
-    several of the other, "" for none.
+    """Returns the verdict on a difference, and why it is undecided where it is. holm: its adjusted
+    p-value. fixed: both sides are fixed systems, whose verdict is over prompts alone. lone: the
+    side that is one training run beside several of the other, "" for none.
     """
     prompts, seeds = sign(found.low, found.high), sign(found.runs_low, found.runs_high)
     why = over_prompts(found, prompts, holm)
@@ -73,14 +78,22 @@ def judge_pair(
 
 
 def over_prompts(found: Difference, prompts: int, holm: float | None) -> str:
-    """Returns why nothing is said of these prompts, "" where something is. prompts: the sign of their interval."""
+    """Returns why nothing is said of these prompts, "" where something is. prompts: the sign of
+    their interval.
+    """
     ends = found.worst_case
     if found.counted < MIN_PROMPTS:
-        return f"{UNDECIDED} over prompts: {count(found.counted, 'prompt')}, {MIN_PROMPTS} or more are needed"
+        return (
+            f"{UNDECIDED} over prompts: {count(found.counted, 'prompt')}, {MIN_PROMPTS} or "
+            "more are needed"
+        )
     if not prompts:
         return f"{UNDECIDED} over prompts: the interval holds 0"
     if ends and min(prompts * end for end in ends) <= 0:
-        return f"{UNDECIDED}: the {found.failed} failed judgments could turn it, to {ends[prompts < 0]:+.3f}"
+        return (
+            f"{UNDECIDED}: the {found.failed} failed judgments could turn it, to "
+            f"{ends[prompts < 0]:+.3f}"
+        )
     if holm is not None and holm >= LEVEL:
         return f"{UNDECIDED}: one of several differences, with an adjusted p of {holm:.2g} (Holm)"
     return ""

@@ -1,4 +1,5 @@
-"""Every later model against every earlier one: differences, verdicts, win rates, slices, and sentences on them.
+"""Every later model against every earlier one: differences, verdicts, win rates, slices, and
+sentences on them.
 
 pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
 pairs[-1].metrics["posh_f1"].outcome.verdict        # "better"
@@ -15,7 +16,13 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
-from spanreward.training.evaluation.statistics.estimates import Array, Difference, differences, independent, signs
+from spanreward.training.evaluation.statistics.estimates import (
+    Array,
+    Difference,
+    differences,
+    independent,
+    signs,
+)
 from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, judge_pair
 from spanreward.training.evaluation.statistics.sentences import headline, sentence
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
@@ -36,8 +43,12 @@ class Pair:
 
 
 def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Returns the pairs that a reader sees first, the last one first: up to FEW_PAIRS, else the last model's."""
-    return [pair for pair in reversed(pairs) if pair.later == pairs[-1].later or len(pairs) <= FEW_PAIRS]
+    """Returns the pairs that a reader sees first, the last one first: up to FEW_PAIRS, else the
+    last model's.
+    """
+    return [
+        pair for pair in reversed(pairs) if pair.later == pairs[-1].later or len(pairs) <= FEW_PAIRS
+    ]
 
 
 def compare_pairs(
@@ -46,16 +57,22 @@ def compare_pairs(
     found: Mapping[tuple[str, str], Mapping[str, Difference]],
     metrics: Mapping[str, Metric],
 ) -> list[Pair]:
-    """Returns the pairs, the first models' first. found: {(later, earlier): {metric: difference}}."""
+    """Returns the pairs, the first models' first. found: {(later, earlier): {metric:
+    difference}}.
+    """
     mains = [name for name, metric in metrics.items() if metric.main]
-    of_mains = {(sides, metric): table[metric] for sides, table in found.items() for metric in mains}
+    of_mains = {
+        (sides, metric): table[metric] for sides, table in found.items() for metric in mains
+    }
     holm = adjusted({key: one.p for key, one in of_mains.items()})
     prompts, scores = setup.prompts, evaluation.scores
     pairs = []
     for sides, table in found.items():
         lone = lone_run(setup, *sides)
         one, two = (scores[side] for side in sides)
-        seeds = independent(setup.drawn, list(zip(*(setup.sides[side] for side in sides), strict=True)))
+        seeds = independent(
+            setup.drawn, list(zip(*(setup.sides[side] for side in sides), strict=True))
+        )
         entries = {}
         for metric, difference in table.items():
             key = sides, metric
@@ -76,27 +93,43 @@ def compare_pairs(
 
 
 def win_rate(
-    later: Array, earlier: Array, words_later: Array, words_earlier: Array, clusters: Sequence[int] | None = None
+    later: Array,
+    earlier: Array,
+    words_later: Array,
+    words_earlier: Array,
+    clusters: Sequence[int] | None = None,
 ) -> LengthControl | None:
-    """Returns how often the later model wins, as it is and at equal length (comparison/length.py); None where no answer
-    has a partner. The seeds of a prompt are drawn together, and the prompts of a cluster. Pairs without both scores are
-    left out.
+    """Returns how often the later model wins, as it is and at equal length (comparison/length.py);
+    None where no answer has a partner. The seeds of a prompt are drawn together, and the prompts of
+    a cluster. Pairs without both scores are left out.
     """
     difference = differences(later, earlier)
     known = ~np.isnan(difference)
     if not known.any():
         return None
     outcomes = 0.5 * (1 + signs(difference))
-    prompts = np.broadcast_to(np.arange(known.shape[1]) if clusters is None else clusters, known.shape)
+    prompts = np.broadcast_to(
+        np.arange(known.shape[1]) if clusters is None else clusters, known.shape
+    )
     lengths = list(zip(words_later[known], words_earlier[known], strict=True))
     return control_length(outcomes[known].tolist(), lengths, prompts[known].tolist())
 
 
 def lone_run(setup: Setup, later: str, earlier: str) -> str:
-    """Returns the side that is one run beside several of the other, or "". A run that the others began from is none."""
+    """Returns the side that is one run beside several of the other, or "".
+
+    A run that the others began from is none.
+    """
     for name, other in ((later, earlier), (earlier, later)):
         runs, others = setup.sides[name], setup.sides[other]
-        began = {Path(str((recipe_of(run).get("policy") or {}).get("model", ""))).resolve() for run in set(others)}
-        if len(set(runs)) == 1 < len(set(others)) and recipe_of(runs[0]) and Path(runs[0]).resolve() not in began:
+        began = {
+            Path(str((recipe_of(run).get("policy") or {}).get("model", ""))).resolve()
+            for run in set(others)
+        }
+        if (
+            len(set(runs)) == 1 < len(set(others))
+            and recipe_of(runs[0])
+            and Path(runs[0]).resolve() not in began
+        ):
             return name
     return ""

@@ -1,8 +1,9 @@
 """What the differences of a pair come to, in sentences.
 
-sentence("dapo", "sft", entries, metrics)   # "dapo against sft: better by truth F1 +0.040 [...] ...; 3.0 words more."
-headline("dapo", "sft", entries, metrics)   # "dapo is better than sft by truth F1."
-contradictions("dapo", "sft", entries, metrics)         # where two metrics prefer different sides
+sentence("dapo", "sft", entries, metrics)   # "dapo against sft: better by truth F1 +0.040 [...]
+...; 3.0 words more." headline("dapo", "sft", entries, metrics)   # "dapo is better than sft by
+truth F1." contradictions("dapo", "sft", entries, metrics)         # where two metrics prefer
+different sides
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +20,17 @@ Entries = Mapping[str, Compared]
 Metrics = Mapping[str, Metric]
 
 
-def sentence(later: str, earlier: str, entries: Entries, metrics: Metrics, fixed: bool = False, lone: str = "") -> str:
-    """Returns a sentence on a pair: by which metrics the later model is better, worse or neither, and its length."""
+def sentence(
+    later: str,
+    earlier: str,
+    entries: Entries,
+    metrics: Metrics,
+    fixed: bool = False,
+    lone: str = "",
+) -> str:
+    """Returns a sentence on a pair: by which metrics the later model is better, worse or neither,
+    and its length.
+    """
     seeds = max(entry.difference.trained for entry in entries.values())
     limit = too_few(seeds) if seeds < MIN_SEEDS else f"{lone} is one training run" if lone else ""
     limit = "" if fixed else limit
@@ -28,15 +38,23 @@ def sentence(later: str, earlier: str, entries: Entries, metrics: Metrics, fixed
     for metric, entry in entries.items():
         kind = metrics[metric].kind
         if metrics[metric].main:
-            limits = ["" if fixed and kind == "unknown" else KINDS[kind], UNPUBLISHED * metrics[metric].unpublished]
+            limits = [
+                "" if fixed and kind == "unknown" else KINDS[kind],
+                UNPUBLISHED * metrics[metric].unpublished,
+            ]
             who = f" ({'; '.join(filter(None, limits))})" if any(limits) else ""
             word = entry.outcome.over_prompts if limit else entry.outcome.verdict
             groups.setdefault(word, []).append(f"{label(metric)} {with_interval(entry)}{who}")
-    said = "; ".join(f"{word} by {listed(groups[word])}" for word in (*ORDER, UNDECIDED) if word in groups)
+    said = "; ".join(
+        f"{word} by {listed(groups[word])}" for word in (*ORDER, UNDECIDED) if word in groups
+    )
     length = in_length(entries["words"].difference.mean)
     if not limit:
         return f"{later} against {earlier}: {said}; {length}."
-    return f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: {said}; {length}."
+    return (
+        f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: "
+        f"{said}; {length}."
+    )
 
 
 def with_interval(entry: Compared) -> str:
@@ -50,7 +68,11 @@ def with_interval(entry: Compared) -> str:
 def in_length(mean: float | None) -> str:
     if mean is None:
         return "of unknown length"
-    return f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}" if abs(mean) >= 0.05 else "as many words"
+    return (
+        f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}"
+        if abs(mean) >= 0.05
+        else "as many words"
+    )
 
 
 def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> str:
@@ -60,13 +82,19 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> st
     groups: dict[str, list[str]] = {}
     for metric in mains:
         outcome = entries[metric].outcome
-        groups.setdefault(outcome.verdict if sure else outcome.over_prompts, []).append(label(metric))
-    found = [f"{word} {{}}by {counted(groups[word], len(mains))}" for word in ORDER if word in groups]
+        groups.setdefault(outcome.verdict if sure else outcome.over_prompts, []).append(
+            label(metric)
+        )
+    found = [
+        f"{word} {{}}by {counted(groups[word], len(mains))}" for word in ORDER if word in groups
+    ]
     if not found:
         return f"{later} against {earlier}: no difference that is beyond chance."
     said = ", and ".join(found).replace("{}", f"than {earlier} ", 1).replace("{}", "")
     told = [name for word in ORDER for name in groups.get(word, ())]
-    words = [label(metric) for metric in mains if metrics[metric].unpublished and label(metric) in told]
+    words = [
+        label(metric) for metric in mains if metrics[metric].unpublished and label(metric) in told
+    ]
     limit = f" ({listed(words)} {UNPUBLISHED})" if words else ""
     return f"{later} is {said}{'' if sure else ', on these prompts'}{limit}."
 
@@ -77,10 +105,12 @@ def counted(names: Sequence[str], of: int) -> str:
     return listed(names) if len(names) < 3 else few
 
 
-def contradictions(later: str, earlier: str, entries: Entries, metrics: Metrics) -> tuple[list[str], list[str]]:
-    """Returns warnings and notes on any two metrics whose differences have opposite signs. It is a warning if both
-    intervals over prompts exclude 0. Of the others one note tells both sides: a sign may be chance. Where one of them
-    was trained on, it says so.
+def contradictions(
+    later: str, earlier: str, entries: Entries, metrics: Metrics
+) -> tuple[list[str], list[str]]:
+    """Returns warnings and notes on any two metrics whose differences have opposite signs. It is a
+    warning if both intervals over prompts exclude 0. Of the others one note tells both sides: a
+    sign may be chance. Where one of them was trained on, it says so.
     """
     means = {metric: entries[metric].difference.mean for metric in entries if metrics[metric].main}
     signs = {metric: mean for metric, mean in means.items() if mean is not None}
@@ -99,12 +129,21 @@ def contradictions(later: str, earlier: str, entries: Entries, metrics: Metrics)
         doubtful = doubtful or len(against) > len(sure)
     if not doubtful:
         return warnings, []
-    plus, minus = (as_said([m for m in signs if way * signs[m] > 0], signs, metrics) for way in (1, -1))
-    return warnings, [f"{later} against {earlier}: {plus}, but {minus}; one of the signs may be chance"]
+    plus, minus = (
+        as_said([m for m in signs if way * signs[m] > 0], signs, metrics) for way in (1, -1)
+    )
+    return warnings, [
+        f"{later} against {earlier}: {plus}, but {minus}; one of the signs may be chance"
+    ]
 
 
 def as_said(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
-    return listed([f"{label(m)} ({KINDS[metrics[m].kind]}) {typeset(number(means[m], sign='+'))}" for m in names])
+    return listed(
+        [
+            f"{label(m)} ({KINDS[metrics[m].kind]}) {typeset(number(means[m], sign='+'))}"
+            for m in names
+        ]
+    )
 
 
 def listed(names: Sequence[str]) -> str:
@@ -117,7 +156,9 @@ def p_value(p: float) -> str:
 
 
 def in_figures(found: Estimate, digits: int = 3, sign: str = "") -> str:
-    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that over seeds too."""
+    """Returns `0.040 [0.020, 0.060] {0.010, 0.070}`: the mean, its interval over prompts, and that
+    over seeds too.
+    """
     both = NONE if found.runs_low is None else interval(found.both_low, found.both_high, digits)
     braces = "" if both == NONE else f" {{{both[1:-1]}}}"
     return estimate(found.mean, found.low, found.high, digits, sign) + braces

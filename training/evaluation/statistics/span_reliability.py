@@ -1,12 +1,14 @@
-"""How right are a reward's spans, by a labelled sample, and should they reach the tokens that wrote them?
+"""How right are a reward's spans, by a labelled sample, and should they reach the tokens that wrote
+them?
 
     found = reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
     found["all"]["r"], found["all"]["low"], advice(found["all"])
 
-r is Pearson's correlation of a phrase's credit with its label, over the phrases that the judge was asked about. The
-label is 0 where a wrong range touches the phrase's first mention, else 1. The baseline of training
-(training/grpo/credit.py) is taken off both, so a judge gains nothing by blaming the kind of phrase that is wrong most
-often. docs/evidence/credit.md measured which r is enough.
+r is Pearson's correlation of a phrase's credit with its label, over the phrases that the judge was
+asked about. The label is 0 where a wrong range touches the phrase's first mention, else 1. The
+baseline of training (training/grpo/credit.py) is taken off both, so a judge gains nothing by
+blaming the kind of phrase that is wrong most often. docs/evidence/credit.md measured which r is
+enough.
 """
 
 from collections.abc import Sequence
@@ -26,14 +28,17 @@ from spanreward.training.grpo.credit import first_mentions, phrases_of, residual
 Array = NDArray[np.float64]
 
 RESAMPLES = 1000
-ENOUGH = 0.25  # with this r or more, spans raised what a policy samples (add_centred 0.5, docs/evidence/credit.md)
+# with this r or more, spans raised what a policy samples (add_centred 0.5, docs/evidence/credit.md)
+ENOUGH = 0.25
 COEFFICIENT = 0.5
 FEW = 20  # completions: with fewer the interval says too little
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One completion: its verdict's spans and wrong characters [start, end). group: those of one prompt."""
+    """One completion: its verdict's spans and wrong characters [start, end). group: those of one
+    prompt.
+    """
 
     text: str
     spans: tuple[Span, ...]
@@ -42,29 +47,42 @@ class Labelled:
 
 
 def pearson(scores: Array, labels: Array) -> float:
-    """Returns the correlation in [-1, 1]; nan where either side is constant, so that a resample never raises."""
+    """Returns the correlation in [-1, 1]; nan where either side is constant, so that a resample
+    never raises.
+    """
     constant = len(set(scores.tolist())) < 2 or len(set(labels.tolist())) < 2
     return float("nan") if constant else float(pearsonr(scores, labels).statistic)
 
 
-def labelled(texts: Sequence[tuple[Sample, CharacterSpans]], verdicts: Sequence[Verdict]) -> list[Labelled]:
-    """Returns people's labels with the metric's spans, of texts with a score. Raises ValueError where none has."""
+def labelled(
+    texts: Sequence[tuple[Sample, CharacterSpans]], verdicts: Sequence[Verdict]
+) -> list[Labelled]:
+    """Returns people's labels with the metric's spans, of texts with a score.
+
+    Raises ValueError where none has.
+    """
     rows = []
     for number, ((sample, wrong), verdict) in enumerate(zip(texts, verdicts, strict=True)):
         if verdict.score is not None:
             rows.append(Labelled(sample.completion, verdict.spans, wrong, number))
     if not rows:
-        raise ValueError(f"none of {len(texts)} completions has a verdict; the first: {verdicts[0].note}")
+        raise ValueError(
+            f"none of {len(texts)} completions has a verdict; the first: {verdicts[0].note}"
+        )
     return rows
 
 
 def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[str, dict[str, Any]]:
-    """Returns, for "all" and each kind of phrase: r with its 95 % interval over completions, the numbers of completions
-    and phrases, and the shares of phrases that are wrong and that are blamed (credit below 0). r is None where all
-    labels are equal.
+    """Returns, for "all" and each kind of phrase: r with its 95 % interval over completions, the
+    numbers of completions and phrases, and the shares of phrases that are wrong and that are blamed
+    (credit below 0). r is None where all labels are equal.
     """
     mentions = [first_mentions(row.spans) for row in rows]
-    phrases = [p for row, own in zip(rows, mentions, strict=True) for p in phrases_of(own, row.text, row.group)]
+    phrases = [
+        p
+        for row, own in zip(rows, mentions, strict=True)
+        for p in phrases_of(own, row.text, row.group)
+    ]
     labels = [
         float(not any(start < span.end and span.start < end for start, end in row.wrong))
         for row, own in zip(rows, mentions, strict=True)
@@ -85,7 +103,10 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
         known: dict[str, float | None] = dict.fromkeys(("r", "low", "high"))
         if len({labels[i] for i in chosen}) > 1:
             of_completions = [chosen[of_row[chosen] == row] for row in np.unique(of_row[chosen])]
-            known = {"r": correlation(of_completions), **asdict(bootstrap(of_completions, correlation, resamples))}
+            known = {
+                "r": correlation(of_completions),
+                **asdict(bootstrap(of_completions, correlation, resamples)),
+            }
         found[name] = {
             **{key: None if value != value else value for key, value in known.items()},
             "completions": len(set(of_row[chosen].tolist())),
@@ -107,4 +128,6 @@ def advice(found: dict[str, Any]) -> str:
         return f"span_coef={COEFFICIENT}: {said} is {ENOUGH} or more."
     if found["high"] < ENOUGH:
         return f"span_coef=0: {said} is below {ENOUGH}."
-    return f"span_coef=0 until more is labelled: {said} does not tell whether it is {ENOUGH} or more."
+    return (
+        f"span_coef=0 until more is labelled: {said} does not tell whether it is {ENOUGH} or more."
+    )

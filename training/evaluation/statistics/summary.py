@@ -1,9 +1,9 @@
 """Did RL beat SFT? Every model's means and every pair's differences, from scores.
 
-scores = {"sft": {"truth_f1": sft}, "dapo": {"truth_f1": dapo}}     # arrays of shape (seeds, prompts)
-summary = summarise_models(scores, seeds=[0, 1, 2])
-summary.differences["dapo", "sft"]["truth_f1"].mean                 # 0.04
-parts_by_kind(setup, answers).models["dapo"]["posh_recall_entity"]  # the same, of the parts of verdicts
+scores = {"sft": {"truth_f1": sft}, "dapo": {"truth_f1": dapo}}     # arrays of shape (seeds,
+prompts) summary = summarise_models(scores, seeds=[0, 1, 2]) summary.differences["dapo",
+"sft"]["truth_f1"].mean                 # 0.04 parts_by_kind(setup,
+answers).models["dapo"]["posh_recall_entity"]  # the same, of the parts of verdicts
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,13 +28,16 @@ from spanreward.training.evaluation.statistics.estimates import (
     paired_difference,
 )
 
-Tables = Mapping[str, Mapping[str, ArrayLike]]  # {model: {metric: (seeds, prompts)}}, models in training order
+# {model: {metric: (seeds, prompts)}}, models in training order
+Tables = Mapping[str, Mapping[str, ArrayLike]]
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """models: {model: {metric: mean}}. differences: {(later, earlier): {metric: difference}}, of every two models."""
+    """models: {model: {metric: mean}}. differences: {(later, earlier): {metric: difference}}, of
+    every two models.
+    """
 
     models: dict[str, dict[str, Estimate]]
     differences: dict[tuple[str, str], dict[str, Difference]]
@@ -49,20 +52,29 @@ def summarise_models(
     clusters: Sequence[int] | None = None,
     resamples: int = DRAWS,
 ) -> Summary:
-    """Returns the means of every model and the differences of every later model from every earlier one.
+    """Returns the means of every model and the differences of every later model from every earlier
+    one.
 
-    A model's mean is over the answers that all models with any score have one for. seeds: the rows' names (default 0,
-    1, ...); rows of one name are one training seed in several numerical environments. failed: where a judge failed
-    (default: every NaN). runs: the run of each row; rows that compare the same two runs count once. scales: of metrics
-    that are not in [0, 1]. clusters: which prompts belong together (default: none).
+    A model's mean is over the answers that all models with any score have one for. seeds: the rows'
+    names (default 0, 1, ...); rows of one name are one training seed in several numerical
+    environments. failed: where a judge failed (default: every NaN). runs: the run of each row; rows
+    that compare the same two runs count once. scales: of metrics that are not in [0, 1]. clusters:
+    which prompts belong together (default: none).
     """
     metrics = list(next(iter(scores.values())))
-    arrays = {model: {metric: as_scores(table[metric]) for metric in metrics} for model, table in scores.items()}
+    arrays = {
+        model: {metric: as_scores(table[metric]) for metric in metrics}
+        for model, table in scores.items()
+    }
     rows = range(len(next(iter(arrays.values()))[metrics[0]]))
     names, of_run = list(seeds or rows), runs or dict.fromkeys(scores, rows)
 
     def lost(model: str, metric: str) -> Flags:
-        return np.isnan(arrays[model][metric]) if failed is None else np.asarray(failed[model][metric], dtype=bool)
+        return (
+            np.isnan(arrays[model][metric])
+            if failed is None
+            else np.asarray(failed[model][metric], dtype=bool)
+        )
 
     def mean(model: str, metric: str) -> Estimate:
         gaps = [np.isnan(table[metric]) for table in arrays.values()]
@@ -81,12 +93,18 @@ def summarise_models(
 
     models = {model: {metric: mean(model, metric) for metric in metrics} for model in scores}
     pairs = [(later, earlier) for earlier, later in combinations(scores, 2)]
-    return Summary(models, {pair: {metric: difference(*pair, metric) for metric in metrics} for pair in pairs})
+    return Summary(
+        models, {pair: {metric: difference(*pair, metric) for metric in metrics} for pair in pairs}
+    )
 
 
 def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
-    """Returns the parts that split a reward's main part by kind (`posh_precision_entity`), of the shown verdicts."""
-    mains = {reward.__name__: tuple(f"{main}_" for main in reward.main_parts) for reward in setup.rewards}
+    """Returns the parts that split a reward's main part by kind (`posh_precision_entity`), of the
+    shown verdicts.
+    """
+    mains = {
+        reward.__name__: tuple(f"{main}_" for main in reward.main_parts) for reward in setup.rewards
+    }
     every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
     parts = dict.fromkeys((one.judge, part) for one in every for part in one.verdict.parts)
     splits = [(judge, part) for judge, part in parts if part.startswith(mains[judge])]
@@ -95,24 +113,35 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
     scores = {
         side: {
             f"{judge}_{part}": np.array(
-                [[one.verdict.parts.get(part) if one.judge == judge else None for one in run] for run in of_side], float
+                [
+                    [one.verdict.parts.get(part) if one.judge == judge else None for one in run]
+                    for run in of_side
+                ],
+                float,
             )
             for judge, part in splits
         }
         for side, of_side in answers.items()
     }
-    nothing = {side: {name: np.zeros(array.shape) for name, array in of.items()} for side, of in scores.items()}
+    nothing = {
+        side: {name: np.zeros(array.shape) for name, array in of.items()}
+        for side, of in scores.items()
+    }
     return summarise_models(scores, setup.seeds, nothing, setup.sides)
 
 
 def worst_case(
     a: Array, b: Array, failed_a: Flags, failed_b: Flags, scale: tuple[float, float] = (0.0, 1.0)
 ) -> list[float] | None:
-    """Returns the lowest and highest mean of a - b that failed verdicts allow; None where nothing failed. Lowest: every
-    failed `a` has the scale's lowest score and every failed `b` its highest. Highest: the reverse.
+    """Returns the lowest and highest mean of a - b that failed verdicts allow; None where nothing
+    failed. Lowest: every failed `a` has the scale's lowest score and every failed `b` its highest.
+    Highest: the reverse.
     """
     if not (failed_a.any() or failed_b.any()):
         return None
     pairs = [scale, scale[::-1]]
-    ends = [in_clusters(np.where(failed_a, one, a) - np.where(failed_b, other, b), None)[0] for one, other in pairs]
+    ends = [
+        in_clusters(np.where(failed_a, one, a) - np.where(failed_b, other, b), None)[0]
+        for one, other in pairs
+    ]
     return [float(end.mean()) for end in ends] if len(ends[0]) else None

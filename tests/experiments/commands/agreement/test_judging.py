@@ -1,4 +1,6 @@
-"""`python -m experiments agreement judge`: its tables, its numbers, the votes on file, and what a user gets wrong."""
+"""`python -m experiments agreement judge`: its tables, its numbers, the votes on file, and what a
+user gets wrong.
+"""
 
 import json
 from pathlib import Path
@@ -6,9 +8,23 @@ from pathlib import Path
 from tests.support.command import experiments
 
 WORDS = "experiments/scenes/word_judge.py:WordJudge"  # the default
-PAIR = {"id": 1, "instruction": "Which fruit is it?", "human_answer": "A", "original_dataset": "coco"}
-PAIR |= {"answer1": {"name": "[b]x[/b]", "answer": "A fruit."}, "answer2": {"name": "<y>", "answer": "A dog runs."}}
-SCORE = {"id": 1, "instruction": "Which fruit is it?", "name": "x", "answer": "A fruit.", "human": 4}
+PAIR = {
+    "id": 1,
+    "instruction": "Which fruit is it?",
+    "human_answer": "A",
+    "original_dataset": "coco",
+}
+PAIR |= {
+    "answer1": {"name": "[b]x[/b]", "answer": "A fruit."},
+    "answer2": {"name": "<y>", "answer": "A dog runs."},
+}
+SCORE = {
+    "id": 1,
+    "instruction": "Which fruit is it?",
+    "name": "x",
+    "answer": "A fruit.",
+    "human": 4,
+}
 BATCH = {"id": 1, "instruction": "Which fruit is it?", "human": "AB"}
 BATCH |= {"answers": [{"name": "x", "answer": "A fruit."}, {"name": "y", "answer": "A dog runs."}]}
 
@@ -44,7 +60,9 @@ def test_numbers_tables_and_votes(tmp_path: Path) -> None:
 
 
 def test_without_a_context_words_fail_and_that_is_counted(tmp_path: Path) -> None:
-    done = experiments("agreement", "judge", write(tmp_path, pair=PAIR), "--json", tmp_path / "numbers.json")
+    done = experiments(
+        "agreement", "judge", write(tmp_path, pair=PAIR), "--json", tmp_path / "numbers.json"
+    )
     assert done.code == 0, done.err
     (pairs,) = json.loads((tmp_path / "numbers.json").read_text())["judges"][WORDS]["pairs"]
     assert (pairs["n"], pairs["failed"], pairs["with_ties"]) == (0, 1, None)

@@ -1,4 +1,6 @@
-"""`python -m experiments agreement people` and its neighbours take the options of a metric and of a judge."""
+"""`python -m experiments agreement people` and its neighbours take the options of a metric and of a
+judge.
+"""
 
 import json
 from pathlib import Path
@@ -12,8 +14,12 @@ def test_people_takes_the_metric_s_options_too(tmp_path: Path) -> None:
     line = {"caption": "A dog.", "references": ["A dog."], "accurate": "yes"}
     (tmp_path / "haelm").mkdir()
     wrong = {**line, "caption": "A cat.", "accurate": "no"}
-    (tmp_path / "haelm" / "haelm_eval.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(wrong) + "\n")
-    done = experiments("agreement", "people", tmp_path, "--sets", "haelm", "--judge", "match", "mode=publishd")
+    (tmp_path / "haelm" / "haelm_eval.jsonl").write_text(
+        json.dumps(line) + "\n" + json.dumps(wrong) + "\n"
+    )
+    done = experiments(
+        "agreement", "people", tmp_path, "--sets", "haelm", "--judge", "match", "mode=publishd"
+    )
     assert done.code == 1
     assert 'mode is "default" or "published"' in done.err
     done = experiments("agreement", "people", tmp_path, "mode=published", "--sets", "haelm")

@@ -8,7 +8,9 @@ from tests.support.command import experiments
 
 def test_words_are_mostly_right(tmp_path: Path) -> None:
     judge = "experiments/scenes/word_judge.py:WordJudge"
-    done = experiments("agreement", "scenes", "--judge", judge, "--count", "8", "--json", tmp_path / "match.json")
+    done = experiments(
+        "agreement", "scenes", "--judge", judge, "--count", "8", "--json", tmp_path / "match.json"
+    )
     assert done.code == 0, done.err
     numbers = json.loads((tmp_path / "match.json").read_text())
     assert numbers["split"] == "test"

@@ -1,4 +1,6 @@
-"""encoder:MODEL with tiny random weights: a BERT, and a ModernBERT in the layout of LettuceDetect."""
+"""encoder:MODEL with tiny random weights: a BERT, and a ModernBERT in the layout of
+LettuceDetect.
+"""
 
 import math
 import pickle
@@ -25,7 +27,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def probe(start: int, end: int, source: str = TEXT, target: str = TARGET) -> Question:
-    return Question([], probe=PresenceProbe(target, "entity", Mention("x"), source=source, places=((start, end),)))
+    return Question(
+        [],
+        probe=PresenceProbe(target, "entity", Mention("x"), source=source, places=((start, end),)),
+    )
 
 
 def means(judge: EncoderJudge, *questions: Question) -> list[float]:
@@ -38,7 +43,9 @@ def test_a_rating_is_the_mean_probability_of_its_tokens(folder: str) -> None:
     assert [TEXT[slice(*place)] for place in read] == TEXT.split()
     (red_cat,) = judge.rate([probe(2, 9)])
     expected = (read[2, 5] + read[6, 9]) / 2
-    assert red_cat.probabilities == pytest.approx({"1": 1 - expected, "2": 0, "3": 0, "4": 0, "5": expected})  # type: ignore[union-attr]
+    assert red_cat.probabilities == pytest.approx(
+        {"1": 1 - expected, "2": 0, "3": 0, "4": 0, "5": expected}
+    )  # type: ignore[union-attr]
     assert len({round(p, 4) for p in read.values()}) > 4  # the weights tell tokens apart
 
 
@@ -60,7 +67,9 @@ def test_a_batch_is_as_one_at_a_time(folder: str) -> None:
     assert means(judge, *asked) == pytest.approx(one_by_one, abs=1e-5)
 
 
-@pytest.mark.parametrize(("text", "target"), [("", TARGET), (TEXT, ""), ("cat " * 500, TARGET), (TEXT, "dog " * 5000)])
+@pytest.mark.parametrize(
+    ("text", "target"), [("", TARGET), (TEXT, ""), ("cat " * 500, TARGET), (TEXT, "dog " * 5000)]
+)
 def test_any_length_is_read(folder: str, text: str, target: str) -> None:
     (read,) = EncoderJudge(folder).read([(text, target)])
     assert len(read) == len(text.split())
@@ -75,7 +84,11 @@ def test_windows_cover_and_fit(folder: str) -> None:
     several = windows(tokenizer, "cat " * 100, "dog " * 100, 64)
     assert max(len(window.places) for window in several) <= 64
     assert len({window.piece for window in several}) > 2
-    assert max(len(window.places) for window in several) - min(len(window.places) for window in several) <= 8
+    assert (
+        max(len(window.places) for window in several)
+        - min(len(window.places) for window in several)
+        <= 8
+    )
     read = [place for window in several for place in window.places if place]
     assert set(read) == {(at, at + 3) for at in range(0, 400, 4)}
 
@@ -110,11 +123,14 @@ def test_parts_cover_their_side_and_fit(text: int, target: int, longest: int) ->
 
 def test_the_fewest_tokens() -> None:
     assert fewest_tokens(100, 100, 500, 32) == (100, 100)
-    assert fewest_tokens(300, 260, 500, 32) == (166, 260)  # two halves of 300 and 32, and 260 twice: 852
+    # two halves of 300 and 32, and 260 twice: 852
+    assert fewest_tokens(300, 260, 500, 32) == (166, 260)
     assert fewest_tokens(260, 300, 500, 32) == (260, 166)
 
 
-@pytest.mark.parametrize("hostile", ["a cat [SEP] dog .", "[CLS] [PAD] [MASK] cat", "\x00 \ud7ff cat"])
+@pytest.mark.parametrize(
+    "hostile", ["a cat [SEP] dog .", "[CLS] [PAD] [MASK] cat", "\x00 \ud7ff cat"]
+)
 def test_special_tokens_are_words(folder: str, hostile: str) -> None:
     judge = EncoderJudge(folder)
     judge.start()
@@ -130,21 +146,28 @@ def test_a_published_layout_loads(tmp_path: Path) -> None:
     assert verdict.spans
     once = EncoderJudge(str(tmp_path))
     once.rate([probe(0, 1, said, wanted), probe(0, 1, wanted, said)])
-    assert judge.usage.prompt_tokens == once.usage.prompt_tokens  # three passes of questions, and each side read once
+    # three passes of questions, and each side read once
+    assert judge.usage.prompt_tokens == once.usage.prompt_tokens
 
 
 def test_what_it_refuses(folder: str, tmp_path: Path) -> None:
     judge = EncoderJudge(folder)
-    for asked in (CriterionProbe("fluency", "A cat."), PresenceProbe("A cat.", "entity", Mention("cat"))):
+    for asked in (
+        CriterionProbe("fluency", "A cat."),
+        PresenceProbe("A cat.", "entity", Mention("cat")),
+    ):
         (answer,) = judge.rate([Question([], probe=asked)])
         assert isinstance(answer, Failure)
         assert answer.status is Status.UNPARSED
     assert judge.write([Question([], probe=PhraseProbe("cat", "the cat"))], 5) == ["the cat"]
     with pytest.raises(ValueError, match="3 labels"):
         EncoderJudge(saved(tmp_path, labels=3)).start()
-    AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "base")  # has no head, which would be drawn at random
+    # has no head, which would be drawn at random
+    AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "base")
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path / "base")
-    with pytest.raises(ValueError, match=r"is no trained token classifier \(its files lack classifier"):
+    with pytest.raises(
+        ValueError, match=r"is no trained token classifier \(its files lack classifier"
+    ):
         EncoderJudge(str(tmp_path / "base")).start()
 
 

@@ -36,7 +36,9 @@ def test_each_family_is_read_to_its_last_position(family: str, tmp_path: Path) -
         assert together == pytest.approx(one, abs=1e-5)
 
 
-@pytest.mark.parametrize("text", ["a red \ud83d cat", "\udc00", "\ud83d\ude00 cat", "\ud800" * 500, "cat\0 \uffff"])
+@pytest.mark.parametrize(
+    "text", ["a red \ud83d cat", "\udc00", "\ud83d\ude00 cat", "\ud800" * 500, "cat\0 \uffff"]
+)
 def test_any_text_that_python_holds_is_read(text: str, tmp_path: Path) -> None:
     judge = EncoderJudge(save_family(tmp_path, "bert"))
     first, *others = judge.read([(TEXT, TARGET), (text, TARGET), (TARGET, text)])
@@ -46,17 +48,23 @@ def test_any_text_that_python_holds_is_read(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_decoder_is_told_by_what_it_reads_and_reads_the_text_twice(family: str, tmp_path: Path) -> None:
+def test_a_decoder_is_told_by_what_it_reads_and_reads_the_text_twice(
+    family: str, tmp_path: Path
+) -> None:
     judge = EncoderJudge(save_family(tmp_path, family))
     judge.start()
     tokenizer, model, decoder = judge._loaded  # type: ignore[misc]  # started
     assert decoder == is_decoder(model) == (family == "llama")
     sits, sleeps = judge.read([("a cat sits", TARGET), ("a cat sleeps", TARGET)])
-    assert sits[0, 1] != pytest.approx(sleeps[0, 1], abs=1e-6)  # the first word is read with the last one
+    # the first word is read with the last one
+    assert sits[0, 1] != pytest.approx(sleeps[0, 1], abs=1e-6)
     (once,), (twice,) = (windows(tokenizer, TEXT, TARGET, 64, again) for again in (False, True))
     assert len(twice.places) == len(once.places) + len(TEXT.split())
     assert list(filter(None, twice.places)) == list(filter(None, once.places))
-    assert windows(tokenizer, TEXT * 4, TARGET, 40, True) == windows(tokenizer, TEXT * 4, TARGET, 40)  # does not fit
+    # does not fit
+    assert windows(tokenizer, TEXT * 4, TARGET, 40, True) == windows(
+        tokenizer, TEXT * 4, TARGET, 40
+    )
 
 
 def test_something_stands_between_target_and_text_where_the_tokenizer_puts_nothing() -> None:

@@ -1,4 +1,6 @@
-"""Chats as token ids: completions are data, scale entries are whole tokens, and bad numbers are no rating."""
+"""Chats as token ids: completions are data, scale entries are whole tokens, and bad numbers are no
+rating.
+"""
 
 import math
 from typing import Any
@@ -27,8 +29,15 @@ def ask(content: str) -> list[int]:
     "chat",
     [
         [{"role": "user", "content": "Rate it from 1 to 5."}],
-        [{"role": "system", "content": "You rate."}, {"role": "user", "content": "    Rate it:\n\n1 2 3"}],
-        [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}],
+        [
+            {"role": "system", "content": "You rate."},
+            {"role": "user", "content": "    Rate it:\n\n1 2 3"},
+        ],
+        [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": "b"},
+            {"role": "user", "content": "c"},
+        ],
     ],
 )
 def test_harmless_chats_are_encoded_as_ever(chat: Any) -> None:
@@ -43,10 +52,14 @@ def test_eleven_messages_keep_their_order() -> None:
     roles = ["user", "assistant"] * 5 + ["user"]
     chat = [{"role": role, "content": f"number {n}."} for n, role in enumerate(roles)]
     text = ENCODER.tokenizer.decode(ENCODER.encode(chat))
-    assert [text.index(f"number {n}.") for n in range(11)] == sorted(text.index(f"number {n}.") for n in range(11))
+    assert [text.index(f"number {n}.") for n in range(11)] == sorted(
+        text.index(f"number {n}.") for n in range(11)
+    )
 
 
-@pytest.mark.parametrize("text", ["a    b", "    ", "x\n        y  <think>   z", "<|im_end|>    <|im_start|>"])
+@pytest.mark.parametrize(
+    "text", ["a    b", "    ", "x\n        y  <think>   z", "<|im_end|>    <|im_start|>"]
+)
 def test_white_space_keeps_its_tokens(text: str) -> None:
     """The tokenizer has four spaces as an added token, after the control tokens and `<think>`."""
     assert ENCODER.tokenizer.decode(ENCODER.encode([{"role": "user", "content": text}])) == (
@@ -55,7 +68,9 @@ def test_white_space_keeps_its_tokens(text: str) -> None:
     added = set(ENCODER.tokenizer.added_tokens_decoder)
     spaces = ENCODER.tokenizer.convert_tokens_to_ids("    ")
     frame = [number for number in ask("x") if number in added]
-    assert sorted(number for number in ask(text) if number in added and number != spaces) == sorted(frame)
+    assert sorted(number for number in ask(text) if number in added and number != spaces) == sorted(
+        frame
+    )
     assert spaces in ask(text)
 
 
@@ -81,7 +96,9 @@ def test_scale_entries_are_whole_tokens() -> None:
 
 
 def test_scale_entries_of_several_tokens_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"the scale entry 'Answer1' is \d tokens .* choose entries of one token"):
+    with pytest.raises(
+        ValueError, match=r"the scale entry 'Answer1' is \d tokens .* choose entries of one token"
+    ):
         ENCODER.scale(("1", "Answer1"))
 
 
@@ -100,17 +117,28 @@ def test_what_fits_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200, "👩‍👩‍👧 🟥 " * 200, "x" * 3000]
+    "text",
+    [
+        "the answer is 5. " * 300,
+        "Rate " * 900,
+        "赤い丸が青い。" * 200,
+        "👩‍👩‍👧 🟥 " * 200,
+        "x" * 3000,
+    ],
 )
 def test_of_what_is_too_long_the_descriptions_end_is_cut(text: str) -> None:
     question = about(text, asked="Is it so or not so, in the words of the TEXT?")
-    without = ENCODER.encode(about("", asked="Is it so or not so, in the words of the TEXT?").messages)
+    without = ENCODER.encode(
+        about("", asked="Is it so or not so, in the words of the TEXT?").messages
+    )
     ids, cut = ENCODER.fit(question, 400)
     assert 400 - LONGEST_WORD - 4 <= len(ids) <= 400
     kept = text[: len(text) - cut]
     assert 0 < len(kept) < len(text)
     shown = ENCODER.tokenizer.decode(ids)
-    assert shown == ENCODER.tokenizer.decode(ENCODER.encode(question.messages)).replace(text, kept, 1)
+    assert shown == ENCODER.tokenizer.decode(ENCODER.encode(question.messages)).replace(
+        text, kept, 1
+    )
     assert "\ufffd" not in shown
     assert len(ids) > len(without)
     _, longer = ENCODER.fit(question, 401)
@@ -118,20 +146,31 @@ def test_of_what_is_too_long_the_descriptions_end_is_cut(text: str) -> None:
 
 
 def test_an_earlier_message_is_not_cut() -> None:
-    demonstration = [{"role": "user", "content": "the answer is 5 " * 20}, {"role": "assistant", "content": "5"}]
+    demonstration = [
+        {"role": "user", "content": "the answer is 5 " * 20},
+        {"role": "assistant", "content": "5"},
+    ]
     question = about("the answer is 5 " * 20)
     chat = Question([*demonstration, *question.messages], description=question.description)
     ids, cut = ENCODER.fit(chat, len(ENCODER.encode(chat.messages)) - 30)
     assert cut > 0
-    before = ENCODER.encode([*demonstration, {"role": "user", "content": "Rate the TEXT.\n\nTEXT:\n"}])
-    opened = before.index(ENCODER.tokenizer.convert_tokens_to_ids("<think>")) - 8  # the last turn's end is not shared
+    before = ENCODER.encode(
+        [*demonstration, {"role": "user", "content": "Rate the TEXT.\n\nTEXT:\n"}]
+    )
+    # the last turn's end is not shared
+    opened = before.index(ENCODER.tokenizer.convert_tokens_to_ids("<think>")) - 8
     assert ids[:opened] == before[:opened]
 
 
 def test_a_question_that_does_not_fit_by_itself_is_refused() -> None:
     words = "the answer is 5 " * 100
-    for question in (about("A red circle.", asked=words), Question(about("", asked=words).messages)):
-        with pytest.raises(ValueError, match=r"the question is \d+ tokens long.* has room for 50 beside the answer"):
+    for question in (
+        about("A red circle.", asked=words),
+        Question(about("", asked=words).messages),
+    ):
+        with pytest.raises(
+            ValueError, match=r"the question is \d+ tokens long.* has room for 50 beside the answer"
+        ):
             ENCODER.fit(question, 50)
     budget = len(ENCODER.encode(about("").messages))
     with pytest.raises(ValueError, match="tokens long without its description"):
@@ -153,7 +192,10 @@ def test_whatever_the_text_it_fits(text: str, budget: Any) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=5), st.integers(60, 200))
+@given(
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=5),
+    st.integers(60, 200),
+)
 def test_encoded_together_they_are_as_alone(texts: list[str], budget: int) -> None:
     refused = Question([{"role": "nobody", "content": "x"}])
     questions = [*map(about, texts), refused, *map(about, texts)]
@@ -164,7 +206,9 @@ def test_encoded_together_they_are_as_alone(texts: list[str], budget: int) -> No
         except ValueError as error:
             return str(error)
 
-    assert [fitted(question) for question in ENCODER.ahead(questions, budget)] == list(map(fitted, questions))
+    assert [fitted(question) for question in ENCODER.ahead(questions, budget)] == list(
+        map(fitted, questions)
+    )
 
 
 def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +219,9 @@ def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [encoder.fit(question, 300)[0] for question in encoder.ahead(questions, 300)] == alone
 
 
-def test_a_long_description_is_encoded_once_for_all_its_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_description_is_encoded_once_for_all_its_questions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     encoder = ChatEncoder(tokenizer())
     lengths = []
 
@@ -208,7 +254,9 @@ SCALE = {"1": (11, 12), "2": (20,)}
 
 
 def test_rating_sums_variants_and_renormalises() -> None:
-    rating = rating_from_logprobs({11: math.log(0.1), 12: math.log(0.2), 20: math.log(0.3), 99: math.log(0.4)}, SCALE)
+    rating = rating_from_logprobs(
+        {11: math.log(0.1), 12: math.log(0.2), 20: math.log(0.3), 99: math.log(0.4)}, SCALE
+    )
     assert isinstance(rating, Rating)
     assert rating.probabilities == pytest.approx({"1": 0.5, "2": 0.5})
     assert rating.mass == pytest.approx(0.6)
@@ -217,7 +265,9 @@ def test_rating_sums_variants_and_renormalises() -> None:
 
 def test_a_token_without_a_logprob_is_worth_nothing() -> None:
     assert rating_from_logprobs({20: 0.0}, SCALE) == Rating({"1": 0.0, "2": 1.0}, 1.0)
-    assert rating_from_logprobs({11: -math.inf, 20: 0.0}, SCALE) == Rating({"1": 0.0, "2": 1.0}, 1.0)
+    assert rating_from_logprobs({11: -math.inf, 20: 0.0}, SCALE) == Rating(
+        {"1": 0.0, "2": 1.0}, 1.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,9 +294,11 @@ FIVE = ("1", "2", "3", "4", "5")
 @pytest.mark.parametrize(
     ("top", "mean"),
     [
-        ({0: 0.5, 2: 0.25, 3: 0.25}, 13 / 3),  # the specification's example: (5 x .5 + 3 x .25) / .75
+        # the specification's example: (5 x .5 + 3 x .25) / .75
+        ({0: 0.5, 2: 0.25, 3: 0.25}, 13 / 3),
         ({0: 0.3, 1: 0.2, 2: 0.25, 3: 0.25}, 13 / 3),  # "5" and " 5" add up
-        ({3: 0.98, 6: 0.015, 2: 0.004, 0: 0.001}, (3 * 4 + 5) / 5),  # .5 % on digits at all: still a rating
+        # .5 % on digits at all: still a rating
+        ({3: 0.98, 6: 0.015, 2: 0.004, 0: 0.001}, (3 * 4 + 5) / 5),
         ({4: 0.6, 2: 0.3, 3: 0.1}, (1 * 0.6 + 2 * 0.6 + 3 * 0.3) / 1.5),  # "12" counts for both
         ({7: 0.9, 3: 0.1}, 4.0),  # a digit within a token
     ],
@@ -259,7 +311,8 @@ def test_a_rating_from_the_likeliest_tokens_by_hand(top: Any, mean: Any) -> None
 
 
 def test_the_likeliest_tokens_without_a_digit_are_no_rating() -> None:
-    for top in ({3: -0.1, 6: -3.0}, {5: -0.1}, {}, {3: -0.1, len(WORDS): -3.0}):  # a full-width 5; a padded vocabulary
+    # a full-width 5; a padded vocabulary
+    for top in ({3: -0.1, 6: -3.0}, {5: -0.1}, {}, {3: -0.1, len(WORDS): -3.0}):
         failure = rating_from_top(top, WORDS, FIVE)
         assert isinstance(failure, Failure)
         assert failure.status is Status.UNPARSED

@@ -1,4 +1,6 @@
-"""Questions with pictures as token ids and pixels: the processor's own for a harmless text, safe for any other."""
+"""Questions with pictures as token ids and pixels: the processor's own for a harmless text, safe
+for any other.
+"""
 
 from typing import Any
 
@@ -12,7 +14,16 @@ from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
 from spanreward.rewards.judges.encoding.prompt import ready
 from spanreward.rewards.judges.local.vllm_arguments import as_request
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from tests.support.tiny_models import FIRST, SECOND, ask, prompt_of, save_llava, save_qwen, started, usual
+from tests.support.tiny_models import (
+    FIRST,
+    SECOND,
+    ask,
+    prompt_of,
+    save_llava,
+    save_qwen,
+    started,
+    usual,
+)
 
 HOSTILE = (
     "<image>",
@@ -42,7 +53,9 @@ def test_encoded_as_the_processor_does(judge: Any, images: Any) -> None:
 
 @pytest.mark.parametrize("template", ["", "<pad>"], ids=["added", "in the template"])
 def test_a_sequence_begins_once(template: str) -> None:
-    """LLaVA's processor puts the beginning of a sequence before what its template makes, unless that has it."""
+    """LLaVA's processor puts the beginning of a sequence before what its template makes, unless
+    that has it.
+    """
     processor = tiny_processor()
     processor.chat_template = template + processor.chat_template
     processor.tokenizer.bos_token = "<pad>"
@@ -51,9 +64,14 @@ def test_a_sequence_begins_once(template: str) -> None:
     )
     encoder = PictureChatEncoder(processor)
     for images in ((FIRST,), ()):
-        parts = [{"type": "image", "image": image} for image in images] + [{"type": "text", "text": "Rate it."}]
+        parts = [{"type": "image", "image": image} for image in images] + [
+            {"type": "text", "text": "Rate it."}
+        ]
         expected = processor.apply_chat_template(
-            [{"role": "user", "content": parts}], tokenize=True, add_generation_prompt=True, return_dict=True
+            [{"role": "user", "content": parts}],
+            tokenize=True,
+            add_generation_prompt=True,
+            return_dict=True,
         )
         prompt, _ = encoder.prompt(ready([ask("Rate it.", *images)])[0], 100)
         assert [list(prompt.ids)] == expected["input_ids"]
@@ -62,7 +80,9 @@ def test_a_sequence_begins_once(template: str) -> None:
 
 def test_a_template_that_shows_no_pictures() -> None:
     processor = tiny_processor()
-    processor.chat_template = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
+    processor.chat_template = (
+        "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
+    )
     with pytest.raises(ValueError, match="shows 0 pictures of 1"):
         PictureChatEncoder(processor).prompt(ready([ask("Rate it.", FIRST)])[0], 100)
 
@@ -83,7 +103,9 @@ def test_a_completion_brings_no_pictures(judge: Any, content: Any) -> None:
 
 
 def test_what_vllm_is_asked(judge: Any) -> None:
-    """One placeholder per picture, which vLLM makes as many as its model needs; the text as safe as ever."""
+    """One placeholder per picture, which vLLM makes as many as its model needs; the text as safe as
+    ever.
+    """
     other = VllmJudge(judge.model)
     assert other.sees_pictures
     placeholder = judge.encoder.placeholder_id

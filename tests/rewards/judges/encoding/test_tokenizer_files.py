@@ -14,7 +14,8 @@ from spanreward.rewards.judges.encoding.tokenizer_files import FILES, TokenizerF
 from tests.rewards.test_hostile import STYLES
 from tests.support.tokenizer import tokenizer
 
-TEMPLATES = sorted((Path(trl.__file__).parent / "chat_templates").glob("*.jinja"))  # those of many makers' models
+# those of many makers' models
+TEMPLATES = sorted((Path(trl.__file__).parent / "chat_templates").glob("*.jinja"))
 CHATS = [
     [("user", "Rate it <|im_end|> from 1 to 5, \u00e9.")],
     [("system", "You judge {{ all }}."), ("user", "a")],
@@ -50,7 +51,10 @@ def test_a_template_is_rendered_as_transformers_renders_it(path: Path, tmp_path:
 @pytest.mark.parametrize("style", STYLES)
 def test_a_chat_has_the_ids_that_it_has_with_transformers(style: str, tmp_path: Path) -> None:
     folder = saved(tmp_path, *STYLES[style])
-    ours, theirs = ChatEncoder(TokenizerFiles(folder)), ChatEncoder(AutoTokenizer.from_pretrained(folder))
+    ours, theirs = (
+        ChatEncoder(TokenizerFiles(folder)),
+        ChatEncoder(AutoTokenizer.from_pretrained(folder)),
+    )
     for chat in CHATS[:3]:
         messages = [{"role": role, "content": content} for role, content in chat]
         assert ours.encode(messages) == theirs.encode(messages)
@@ -59,11 +63,20 @@ def test_a_chat_has_the_ids_that_it_has_with_transformers(style: str, tmp_path: 
 
 
 def test_older_layouts(tmp_path: Path) -> None:
-    """Several templates by name in the configuration, and control tokens that are more than their texts."""
+    """Several templates by name in the configuration, and control tokens that are more than their
+    texts.
+    """
     folder = saved(tmp_path, "unused")
     (folder / FILES[2]).unlink()
-    named = [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "{{ bos_token }}{{ messages }}"}]
-    settings = {"chat_template": named, "bos_token": {"content": "<s>", "special": True}, "add_bos_token": True}
+    named = [
+        {"name": "tool_use", "template": "t"},
+        {"name": "default", "template": "{{ bos_token }}{{ messages }}"},
+    ]
+    settings = {
+        "chat_template": named,
+        "bos_token": {"content": "<s>", "special": True},
+        "add_bos_token": True,
+    }
     (folder / FILES[1]).write_text(json.dumps(settings))
     assert shown(TokenizerFiles(folder), [("user", "a")]) == "<s>[{'role': 'user', 'content': 'a'}]"
     (folder / FILES[1]).unlink()
@@ -73,16 +86,23 @@ def test_older_layouts(tmp_path: Path) -> None:
 
 def test_a_template_cannot_reach_this_process(tmp_path: Path) -> None:
     folder = saved(tmp_path, "{{ messages.__class__.__mro__[1].__subclasses__() }}")
-    assert "refused: access to attribute '__class__'" in shown(TokenizerFiles(folder), [("user", "a")])
+    assert "refused: access to attribute '__class__'" in shown(
+        TokenizerFiles(folder), [("user", "a")]
+    )
 
 
 def test_a_model_without_tokenizer_json_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"has no tokenizer\.json: save one with transformers' fast tokenizer"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"has no tokenizer\.json: save one with transformers' fast tokenizer",
+    ):
         TokenizerFiles(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"version": "1.0"}', '{"model": {"type": "Later"}}'])
 def test_a_broken_tokenizer_json_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "tokenizer.json").write_text(text)
-    with pytest.raises(ValueError, match=r"tokenizer\.json cannot be read \(.+\): copy or save it anew"):
+    with pytest.raises(
+        ValueError, match=r"tokenizer\.json cannot be read \(.+\): copy or save it anew"
+    ):
         TokenizerFiles(tmp_path)

@@ -1,4 +1,6 @@
-"""Encoder-decoder models as judges: a tiny T5 with random weights, and a tokenizer made as T5's is."""
+"""Encoder-decoder models as judges: a tiny T5 with random weights, and a tokenizer made as T5's
+is.
+"""
 
 import json
 from pathlib import Path
@@ -17,13 +19,15 @@ from tests.support.tiny_models import close, questions, save_llama
 
 TEXTS = [
     "Rate the candidate answer from 1 to 3: 1 = wrong, 2 = ambiguous, 3 = right.",
-    'Question: "What is it?" Reference answers: "dog", "puppy" Candidate answer: "cat" Output: So rating=1',
+    'Question: "What is it?" Reference answers: "dog", "puppy" Candidate answer: "cat" Output: So '
+    "rating=1",
     "A red circle is above a blue square. Answer with a digit from 1 to 5: 1 2 3 4 5",
 ]
 
 
 def unigram() -> PreTrainedTokenizerFast:
-    """A Unigram model over words that begin with a space mark, whose vocabulary holds the control tokens, as T5's.
+    """A Unigram model over words that begin with a space mark, whose vocabulary holds the control
+    tokens, as T5's.
 
     Its pieces are listed, because `UnigramTrainer` gives another vocabulary in each process.
     """
@@ -36,7 +40,9 @@ def unigram() -> PreTrainedTokenizerFast:
     backend.add_special_tokens(["<pad>", "</s>", "<unk>"])
     end = ("</s>", backend.token_to_id("</s>"))
     backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[end])
-    return PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
 
 
 def save_t5(folder: Path) -> None:
@@ -71,12 +77,22 @@ def test_a_rating_is_one_step_of_the_decoder(judge: TransformersJudge) -> None:
     for question in asked:
         inputs = direct(judge, question)
         with torch.inference_mode():
-            step = judge._model(**inputs, decoder_input_ids=torch.tensor([[0]])).logits[0, 0].softmax(-1)
-        masses = {d: sum(step[i] for i, w in enumerate(judge.encoder.words) if w.strip() == d) for d in "12345"}
+            step = (
+                judge._model(**inputs, decoder_input_ids=torch.tensor([[0]]))
+                .logits[0, 0]
+                .softmax(-1)
+            )
+        masses = {
+            d: sum(step[i] for i, w in enumerate(judge.encoder.words) if w.strip() == d)
+            for d in "12345"
+        }
         expected.append(sum(int(digit) * p for digit, p in masses.items()) / sum(masses.values()))
     ratings = judge.rate(asked)
-    assert [rating.mean for rating in ratings] == pytest.approx([float(mean) for mean in expected], abs=1e-4)
-    assert len({round(rating.mean, 4) for rating in ratings}) > len(asked) / 2  # else the test would show nothing
+    assert [rating.mean for rating in ratings] == pytest.approx(
+        [float(mean) for mean in expected], abs=1e-4
+    )
+    # else the test would show nothing
+    assert len({round(rating.mean, 4) for rating in ratings}) > len(asked) / 2
 
 
 def test_batch_equals_single_and_permuted(judge: TransformersJudge) -> None:
@@ -92,7 +108,9 @@ def test_a_text_is_what_the_model_generates(judge: TransformersJudge) -> None:
     (question, *_) = questions()
     judge.start()
     ids = judge._model.generate(**direct(judge, question), max_new_tokens=8, do_sample=False)[0, 1:]
-    assert judge.write([question], 8) == [judge.encoder.tokenizer.decode(ids, skip_special_tokens=True)]
+    assert judge.write([question], 8) == [
+        judge.encoder.tokenizer.decode(ids, skip_special_tokens=True)
+    ]
 
 
 def test_a_control_token_in_a_text_is_plain_text(judge: TransformersJudge) -> None:
@@ -106,9 +124,12 @@ def test_a_control_token_in_a_text_is_plain_text(judge: TransformersJudge) -> No
 def test_lave_with_a_t5(judge: TransformersJudge) -> None:
     """Its rating is the likeliest of 1, 2 and 3; its random rationale ends in none."""
     samples = [
-        Sample("", text, question="What is it?", answers=("dog", "dog", "puppy")) for text in ("dog", "a </s> cat", "")
+        Sample("", text, question="What is it?", answers=("dog", "dog", "puppy"))
+        for text in ("dog", "a </s> cat", "")
     ]
-    dog, cat, nothing = LaveReward(judge, rationale=False, mode="published", candidate="whole").assess(samples)
+    dog, cat, nothing = LaveReward(
+        judge, rationale=False, mode="published", candidate="whole"
+    ).assess(samples)
     assert {dog.status, cat.status} == {Status.OK}
     assert {dog.parts["rating"], cat.parts["rating"]} <= {1.0, 2.0, 3.0}
     assert nothing.status is Status.EMPTY
@@ -135,7 +156,10 @@ def test_a_chat_template_of_one_s_own(tmp_path: Path) -> None:
         names.add(judge.name)
     names.add(TransformersJudge(str(tmp_path), min_mass=0.0).name)
     assert len(names) == 3  # the answers of one are not those of another
-    with pytest.raises(ValueError, match=r"chat_template is a Jinja file or 'plain', and there is no file gone\.jinja"):
+    with pytest.raises(
+        ValueError,
+        match=r"chat_template is a Jinja file or 'plain', and there is no file gone\.jinja",
+    ):
         TransformersJudge(str(tmp_path), chat_template="gone.jinja").rate([Question(chat)])
 
 
@@ -145,12 +169,18 @@ def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> Non
     state = json.loads((tmp_path / "tokenizer.json").read_text())
     backend = Tokenizer.from_str(json.dumps(state))
     start = ("<|im_start|>", backend.token_to_id("<|im_start|>"))
-    backend.post_processor = processors.TemplateProcessing(single="<|im_start|> $A", special_tokens=[start])
-    words = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<|im_start|>", eos_token="<|im_end|>")
+    backend.post_processor = processors.TemplateProcessing(
+        single="<|im_start|> $A", special_tokens=[start]
+    )
+    words = PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<|im_start|>", eos_token="<|im_end|>"
+    )
     words.save_pretrained(tmp_path)
     (tmp_path / "chat_template.jinja").unlink()
     chat = [{"role": "user", "content": "Rate it."}]
     judge = TransformersJudge(str(tmp_path), chat_template="plain", min_mass=0.0)
     assert judge.encoder.encode(chat) == words("Rate it.").input_ids
-    with pytest.raises(ValueError, match="has no chat template: take an instruct model, or give the judge's option"):
+    with pytest.raises(
+        ValueError, match="has no chat template: take an instruct model, or give the judge's option"
+    ):
         TransformersJudge(str(tmp_path)).rate([Question(chat)])

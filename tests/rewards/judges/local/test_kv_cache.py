@@ -1,4 +1,6 @@
-"""What a KV cache of so many bytes holds, by hand, and by vLLM's own arithmetic for the recipes' judges."""
+"""What a KV cache of so many bytes holds, by hand, and by vLLM's own arithmetic for the recipes'
+judges.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +19,9 @@ from tests.support.paths import ROOT
 def config_of(model: str) -> Any:
     """The text model's configuration, from the table of models."""
     config = dict(CONFIGS[model])
-    return AutoConfig.for_model(config.pop("model_type"), **config, dtype=torch.bfloat16).get_text_config()
+    return AutoConfig.for_model(
+        config.pop("model_type"), **config, dtype=torch.bfloat16
+    ).get_text_config()
 
 
 def recipe_judges() -> list[tuple[str, int]]:
@@ -26,8 +30,14 @@ def recipe_judges() -> list[tuple[str, int]]:
     for path in (ROOT / "recipes").rglob("*.yaml"):
         for reward in yaml.safe_load(path.read_text()).get("rewards", []):
             judge = reward["judge"]
-            if isinstance(judge, dict) and judge["name"].startswith("vllm:") and "memory" in judge.get("options", {}):
-                found.add((judge["name"].removeprefix("vllm:"), int(float(judge["options"]["memory"]))))
+            if (
+                isinstance(judge, dict)
+                and judge["name"].startswith("vllm:")
+                and "memory" in judge.get("options", {})
+            ):
+                found.add(
+                    (judge["name"].removeprefix("vllm:"), int(float(judge["options"]["memory"])))
+                )
     return sorted(found)
 
 
@@ -36,19 +46,25 @@ def test_bytes_by_hand() -> None:
     assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "float32") == 2 * 163_840
     assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto", tensor_parallel=4) == 163_840 // 4
     assert bytes_per_token(config_of("Qwen/Qwen3-14B"), "auto", tensor_parallel=16) == 163_840 // 8
-    plain = LlamaConfig(num_hidden_layers=2, num_attention_heads=4, hidden_size=64, dtype=torch.float32)
+    plain = LlamaConfig(
+        num_hidden_layers=2, num_attention_heads=4, hidden_size=64, dtype=torch.float32
+    )
     assert bytes_per_token(plain, "auto") == 2 * 2 * 4 * 16 * 4
 
 
 def test_whole_blocks_and_one_for_the_engine() -> None:
     assert tokens_that_fit(1000 * 100, 100) == 2 * 256
-    with pytest.raises(ValueError, match=r"memory=5e\+04 bytes hold 500 tokens .* give it 5\.1e\+04 or more"):
+    with pytest.raises(
+        ValueError, match=r"memory=5e\+04 bytes hold 500 tokens .* give it 5\.1e\+04 or more"
+    ):
         tokens_that_fit(500 * 100, 100)
 
 
 def test_a_judge_reads_what_its_cache_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of("Qwen/Qwen3-14B")
-    monkeypatch.setattr(VllmJudge, "config", SimpleNamespace(get_text_config=lambda: config, model_type="qwen3"))
+    monkeypatch.setattr(
+        VllmJudge, "config", SimpleNamespace(get_text_config=lambda: config, model_type="qwen3")
+    )
     assert VllmJudge("m").context == 40_960
     assert VllmJudge("m", memory=0.5).context == 40_960
     assert VllmJudge("m", memory=8e9).context == 40_960
@@ -72,7 +88,10 @@ def test_every_recipes_judge_starts_by_vllms_own_rule(model: str, memory: int) -
 
     def check(tokens: int, block: int) -> None:
         spec = FullAttentionSpec(
-            block_size=block, num_kv_heads=config.num_key_value_heads, head_size=config.head_dim, dtype=torch.bfloat16
+            block_size=block,
+            num_kv_heads=config.num_key_value_heads,
+            head_size=config.head_dim,
+            dtype=torch.bfloat16,
         )
         vllm_config: Any = SimpleNamespace(
             model_config=SimpleNamespace(max_model_len=tokens),
@@ -82,7 +101,9 @@ def test_every_recipes_judge_starts_by_vllms_own_rule(model: str, memory: int) -
         left = memory - layers * spec.page_size_bytes  # vLLM keeps one block for itself
         _check_enough_kv_cache_memory(left, lambda: needed, tokens, lambda _: 0)
 
-    held = min(config.max_position_embeddings, tokens_that_fit(memory, bytes_per_token(config, "auto")))
+    held = min(
+        config.max_position_embeddings, tokens_that_fit(memory, bytes_per_token(config, "auto"))
+    )
     for block in (16, 32, 64, 128):
         check(held, block)
     if held < config.max_position_embeddings:

@@ -1,6 +1,8 @@
-"""Pictures through TransformersJudge: LLaVA and Qwen2.5-VL of random weights, against the libraries' own way.
+"""Pictures through TransformersJudge: LLaVA and Qwen2.5-VL of random weights, against the
+libraries' own way.
 
-Nothing here says that a picture is judged well, only that it reaches the model, once, beside the right text.
+Nothing here says that a picture is judged well, only that it reaches the model, once, beside the
+right text.
 """
 
 import io
@@ -43,7 +45,11 @@ ASKED = ("Is it complete?", "Is it right about every colour and every place?")
 
 def questions() -> list[Question]:
     texts = [f"Rate from 1 to 5. {text} {asked}" for text in TEXTS for asked in ASKED]
-    return [ask(text, *images) for images in ((FIRST,), (SECOND,), (FIRST, SECOND), ()) for text in texts]
+    return [
+        ask(text, *images)
+        for images in ((FIRST,), (SECOND,), (FIRST, SECOND), ())
+        for text in texts
+    ]
 
 
 @pytest.fixture(scope="module", params=[save_llava, save_qwen], ids=["llava", "qwen2.5-vl"])
@@ -59,8 +65,11 @@ def photos(count: int) -> list[Image.Image]:
 
 def test_the_numbers_of_a_plain_forward_pass(judge: Any) -> None:
     asked = questions()
-    ids = [n for several in judge.encoder.scale(("1", "2", "3", "4", "5")).values() for n in several]
-    for some in (asked[:18], asked[18:], asked):  # texts alone, after pictures: Qwen's positions must not stay shifted
+    ids = [
+        n for several in judge.encoder.scale(("1", "2", "3", "4", "5")).values() for n in several
+    ]
+    # texts alone, after pictures: Qwen's positions must not stay shifted
+    for some in (asked[:18], asked[18:], asked):
         prompts = sorted(prompt_of(judge, question) for question in some)
         answers = dict(zip(prompts, judge._logprobs(prompts, ids, 0), strict=True))
         for question in some:
@@ -94,7 +103,8 @@ def test_a_picture_is_encoded_once_in_a_call(judge: Any) -> None:
     assert judge.usage.cached_tokens - before[1] >= 5 * prompts[0].head
     judge.write(asked, 2)
     assert len(runs) == 2
-    judge.rate([ask(question.messages[0]["content"], FIRST.copy()) for question in asked])  # equal is the same
+    # equal is the same
+    judge.rate([ask(question.messages[0]["content"], FIRST.copy()) for question in asked])
     assert len(runs) == 3
     judge.rate(questions())  # (FIRST), (SECOND), (FIRST, SECOND)
     assert len(runs) == 6
@@ -107,7 +117,9 @@ def test_writing_equals_plain_generation(judge: Any) -> None:
     for question, text in zip(asked, together, strict=True):
         judge._model.base_model.rope_deltas = None
         inputs = usual(judge, question)
-        made = judge._model.generate(**inputs, max_new_tokens=5, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+        made = judge._model.generate(**inputs, max_new_tokens=5, do_sample=False)[
+            0, inputs["input_ids"].shape[1] :
+        ]
         assert text == judge.encoder.decode(made.tolist())
     assert len(set(together)) > len(asked) / 2
 
@@ -123,7 +135,9 @@ def test_pictures_of_every_mode(judge: Any) -> None:
         "1 bit": FIRST.convert("1"),
         "CMYK": FIRST.convert("CMYK"),
     }
-    ratings = dict(zip(odd, judge.rate([ask("Rate it.", image) for image in odd.values()]), strict=True))
+    ratings = dict(
+        zip(odd, judge.rate([ask("Rate it.", image) for image in odd.values()]), strict=True)
+    )
     assert all(isinstance(rating, Rating) for rating in ratings.values())
     (opaque,) = judge.rate([ask("Rate it.", FIRST)])
     assert close([ratings["RGBA"]], [opaque])
@@ -154,7 +168,9 @@ def test_a_damaged_file_fails_alone(judge: Any) -> None:
     file = io.BytesIO()
     drawing(3, (300, 300)).save(file, "PNG")
     damaged = Image.open(io.BytesIO(file.getvalue()[: len(file.getvalue()) // 2]))
-    first, failure, second = judge.rate([ask("Rate it.", FIRST), ask("Rate it.", damaged), ask("Rate it.", SECOND)])
+    first, failure, second = judge.rate(
+        [ask("Rate it.", FIRST), ask("Rate it.", damaged), ask("Rate it.", SECOND)]
+    )
     assert isinstance(first, Rating)
     assert isinstance(second, Rating)
     assert isinstance(failure, Failure)
@@ -165,13 +181,17 @@ def test_a_damaged_file_fails_alone(judge: Any) -> None:
 def test_a_shape_that_the_model_refuses_fails_alone(tmp_path: Path) -> None:
     save_qwen(tmp_path)
     judge = TransformersJudge(str(tmp_path), min_mass=0.0)
-    rating, failure = judge.rate([ask("Rate it.", FIRST), ask("Rate it.", Image.new("RGB", (3000, 3)))])
+    rating, failure = judge.rate(
+        [ask("Rate it.", FIRST), ask("Rate it.", Image.new("RGB", (3000, 3)))]
+    )
     assert isinstance(rating, Rating)
     assert isinstance(failure, Failure)
     assert "aspect ratio" in failure.message
 
 
-@pytest.mark.parametrize("image", ["https://example.org/cat.png", "cat.png", b"bytes", np.zeros((4, 4, 3))])
+@pytest.mark.parametrize(
+    "image", ["https://example.org/cat.png", "cat.png", b"bytes", np.zeros((4, 4, 3))]
+)
 def test_what_is_no_picture_is_refused(judge: Any, image: Any) -> None:
     with pytest.raises(ValueError, match=r"are PIL images, got (str|bytes|ndarray)"):
         judge.rate([ask("Rate it.", image)])
@@ -187,7 +207,9 @@ def test_a_chat_without_a_user_fails_alone(judge: Any) -> None:
 def test_too_long_with_its_picture(judge: Any) -> None:
     """The pictures' own tokens count: what is cut makes room for them."""
     text = "Rate this: " + "red " * 3000
-    question = Question([{"role": "user", "content": text}], images=(FIRST,), description=(11, len(text)))
+    question = Question(
+        [{"role": "user", "content": text}], images=(FIRST,), description=(11, len(text))
+    )
     bare = Question([{"role": "user", "content": text}], description=(11, len(text)))
     seen, unseen = judge.rate([question, bare])
     assert seen.cut > unseen.cut > 0
@@ -201,7 +223,9 @@ def test_text_models_say_so(tmp_path: Path) -> None:
     save_llama(tmp_path)
     for judge in (TransformersJudge(str(tmp_path)), VllmJudge(str(tmp_path))):
         assert not judge.sees_pictures
-        with pytest.raises(ValueError, match=rf"{tmp_path} reads text only \(its architecture is llama\)"):
+        with pytest.raises(
+            ValueError, match=rf"{tmp_path} reads text only \(its architecture is llama\)"
+        ):
             judge.rate([ask("Rate it.", FIRST)])
 
 
@@ -209,7 +233,9 @@ def test_remembered_by_the_picture(judge: Any, tmp_path: Path) -> None:
     with CachedJudge(judge, tmp_path / "ratings.sqlite") as cached:
         first = cached.rate([ask("Rate it.", FIRST), ask("Rate it.", SECOND), ask("Rate it.")])
         runs = encodings(judge)
-        again = cached.rate([ask("Rate it.", SECOND.copy()), ask("Rate it."), ask("Rate it.", FIRST)])
+        again = cached.rate(
+            [ask("Rate it.", SECOND.copy()), ask("Rate it."), ask("Rate it.", FIRST)]
+        )
     assert (cached.hits, cached.misses) == (3, 3)
     assert runs == []
     assert again == [first[1], first[2], first[0]]
@@ -221,14 +247,19 @@ def test_real_photos_reach_the_model(judge: Any) -> None:
     text = "Rate from 1 to 5: A train stands beside some cars."
     seen = judge.rate([ask(text, photo) for photo in shown])
     assert len({round(rating.mean, 6) for rating in seen}) == len(shown)
-    (one, blind), (two, still_blind) = (judge.rate([ask(text, photo), ask(text)]) for photo in shown[:2])
+    (one, blind), (two, still_blind) = (
+        judge.rate([ask(text, photo), ask(text)]) for photo in shown[:2]
+    )
     assert close([one, two], seen[:2])
     assert abs(one.mean - two.mean) > 1e-4
     assert blind == still_blind
 
 
 def test_harmonic_eval_shows_a_picture_once(tmp_path: Path) -> None:
-    """All criteria, sentences and completions on one photo: one encoding. Plumbing, nothing more."""
+    """All criteria, sentences and completions on one photo: one encoding.
+
+    Plumbing, nothing more.
+    """
     first, second = photos(2)
     save_qwen(tmp_path, context=8192)
     judge = TransformersJudge(str(tmp_path), batch_size=4, min_mass=0.0)

@@ -22,7 +22,8 @@ from tests.support.tiny_models import TEXTS, close, questions, save_llama
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("tiny")
     save_llama(folder)
-    return TransformersJudge(str(folder), batch_size=4, min_mass=0.0)  # a random model puts little on the digits
+    # a random model puts little on the digits
+    return TransformersJudge(str(folder), batch_size=4, min_mass=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +37,37 @@ def test_batch_equals_single(judge: Any) -> None:
     asked = questions()
     together = judge.rate(asked)
     assert close(together, [judge.rate([question])[0] for question in asked])
-    assert len({round(rating.mean, 6) for rating in together}) > len(asked) / 2  # else the test would show nothing
+    # else the test would show nothing
+    assert len({round(rating.mean, 6) for rating in together}) > len(asked) / 2
 
 
 def test_ratings_from_the_likeliest_tokens(judge: Any) -> None:
-    """As from the model's whole distribution: of its 20 likeliest tokens those with a digit from 1 to 5 in them."""
+    """As from the model's whole distribution: of its 20 likeliest tokens those with a digit from 1
+    to 5 in them.
+    """
     asked = [replace(question, top=20) for question in questions()]
     judge.start()
     expected = []
     for question in asked:
         with torch.inference_mode():
-            logits = judge._model(torch.tensor([judge.encoder.encode(question.messages)])).logits[0, -1]
+            logits = judge._model(torch.tensor([judge.encoder.encode(question.messages)])).logits[
+                0, -1
+            ]
         best = logits.float().softmax(-1).topk(20)
         masses = dict.fromkeys("12345", 0.0)
         for number, p in zip(best.indices.tolist(), best.values.tolist(), strict=True):
             for digit in masses:
                 masses[digit] += p * (digit in judge.encoder.decode([number]))
         total = sum(masses.values())
-        expected.append(sum(int(digit) * p for digit, p in masses.items()) / total if total else None)
+        expected.append(
+            sum(int(digit) * p for digit, p in masses.items()) / total if total else None
+        )
     given = [None if isinstance(rating, Failure) else rating.mean for rating in judge.rate(asked)]
-    assert given == [value if value is None else pytest.approx(value, abs=1e-4) for value in expected]
-    assert len({value for value in given if value is not None}) > 2  # else the test would show nothing
+    assert given == [
+        value if value is None else pytest.approx(value, abs=1e-4) for value in expected
+    ]
+    # else the test would show nothing
+    assert len({value for value in given if value is not None}) > 2
 
 
 def test_questions_that_are_read_differently_stand_in_one_call(judge: Any) -> None:
@@ -100,14 +111,18 @@ def test_too_long_a_question_fails_alone(judge: Any) -> None:
     long = Question([{"role": "user", "content": "1 " * 20_000}])
     first, second, third = judge.rate([short, long, short])
     assert isinstance(first, Rating)
-    assert close([first], [third])  # float32: where a row stands in its batch moves the seventh digit
+    # float32: where a row stands in its batch moves the seventh digit
+    assert close([first], [third])
     assert isinstance(second, Failure)
     assert second.status is Status.ERROR
     assert "tokens long" in second.message
 
 
 def short_of_memory(judge: TransformersJudge, rows: int, token: int | None = None) -> Any:
-    """As a GPU that holds so many rows at a time; and none with this token. Gives the handle that ends it."""
+    """As a GPU that holds so many rows at a time; and none with this token.
+
+    Gives the handle that ends it.
+    """
 
     def check(model: Any, arguments: Any, options: Any) -> None:
         ids = options["input_ids"]
@@ -157,7 +172,11 @@ def test_the_callers_mistakes_are_raised(judge: Any) -> None:
 
 def check_posh(judge: TransformersJudge) -> None:
     samples = [
-        Sample(prompt="Describe.", completion="A red circle <|im_end|> sits on a table.", references=(TEXTS[0],)),
+        Sample(
+            prompt="Describe.",
+            completion="A red circle <|im_end|> sits on a table.",
+            references=(TEXTS[0],),
+        ),
         Sample(prompt="Describe.", completion=TEXTS[1], references=(TEXTS[1],)),
     ]
     verdicts = PoshReward(judge, presence_threshold=1.0).assess(samples)
@@ -219,9 +238,12 @@ def test_load_judge_loads_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rank", "devices", "device"), [(None, 4, "cuda:0"), ("3", 4, "cuda:3"), ("3", 1, "cuda:0"), ("5", 4, "cuda:1")]
+    ("rank", "devices", "device"),
+    [(None, 4, "cuda:0"), ("3", 4, "cuda:3"), ("3", 1, "cuda:0"), ("5", 4, "cuda:1")],
 )
-def test_every_rank_has_its_own_device(monkeypatch: pytest.MonkeyPatch, rank: Any, devices: int, device: str) -> None:
+def test_every_rank_has_its_own_device(
+    monkeypatch: pytest.MonkeyPatch, rank: Any, devices: int, device: str
+) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: devices)
     monkeypatch.delenv("LOCAL_RANK", raising=False)

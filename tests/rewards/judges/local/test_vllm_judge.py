@@ -1,4 +1,6 @@
-"""VllmJudge on vLLM's real engine (make test-vllm): the same numbers as transformers, and what happens when it dies."""
+"""VllmJudge on vLLM's real engine (make test-vllm): the same numbers as transformers, and what
+happens when it dies.
+"""
 
 import importlib.util
 import os
@@ -45,8 +47,8 @@ def judge() -> Iterator[VllmJudge]:
 
 
 def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]:
-    """On so many questions: the largest difference between log-probabilities of the scale's tokens, and the rank
-    correlation of the ratings.
+    """On so many questions: the largest difference between log-probabilities of the scale's tokens,
+    and the rank correlation of the ratings.
     """
     questions = posh_questions(count)
     scale = one.encoder.scale(RATING_SCALE)
@@ -54,7 +56,9 @@ def compare(one: LocalJudge, two: LocalJudge, count: int) -> tuple[float, float]
     prompts = sorted({one.encoder.prompt(question, one.context)[0] for question in questions})
     assert len(prompts) == count
     with one, two:
-        pairs = list(zip(one._logprobs(prompts, ids, 0), two._logprobs(prompts, ids, 0), strict=True))
+        pairs = list(
+            zip(one._logprobs(prompts, ids, 0), two._logprobs(prompts, ids, 0), strict=True)
+        )
     difference = max(abs(first[i] - second[i]) for first, second in pairs for i in ids)
     ratings = [[rating_from_logprobs(answer, scale, 0.0).mean for answer in pair] for pair in pairs]
     return difference, spearmanr(ratings).statistic
@@ -73,17 +77,23 @@ def test_the_installed_version_has_what_is_used_of_it(judge: VllmJudge) -> None:
 @pytest.mark.vllm
 def test_an_engine_has_half_an_hour_to_start_though_trl_has_imported_vllm() -> None:
     code = (
-        "from spanreward import SpanGRPOTrainer; import trl.generation.vllm_generation; "
-        "from vllm.v1.engine.core_client import VLLM_ENGINE_READY_TIMEOUT_S as seconds; print(seconds)"
+        "from spanreward import SpanGRPOTrainer; import trl.generation.vllm_generation; from "
+        "vllm.v1.engine.core_client import VLLM_ENGINE_READY_TIMEOUT_S as seconds; print(seconds)"
     )
-    kept = {name: value for name, value in os.environ.items() if name != "VLLM_ENGINE_READY_TIMEOUT_S"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=kept, check=True)
+    kept = {
+        name: value for name, value in os.environ.items() if name != "VLLM_ENGINE_READY_TIMEOUT_S"
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=kept, check=True
+    )
     assert done.stdout.split()[-1] == "1800"
 
 
 @pytest.mark.vllm
 def test_the_same_numbers_as_transformers(judge: VllmJudge) -> None:
-    difference, correlation = compare(judge, TransformersJudge("smollm2", dtype="float32", batch_size=8), QUESTIONS)
+    difference, correlation = compare(
+        judge, TransformersJudge("smollm2", dtype="float32", batch_size=8), QUESTIONS
+    )
     print(f"largest difference {difference:.2e}, rank correlation {correlation:.6f}")
     assert difference < 0.05
     assert correlation >= 0.99
@@ -92,12 +102,17 @@ def test_the_same_numbers_as_transformers(judge: VllmJudge) -> None:
 @pytest.mark.vllm
 def test_the_likeliest_tokens_are_those_of_transformers(judge: VllmJudge) -> None:
     questions = [replace(question, top=20) for question in posh_questions(FEW)]
-    ours, theirs = judge.rate(questions), TransformersJudge("smollm2", dtype="float32", batch_size=8).rate(questions)
+    ours, theirs = (
+        judge.rate(questions),
+        TransformersJudge("smollm2", dtype="float32", batch_size=8).rate(questions),
+    )
     assert [one.mean for one in ours] == pytest.approx([one.mean for one in theirs], abs=0.02)
 
 
 @pytest.mark.vllm
-def test_usage_adds_up_and_order_is_kept(judge: VllmJudge, caplog: pytest.LogCaptureFixture) -> None:
+def test_usage_adds_up_and_order_is_kept(
+    judge: VllmJudge, caplog: pytest.LogCaptureFixture
+) -> None:
     questions = posh_questions(FEW)
     before = copy(judge.usage)
     judge._engine.reset_prefix_cache()
@@ -105,7 +120,9 @@ def test_usage_adds_up_and_order_is_kept(judge: VllmJudge, caplog: pytest.LogCap
     ratings = judge.rate(questions)
     usage = judge.usage.since(before)
     assert usage.questions == usage.generated_tokens == FEW
-    assert usage.prompt_tokens == sum(len(judge.encoder.prompt(one, judge.context)[0].ids) for one in questions)
+    assert usage.prompt_tokens == sum(
+        len(judge.encoder.prompt(one, judge.context)[0].ids) for one in questions
+    )
     assert 0.5 * usage.prompt_tokens < usage.cached_tokens < usage.prompt_tokens
     assert usage.peak_memory_bytes == 0  # of a CPU it is not known
     assert "vLLM cannot sleep on this platform, the judge stays awake" in caplog.text
@@ -135,7 +152,9 @@ def test_write_and_too_long(judge: VllmJudge) -> None:
 
 
 @pytest.mark.vllm
-def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(judge: VllmJudge) -> None:
+def test_an_engine_killed_in_the_middle_of_a_call_is_restarted_once_a_step(
+    judge: VllmJudge,
+) -> None:
     questions = posh_questions(FEW)
     before = judge.rate(questions)
     with judge:
@@ -170,8 +189,8 @@ def test_ctrl_c_in_the_middle_of_a_call_ends_the_engine(judge: VllmJudge) -> Non
 
 
 def in_the_middle(judge: VllmJudge, happens: Callable[[], None]) -> list[psutil.Process]:
-    """Let this happen once, in the engine's next call, which the engine's process is stopped to answer. Filled then:
-    the engine's processes.
+    """Let this happen once, in the engine's next call, which the engine's process is stopped to
+    answer. Filled then: the engine's processes.
     """
     inner = judge._engine.llm_engine.step
     processes: list[psutil.Process] = []
@@ -214,14 +233,20 @@ if __name__ == "__main__":
 def test_a_killed_parent_leaves_no_engine(tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
     script.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=600, check=False
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("FAMILY")]
     pids = [int(word) for word in line.split()[1:]]
     assert len(pids) >= 2
     left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
     psutil.wait_procs(left, timeout=60)
-    assert [process for process in left if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
+    assert [
+        process
+        for process in left
+        if process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    ] == []
 
 
 @pytest.mark.vllm
@@ -263,11 +288,15 @@ if __name__ == "__main__":
 
 @pytest.mark.vllm
 def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_path: Path) -> None:
-    """As with TRL's vllm_mode=colocate: what freezes vLLM's view of the environment must not keep a judge from it."""
+    """As with TRL's vllm_mode=colocate: what freezes vLLM's view of the environment must not keep a
+    judge from it.
+    """
     script = tmp_path / "colocated.py"
     script.write_text(COLOCATED)
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=500
+    )
     line = next((line for line in done.stdout.splitlines() if line.startswith("ratings")), "")
     assert line, done.stderr[-3000:]
     _, first, second = line.split()

@@ -1,5 +1,5 @@
-"""Pictures through vLLM's real engine, which serves them only where torchvision is: rated and answered as by
-transformers.
+"""Pictures through vLLM's real engine, which serves them only where torchvision is: rated and
+answered as by transformers.
 """
 
 import importlib.util

@@ -1,4 +1,6 @@
-"""VllmJudge's waking, sleeping and failing on a stand-in for vLLM, whose real CPU build cannot sleep."""
+"""VllmJudge's waking, sleeping and failing on a stand-in for vLLM, whose real CPU build cannot
+sleep.
+"""
 
 import multiprocessing
 import os
@@ -37,7 +39,9 @@ def model(tiny_chat_model: Path) -> str:
 
 @pytest.fixture(scope="module")
 def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what a judge reads before its engine starts: configuration, tokenizer, chat template."""
+    """A folder with what a judge reads before its engine starts: configuration, tokenizer, chat
+    template.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, PreTrainedTokenizerFast
 
@@ -53,8 +57,12 @@ def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row has them."""
+def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row
+    has them.
+    """
     fake = install(monkeypatch)
     asked: list[tuple[int, bool]] = []
     generate = fake.generate
@@ -66,7 +74,10 @@ def test_exact_ids_and_the_likeliest_tokens_are_never_in_one_batch(monkeypatch: 
 
     monkeypatch.setattr(fake, "generate", noting)
     texts = [f"Rate it from 1 to 5: {number}" for number in range(6)]
-    mixed = [Question([{"role": "user", "content": text}], top=20 * (n % 2)) for n, text in enumerate(texts)]
+    mixed = [
+        Question([{"role": "user", "content": text}], top=20 * (n % 2))
+        for n, text in enumerate(texts)
+    ]
     with VllmJudge(model, memory=2e9) as judge:
         judge.rate(mixed)
     assert sorted(asked[-2:]) == [(3, False), (3, True)]
@@ -84,18 +95,25 @@ def test_it_sleeps_at_level_1_outside_of_with_and_is_checked_when_woken(
     with pytest.raises(ZeroDivisionError), judge:
         _ = 1 / 0
     (engine,) = fake.built
-    first, second, third = ["start", "check", "generate"], ["wake_up", "check", "generate"], ["wake_up", "check"]
+    first, second, third = (
+        ["start", "check", "generate"],
+        ["wake_up", "check", "generate"],
+        ["wake_up", "check"],
+    )
     assert engine.called == [*first, "sleep1", *second, "sleep1", *third, "sleep1"]
     assert engine.options["enable_sleep_mode"]
     assert engine.options["kv_cache_memory_bytes"] == 2_000_000_000
-    assert engine.options["gpu_memory_utilization"] == 0.01  # or vLLM would ask for 92 % of the device to be free
+    # or vLLM would ask for 92 % of the device to be free
+    assert engine.options["gpu_memory_utilization"] == 0.01
     assert judge.usage.wake_seconds > 0
     assert judge.usage.sleep_seconds > 0
     judge.close()
     assert engine.called[-1] == "shutdown"
 
 
-def test_started_early_it_sleeps_until_it_is_asked(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_started_early_it_sleeps_until_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model)
     judge.start()
@@ -107,7 +125,9 @@ def test_started_early_it_sleeps_until_it_is_asked(monkeypatch: pytest.MonkeyPat
     assert engine.called == ["start", "check", "sleep1", "wake_up", "check", "generate", "sleep1"]
 
 
-def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_engines_of_several_ranks_on_the_same_devices_are_refused(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     monkeypatch.setenv("LOCAL_RANK", "1")
     with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* server:URL#MODEL"):
@@ -115,10 +135,16 @@ def test_engines_of_several_ranks_on_the_same_devices_are_refused(monkeypatch: p
     assert fake.built == []
 
 
-def test_the_engine_inherits_no_store_of_torchrun(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_the_engine_inherits_no_store_of_torchrun(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     seen = []
-    monkeypatch.setattr(fake, "_call", lambda self, name: seen.append(os.environ.get("TORCHELASTIC_USE_AGENT_STORE")))
+    monkeypatch.setattr(
+        fake,
+        "_call",
+        lambda self, name: seen.append(os.environ.get("TORCHELASTIC_USE_AGENT_STORE")),
+    )
     monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
     VllmJudge(model).start()
     assert seen[0] == "False"
@@ -126,7 +152,10 @@ def test_the_engine_inherits_no_store_of_torchrun(monkeypatch: pytest.MonkeyPatc
 
 
 def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
-    """As if the process saw so many GPUs. Returns a list to which those are added whose free memory is asked."""
+    """As if the process saw so many GPUs.
+
+    Returns a list to which those are added whose free memory is asked.
+    """
     asked: list[int] = []
 
     def free(gpu: int) -> tuple[int, int]:
@@ -137,7 +166,9 @@ def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
     monkeypatch.setattr("torch.cuda.device_count", lambda: count)
     monkeypatch.setattr("torch.cuda.init", lambda: None)
     monkeypatch.setattr("torch.cuda.mem_get_info", free)
-    monkeypatch.setattr("torch.cuda.get_device_properties", lambda gpu: SimpleNamespace(uuid=f"GPU-{gpu}"))
+    monkeypatch.setattr(
+        "torch.cuda.get_device_properties", lambda gpu: SimpleNamespace(uuid=f"GPU-{gpu}")
+    )
     monkeypatch.setattr("torch.cuda.empty_cache", lambda: None)
     return asked
 
@@ -145,19 +176,34 @@ def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
 @pytest.mark.parametrize(
     ("rank", "visible", "count", "pinned", "index"),
     [
-        *[("3", "3", 1, "3", 0), ("3", None, 1, "0", 0), ("3", "GPU-5ca1ab1e", 1, "GPU-5ca1ab1e", 0)],  # SLURM's ways
+        # SLURM's ways
+        *[
+            ("3", "3", 1, "3", 0),
+            ("3", None, 1, "0", 0),
+            ("3", "GPU-5ca1ab1e", 1, "GPU-5ca1ab1e", 0),
+        ],
         *[("1", "4,5", 2, "5", 1), ("3", None, 4, "3", 3), (None, "4,5", 2, "4,5", 0)],
     ],
 )
 def test_a_rank_has_its_gpu_though_it_sees_no_other(
-    monkeypatch: pytest.MonkeyPatch, model: str, rank: str, visible: str, count: int, pinned: str, index: int
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    rank: str,
+    visible: str,
+    count: int,
+    pinned: str,
+    index: int,
 ) -> None:
     fake = install(monkeypatch)
     asked = with_gpus(monkeypatch, count)
     seen = []
-    monkeypatch.setattr(fake, "_call", lambda self, name: seen.append(os.environ.get("CUDA_VISIBLE_DEVICES")))
+    monkeypatch.setattr(
+        fake, "_call", lambda self, name: seen.append(os.environ.get("CUDA_VISIBLE_DEVICES"))
+    )
     for name, value in (("LOCAL_RANK", rank), ("CUDA_VISIBLE_DEVICES", visible)):
-        monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
+        monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(
+            name, value
+        )
     VllmJudge(model).start()
     assert seen[0] == pinned
     assert set(asked) == {index}
@@ -197,13 +243,18 @@ def test_a_judge_on_several_gpus_waits_for_them_all(
     with_gpus(monkeypatch, 4)
     monkeypatch.setenv("LOCAL_RANK", "2")
     VllmJudge(model).start()
-    assert {file.name for file in tmp_path.glob("*.lock")} == {"vllm-start-cpu.lock", "vllm-start-GPU-2.lock"}
+    assert {file.name for file in tmp_path.glob("*.lock")} == {
+        "vllm-start-cpu.lock",
+        "vllm-start-GPU-2.lock",
+    }
     monkeypatch.setenv("LOCAL_RANK", "0")
     VllmJudge(model, tensor_parallel=2).start()
     assert len(list(tmp_path.glob("vllm-start-GPU-*.lock"))) == 4
 
 
-def test_a_vllm_that_lacks_what_is_used_of_it_is_named(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_a_vllm_that_lacks_what_is_used_of_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     told = r"vLLM 0\.32\.0 has no {}, which vllm: judges need: pip install 'vllm>=0\.28,<0\.34', or put"
     with monkeypatch.context() as patch:
@@ -222,13 +273,23 @@ def test_a_vllm_that_lacks_what_is_used_of_it_is_named(monkeypatch: pytest.Monke
         VllmJudge(model).start()
 
 
-def test_cuda_is_initialised_before_a_device_is_pinned(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    """In a process that has touched CUDA only inside the pinned environment, other devices would be invisible."""
+def test_cuda_is_initialised_before_a_device_is_pinned(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """In a process that has touched CUDA only inside the pinned environment, other devices would be
+    invisible.
+    """
     fake = install(monkeypatch)
     order = []
     with_gpus(monkeypatch, 2)
-    monkeypatch.setattr("torch.cuda.init", lambda: order.append(("init", os.environ.get("CUDA_VISIBLE_DEVICES"))))
-    monkeypatch.setattr(fake, "_call", lambda self, name: order.append((name, os.environ.get("CUDA_VISIBLE_DEVICES"))))
+    monkeypatch.setattr(
+        "torch.cuda.init", lambda: order.append(("init", os.environ.get("CUDA_VISIBLE_DEVICES")))
+    )
+    monkeypatch.setattr(
+        fake,
+        "_call",
+        lambda self, name: order.append((name, os.environ.get("CUDA_VISIBLE_DEVICES"))),
+    )
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
     VllmJudge(model).start()
@@ -252,14 +313,19 @@ def test_out_of_memory_on_wake_says_what_to_do_and_fails_the_step_only(
     assert len(fake.built) == 1  # neither of the later calls tried again
     assert isinstance(failure, Failure)
     assert failure.status is Status.ERROR
-    assert "did not wake up (RuntimeError: CUDA out of memory; where the device's memory is short" in failure.message
+    assert (
+        "did not wake up (RuntimeError: CUDA out of memory; where the device's memory is short"
+        in failure.message
+    )
     assert "give the judge less of it with memory=, or place it behind a server" in failure.message
     with judge:
         assert isinstance(judge.rate(ASK)[0], Rating)
     assert len(fake.built) == 2
 
 
-def test_a_judge_that_woke_badly_is_started_anew(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_a_judge_that_woke_badly_is_started_anew(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model)
     with judge:
@@ -284,7 +350,9 @@ def test_a_judge_that_cannot_sleep_is_closed(monkeypatch: pytest.MonkeyPatch, mo
 def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its_own(
     monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    """TRL sets vLLM to engines within the process, of which only one can sleep, and vLLM keeps its view of that."""
+    """TRL sets vLLM to engines within the process, of which only one can sleep, and vLLM keeps its
+    view of that.
+    """
     fake = install(monkeypatch, colocated=True)
     envs = sys.modules["vllm"].envs
     judge = VllmJudge(model, memory=2e9)
@@ -297,7 +365,9 @@ def test_beside_trls_colocated_engine_it_starts_and_restarts_in_a_process_of_its
     assert envs._is_envs_cache_enabled()
 
 
-def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     first, second = VllmJudge(model, memory=4e9), VllmJudge(model, memory=4e9)
     first.start()
@@ -309,7 +379,9 @@ def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(monkeypatch: 
     assert len(fake.built) == 2
 
 
-def test_by_a_fraction_it_does_not_start_beside_a_policy(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_by_a_fraction_it_does_not_start_beside_a_policy(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     """What the stand-in is for: it refuses as vLLM does."""
     fake = install(monkeypatch)
     fake.device.taken = 60 * GB
@@ -338,7 +410,9 @@ def test_waking_beside_a_full_gpu_fails_the_step_and_the_next_goes_on(
         assert isinstance(judge.rate(ASK)[0], Rating)
 
 
-def test_one_that_wakes_with_other_weights_is_started_anew(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_one_that_wakes_with_other_weights_is_started_anew(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     """Finite answers are not enough: an adapter came back wrong without a word (vLLM #53888)."""
     fake = install(monkeypatch)
     judge = VllmJudge(model)
@@ -357,7 +431,9 @@ def test_one_that_wakes_with_other_weights_is_started_anew(monkeypatch: pytest.M
     assert len(fake.built) == 3
 
 
-def test_the_engine_falls_asleep_before_the_next_one_starts(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_the_engine_falls_asleep_before_the_next_one_starts(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     """The next one on its GPU measures what is free there."""
     fake = install(monkeypatch)
     order = []
@@ -394,7 +470,9 @@ def test_interrupted_it_leaves_no_engine(monkeypatch: pytest.MonkeyPatch, model:
     assert fake.built[0].called == ["start", "check", "generate", "shutdown"]
 
 
-def test_an_engine_that_does_not_come_up_leaves_no_process(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_an_engine_that_does_not_come_up_leaves_no_process(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     monkeypatch.setattr("spanreward.rewards.judges.local.vllm_judge.END_SECONDS", 0.1)
     children = []
@@ -435,7 +513,9 @@ def test_a_dead_engine_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, model:
     assert "ended in the middle of a call, then ZeroDivisionError" in failure.message
 
 
-def test_a_hanging_engine_is_given_up_at_the_deadline(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_a_hanging_engine_is_given_up_at_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     fake = install(monkeypatch)
     judge = VllmJudge(model, deadline=1.0)
     judge.start()

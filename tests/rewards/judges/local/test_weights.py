@@ -1,4 +1,6 @@
-"""How a judge's weights come into the process: number formats, and ZeRO-3, which must not touch them."""
+"""How a judge's weights come into the process: number formats, and ZeRO-3, which must not touch
+them.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,9 @@ from spanreward.rewards.judges import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.tiny_models import close, questions, save_llama, save_llava, save_qwen
 
-SEEN = [Question([{"role": "user", "content": "Rate it."}], images=(Image.new("RGB", (60, 40), "red"),))]
+SEEN = [
+    Question([{"role": "user", "content": "Rate it."}], images=(Image.new("RGB", (60, 40), "red"),))
+]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +31,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("save", [save_llama, save_llava, save_qwen])
 def test_bfloat16_on_the_cpu(save: Any, tmp_path: Path) -> None:
     save(tmp_path)
-    single, half = (TransformersJudge(str(tmp_path), dtype=dtype, min_mass=0.0) for dtype in ("float32", "bfloat16"))
+    single, half = (
+        TransformersJudge(str(tmp_path), dtype=dtype, min_mass=0.0)
+        for dtype in ("float32", "bfloat16")
+    )
     asked = questions()[:3] + (SEEN if single.sees_pictures else [])
     ratings = half.rate(asked)
     assert all(isinstance(rating, Rating) for rating in ratings)
@@ -45,7 +52,8 @@ def zero3() -> Iterator[Any]:
     def activate() -> HfDeepSpeedConfig:
         if deepspeed.is_deepspeed_available():
             return deepspeed.HfDeepSpeedConfig(settings)
-        config = HfDeepSpeedConfig(settings)  # without the package transformers' own only checks for it and does this
+        # without the package transformers' own only checks for it and does this
+        config = HfDeepSpeedConfig(settings)
         deepspeed.set_hf_deepspeed_config(config)
         return config
 
@@ -65,7 +73,8 @@ def test_zero3_does_not_partition_the_judge(save: Any, tmp_path: Path, zero3: An
     assert deepspeed.is_deepspeed_zero3_enabled()
     for use in (late.start, lambda: late.rate(asked)):
         with pytest.raises(
-            RuntimeError, match=r"would partition the judge .* call judge.start\(\) before the training"
+            RuntimeError,
+            match=r"would partition the judge .* call judge.start\(\) before the training",
         ):
             use()
     assert close(early.rate(asked), before)

@@ -12,7 +12,9 @@ from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language.lemmas import lemma, lemmas
 from spanreward.rewards.language.parse import describe
 
-TEXT = "A small red circle is above a blue square. Two dogs sit on the bench. The man's hat is black."
+TEXT = (
+    "A small red circle is above a blue square. Two dogs sit on the bench. The man's hat is black."
+)
 
 
 ABSENT = pytest.approx(1.05)  # 1 is for what no other wording excuses
@@ -104,7 +106,8 @@ def test_light_nouns(text: str, name: str, expected: Any) -> None:
         ("A snow-covered hill.", "snow", 4),
         ("A man in a T-shirt.", "shirt", 4),
         ("An ice cream.", "ice-cream", 4),
-        ("Oh no, zebra circle dog never.", "never", ABSENT),  # a word that precision does not ask about
+        # a word that precision does not ask about
+        ("Oh no, zebra circle dog never.", "never", ABSENT),
     ],
 )
 def test_one_token_is_one_word(text: str, name: str, expected: Any) -> None:
@@ -112,14 +115,23 @@ def test_one_token_is_one_word(text: str, name: str, expected: Any) -> None:
 
 
 def test_near_is_said_both_ways() -> None:
-    probe = PresenceProbe("A cat is near a dog.", "relation", Mention("dog"), "near", Mention("cat"))
+    probe = PresenceProbe(
+        "A cat is near a dog.", "relation", Mention("dog"), "near", Mention("cat")
+    )
     assert rating(probe) == 5
 
 
 def test_any_of_several_satisfies_unless_the_question_tells_which_is_meant() -> None:
     text = "A small red circle. A large blue circle."
     assert rating(PresenceProbe(text, "attribute", Mention("circle"), "blue")) == 5
-    assert rating(PresenceProbe(text, "attribute", Mention("circle", details=("small", "blue", "red")), "blue")) == 1
+    assert (
+        rating(
+            PresenceProbe(
+                text, "attribute", Mention("circle", details=("small", "blue", "red")), "blue"
+            )
+        )
+        == 1
+    )
     assert rating(PresenceProbe(text, "attribute", Mention("circle", ("small",)), "blue")) == 1
 
 
@@ -137,7 +149,10 @@ def test_the_texts_of_a_call_are_parsed_together_and_once(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("spanreward.rewards.judges.match.match_judge.describe", counted)
     judge = MatchJudge()
-    questions = [Question([], probe=PresenceProbe(text, "entity", Mention("cat"))) for text in ("A cat.", "A dog.") * 3]
+    questions = [
+        Question([], probe=PresenceProbe(text, "entity", Mention("cat")))
+        for text in ("A cat.", "A dog.") * 3
+    ]
     first = judge.rate(questions)
     assert [answer.mean for answer in first] == [5, ABSENT] * 3
     assert parsed == [["A cat.", "A dog."]]
@@ -163,7 +178,9 @@ def test_forms_of_one_word_meet(forms: str) -> None:
     assert len({lemma(form) for form in forms.split()}) == 1
 
 
-@pytest.mark.parametrize("pair", ["red read", "left leaf", "bed be", "ring r", "this the", "string star"])
+@pytest.mark.parametrize(
+    "pair", ["red read", "left leaf", "bed be", "ring r", "this the", "string star"]
+)
 def test_different_words_stay_apart(pair: str) -> None:
     first, second = pair.split()
     assert lemma(first) != lemma(second)

@@ -55,7 +55,11 @@ def corrupted(scene: Scene, generator: random.Random, rate: float) -> Scene:
     """The scene with each fact replaced by another one at this rate; objects keep their order."""
 
     def other(value: str, values: tuple[str, ...]) -> str:
-        return generator.choice([v for v in values if v != value]) if generator.random() < rate else value
+        return (
+            generator.choice([v for v in values if v != value])
+            if generator.random() < rate
+            else value
+        )
 
     things = [
         Thing(

@@ -41,8 +41,15 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("Which animal?", "The animal is a dog or a cat.", ("dog",), 2),
         ("What?", "The animal is a cat, or a dog, or a cow, or a horse.", ("dog",), 1),
         ("What?", "It is a dog or a hound.", ("dog", "hound"), 3),  # both are reference answers
-        ("What?", "The animal is a dog in a house or a garden.", ("dog",), 1),  # a short answer says only the answer
-        ("Which animal is kept?", "The animal that is kept is a dog in a house or a garden.", ("dog",), 2),  # "garden"
+        # a short answer says only the answer
+        ("What?", "The animal is a dog in a house or a garden.", ("dog",), 1),
+        # "garden"
+        (
+            "Which animal is kept?",
+            "The animal that is kept is a dog in a house or a garden.",
+            ("dog",),
+            2,
+        ),
         ("What?", "I doubt that it is a dog.", ("dog",), 1),
         ("What?", "It is unlikely to be a dog.", ("dog",), 1),
         ("What?", "A dog is wrong.", ("dog",), 1),
@@ -62,7 +69,8 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("What?", "It is a dog, or not.", ("dog",), 1),
         ("What?", "I am not sure that it is a dog.", ("dog",), 1),
         ("What?", "I am not sure, but it is a dog.", ("dog",), 3),
-        ("What?", "If you mean the animal on the left, it is a dog.", ("dog",), 3),  # the "if" is far away
+        # the "if" is far away
+        ("What?", "If you mean the animal on the left, it is a dog.", ("dog",), 3),
         ("Where?", "It is far from the house.", ("far from the house",), 3),
         ("Is it?", "It is far from yes.", ("yes",), 1),
         ("Is it?", "If it is yes, fine.", ("yes",), 1),
@@ -98,7 +106,12 @@ COLOR, COUNT, PLACE = "What color is it?", "How many are there?", "Where is it?"
         ("What?", "cat", ("dog",), 1),
         (COLOR, "It is red because the light on the wall is red.", ("red",), 3),
         (COLOR, "red because blue because green", ("green",), 1),  # what stands first is the answer
-        ("What animal is it?", "What animal is it is a dog on a cat with a cow by a horse.", ("dog",), 1),
+        (
+            "What animal is it?",
+            "What animal is it is a dog on a cat with a cow by a horse.",
+            ("dog",),
+            1,
+        ),
         ("What animals?", "dogs", ("dog",), 3),
         ("Is it?", "yes", ("yes",), 3),
         ("Is it?", "No, it is not.", ("yes", "yes"), 1),
@@ -121,7 +134,11 @@ def test_ratings(question: Question, candidate: str, references: Any, rating: in
 def test_both_ways_to_be_asked() -> None:
     judge = MatchJudge()
     question = Question([], probe=AnswerProbe(COLOR, "blue", ("red",)))
-    assert judge.rate([question], ("1", "2", "3"))[0].probabilities == {"1": 1.0, "2": 0.0, "3": 0.0}
+    assert judge.rate([question], ("1", "2", "3"))[0].probabilities == {
+        "1": 1.0,
+        "2": 0.0,
+        "3": 0.0,
+    }
     (text,) = judge.write([question], 64)
     assert text.endswith("So rating=1")
     assert "'blue'" in text

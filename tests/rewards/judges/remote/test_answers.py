@@ -1,4 +1,6 @@
-"""One reading of a server's answer: values, refusals and busy servers, how to ask learnt, and where no key may go."""
+"""One reading of a server's answer: values, refusals and busy servers, how to ask learnt, and where
+no key may go.
+"""
 
 import json
 import logging
@@ -45,7 +47,9 @@ def give(entry: object) -> Question:
     return Question([{"role": "user", "content": f"give {entry}"}])
 
 
-def refusing(status: int, said: Any, refuses: Callable[[dict], bool] = lambda body: True) -> Callable[[dict, int], Any]:
+def refusing(
+    status: int, said: Any, refuses: Callable[[dict], bool] = lambda body: True
+) -> Callable[[dict, int], Any]:
     content = said if isinstance(said, bytes) else json.dumps(said).encode()
     return lambda body, number: (status, {}, content) if refuses(body) else None
 
@@ -61,21 +65,48 @@ REFUSED: list[tuple[int, Any, str]] = [
     (200, {"error": {"code": "401", "message": "bad token"}}, "bad token"),
     (200, {"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, "login fail"),
     (400, b"the prompt is too long", "too long"),
-    (400, {"error": {"message": "outer", "metadata": {"raw": '{"error": {"message": "inner"}}'}}}, "inner; outer"),
+    (
+        400,
+        {"error": {"message": "outer", "metadata": {"raw": '{"error": {"message": "inner"}}'}}},
+        "inner; outer",
+    ),
     (400, [{"error": {"code": 400, "message": "first of a list"}}], "first of a list"),
     (413, b"<html><style>a{}</style><h1>Too   Large</h1></html>", "Too Large"),
-    (422, {"object": "error", "message": {"detail": [{"loc": ["body", "n"], "msg": "odd"}]}}, "n: odd"),
-    (429, {"error": {"message": "Look at your plan", "type": "insufficient_quota"}}, "Look at your plan"),
+    (
+        422,
+        {"object": "error", "message": {"detail": [{"loc": ["body", "n"], "msg": "odd"}]}},
+        "n: odd",
+    ),
+    (
+        429,
+        {"error": {"message": "Look at your plan", "type": "insufficient_quota"}},
+        "Look at your plan",
+    ),
     (429, {"error": {"message": "Insufficient balance, recharge", "code": "1113"}}, "recharge"),
 ]
 BUSY: list[tuple[int, Any, bool]] = [
     (200, {"error": {"message": "upstream went away", "code": 502}}, True),
-    (200, {"choices": [{"error": {"code": 503, "message": "lost"}, "message": {"content": ""}}]}, True),
+    (
+        200,
+        {"choices": [{"error": {"code": 503, "message": "lost"}, "message": {"content": ""}}]},
+        True,
+    ),
     (200, {"error": {"type": "overloaded_error", "message": "later please"}}, True),
     (200, {"error": {"status": "RESOURCE_EXHAUSTED", "message": "a minute's worth"}}, True),
     (200, {"error": "internal error"}, False),
     (409, {"message": "the model is being replaced"}, False),
-    (429, [{"error": {"code": 429, "message": "You exceeded your current quota, see billing details"}}], True),
+    (
+        429,
+        [
+            {
+                "error": {
+                    "code": 429,
+                    "message": "You exceeded your current quota, see billing details",
+                }
+            }
+        ],
+        True,
+    ),
     (500, b"oops", False),
     (503, {"error": {"code": 503, "message": "Loading model"}}, True),
     (529, b"", True),
@@ -91,11 +122,14 @@ def test_a_refusal_is_shown_in_its_own_words_and_not_asked_again(
     assert isinstance(answer, Failure)
     assert words in answer.message
     assert http_client.KEY not in answer.message or words == "bad token"
-    assert len(server.bodies) == 1 if status not in (400, 422) else len(server.bodies) <= 2  # once without extra fields
+    # once without extra fields
+    assert len(server.bodies) == 1 if status not in (400, 422) else len(server.bodies) <= 2
 
 
 @pytest.mark.parametrize(("status", "said", "patient"), BUSY)
-def test_a_busy_server_is_asked_again(server: Server, status: int, said: Any, patient: bool) -> None:
+def test_a_busy_server_is_asked_again(
+    server: Server, status: int, said: Any, patient: bool
+) -> None:
     content = said if isinstance(said, bytes) else json.dumps(said).encode()
     assert isinstance(found := read(status, content), Busy)
     assert found.patient is patient
@@ -106,7 +140,10 @@ def test_a_busy_server_is_asked_again(server: Server, status: int, said: Any, pa
 
 def test_an_error_that_is_none_spoils_no_answer() -> None:
     for error in (None, "", {}, {"code": 0, "message": ""}):
-        assert isinstance(read(200, json.dumps({"choices": [{"text": "4"}], "error": error}).encode()), ServerAnswer)
+        assert isinstance(
+            read(200, json.dumps({"choices": [{"text": "4"}], "error": error}).encode()),
+            ServerAnswer,
+        )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +174,11 @@ def test_one_flagged_text_does_not_cost_the_others(server: Server) -> None:
     judge.start()
     said = json.dumps({"error": {"message": "flagged by a filter"}}).encode()
     server.behave = lambda body, number: (403, {}, said) if "give 1" in str(body) else None
-    assert [type(one) for one in judge.rate([give(1), give(2), give(3)])] == [Failure, Rating, Rating]
+    assert [type(one) for one in judge.rate([give(1), give(2), give(3)])] == [
+        Failure,
+        Rating,
+        Rating,
+    ]
 
 
 @settings(max_examples=300, deadline=None)
@@ -153,7 +194,18 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["error", "message", "code", "detail", "choices", "logprobs", "content", "data", "id", "loc"]
+                [
+                    "error",
+                    "message",
+                    "code",
+                    "detail",
+                    "choices",
+                    "logprobs",
+                    "content",
+                    "data",
+                    "id",
+                    "loc",
+                ]
             ),
             inner,
             max_size=4,
@@ -172,8 +224,18 @@ def test_any_json_is_read(status: int, said: Any) -> None:
 
 
 LEARNT: list[tuple[int, str, Callable[[dict], bool], Callable[[dict], bool]]] = [
-    (400, "top_logprobs must be between 0 and 5", lambda b: b["top_logprobs"] > 5, lambda b: b["top_logprobs"] == 5),
-    (400, "Cannot request more than 8 logprobs.", lambda b: b["top_logprobs"] > 8, lambda b: b["top_logprobs"] == 8),
+    (
+        400,
+        "top_logprobs must be between 0 and 5",
+        lambda b: b["top_logprobs"] > 5,
+        lambda b: b["top_logprobs"] == 5,
+    ),
+    (
+        400,
+        "Cannot request more than 8 logprobs.",
+        lambda b: b["top_logprobs"] > 8,
+        lambda b: b["top_logprobs"] == 8,
+    ),
     (
         *(422, "20 is greater than the maximum of 7 - 'top_logprobs'"),
         *(lambda b: b["top_logprobs"] > 7, lambda b: b["top_logprobs"] == 7),
@@ -182,23 +244,40 @@ LEARNT: list[tuple[int, str, Callable[[dict], bool], Callable[[dict], bool]]] = 
         *(400, "'max_tokens' is unsupported with this model. Use 'max_completion_tokens' instead."),
         *(lambda b: "max_tokens" in b, lambda b: b["max_completion_tokens"] == 1),
     ),
-    (400, "'temperature' does not support 0.0", lambda b: "temperature" in b, lambda b: "temperature" not in b),
+    (
+        400,
+        "'temperature' does not support 0.0",
+        lambda b: "temperature" in b,
+        lambda b: "temperature" not in b,
+    ),
     (
         *(404, "No endpoint here takes chat_template_kwargs"),
         *(lambda b: "chat_template_kwargs" in b, lambda b: "temperature" in b),
     ),
-    (422, "Extra inputs are not permitted", lambda b: "chat_template_kwargs" in b, lambda b: "temperature" in b),
+    (
+        422,
+        "Extra inputs are not permitted",
+        lambda b: "chat_template_kwargs" in b,
+        lambda b: "temperature" in b,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("status", "words", "refuses", "mended"), LEARNT)
 def test_how_to_ask_is_learnt_once(
-    server: Server, status: int, words: str, refuses: Any, mended: Any, caplog: pytest.LogCaptureFixture
+    server: Server,
+    status: int,
+    words: str,
+    refuses: Any,
+    mended: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     server.behave = refusing(status, {"error": {"message": words}}, refuses)
     judge = ChatJudge(server.url, "m", concurrency=8)
     with caplog.at_level(logging.WARNING):
-        answers = judge.rate([Question([{"role": "user", "content": f"{n}: give 4"}]) for n in range(40)])
+        answers = judge.rate(
+            [Question([{"role": "user", "content": f"{n}: give 4"}]) for n in range(40)]
+        )
         answers += judge.rate([give(5)])
     assert all(isinstance(one, Rating) for one in answers), answers[0]
     assert mended(server.bodies[-1])
@@ -209,14 +288,23 @@ def test_how_to_ask_is_learnt_once(
 
 def test_several_things_are_learnt_one_after_another_by_one_question(server: Server) -> None:
     def behave(body: dict, number: int) -> Any:
-        for name, words in [("temperature", "fixed"), ("max_tokens", "unknown, see max_completion_tokens")]:
+        for name, words in [
+            ("temperature", "fixed"),
+            ("max_tokens", "unknown, see max_completion_tokens"),
+        ]:
             if name in body:
-                return (400, {}, json.dumps({"error": {"message": f"{name}: {words}", "param": name}}).encode())
+                return (
+                    400,
+                    {},
+                    json.dumps({"error": {"message": f"{name}: {words}", "param": name}}).encode(),
+                )
         return (400, {}, b"logprobs at most 5") if body["top_logprobs"] > 5 else None
 
     server.behave = behave
     judge = ChatJudge(server.url, "m", concurrency=8)
-    answers = judge.rate([Question([{"role": "user", "content": f"{n}: give 4"}]) for n in range(24)])
+    answers = judge.rate(
+        [Question([{"role": "user", "content": f"{n}: give 4"}]) for n in range(24)]
+    )
     assert all(isinstance(one, Rating) for one in answers)
     assert len(server.bodies) <= 24 + 8 + 3
 
@@ -235,11 +323,19 @@ def test_what_did_not_help_is_not_kept(server: Server, folder: Path) -> None:
 def tops(*pairs: tuple[str, float | None]) -> Callable[[dict, int], Any]:
     listed = [{"token": token, "logprob": value, "bytes": None} for token, value in pairs]
     content = [{"token": "4", "logprob": -9999.0, "bytes": [52], "top_logprobs": listed}]
-    return lambda body, number: lambda answer: answer["choices"][0].update(logprobs={"content": content})
+    return lambda body, number: (
+        lambda answer: answer["choices"][0].update(logprobs={"content": content})
+    )
 
 
 def test_ids_with_one_spelling_are_added_up_and_null_is_nothing(server: Server) -> None:
-    server.behave = tops(("4", math.log(0.5)), ("5", math.log(0.3)), ("4", math.log(0.2)), ("3", None), ("2", -9999.0))
+    server.behave = tops(
+        ("4", math.log(0.5)),
+        ("5", math.log(0.3)),
+        ("4", math.log(0.2)),
+        ("3", None),
+        ("2", -9999.0),
+    )
     answer = answered(server)
     assert isinstance(answer, Rating)
     assert answer.probabilities == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 0.7, "5": 0.3})
@@ -252,7 +348,9 @@ def test_ids_with_one_spelling_are_added_up_and_null_is_nothing(server: Server) 
 
 
 def test_five_tokens_without_the_scale_are_no_rating(server: Server) -> None:
-    """What five tokens do not show counts as 0; with less than min_mass on the scale there is no rating."""
+    """What five tokens do not show counts as 0; with less than min_mass on the scale there is no
+    rating.
+    """
     rest = [(token, math.log(0.24)) for token in ("The", "It", "I", "A")]
     server.behave = tops(*rest, ("4", math.log(0.04)))
     assert isinstance(answered(server), Failure)
@@ -307,7 +405,9 @@ class Paths(Server):
     ],
 )
 @pytest.mark.parametrize("models", [404, 405, 401, 200])
-def test_a_server_without_a_list_under_any_path_starts_where_rating_works(root: str, url: str, models: int) -> None:
+def test_a_server_without_a_list_under_any_path_starts_where_rating_works(
+    root: str, url: str, models: int
+) -> None:
     server = Paths(root, models)
     judge = ChatJudge(server.url + url, "m", deadline=20.0)
     judge.start()
@@ -316,8 +416,12 @@ def test_a_server_without_a_list_under_any_path_starts_where_rating_works(root: 
     server.stop()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost", "LOCALHOST", "localhost."])
-def test_no_loopback_goes_through_a_proxy(server: Server, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost", "LOCALHOST", "localhost."]
+)
+def test_no_loopback_goes_through_a_proxy(
+    server: Server, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
     proxy = Server()
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -331,11 +435,20 @@ def test_no_loopback_goes_through_a_proxy(server: Server, monkeypatch: pytest.Mo
 def test_other_loopbacks_and_others() -> None:
     for host in ("[::1]", "[::]", "127.255.255.254"):
         assert ServerUrl.at(f"http://{host}:8000", "it").here, host
-    for host in ("10.0.0.1", "example.org", "localhost.example.org", "[fe80::1]", "128.0.0.1", "127.0.0.1.example.org"):
+    for host in (
+        "10.0.0.1",
+        "example.org",
+        "localhost.example.org",
+        "[fe80::1]",
+        "128.0.0.1",
+        "127.0.0.1.example.org",
+    ):
         assert not ServerUrl.at(f"http://{host}:8000", "it").here, host
 
 
-def test_a_redirect_names_its_target_and_gets_no_key(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirect_names_its_target_and_gets_no_key(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
     target = Server()
     where = f"http://me:{SECRET}@127.0.0.1:{target.port}/v1/chat?api_key={SECRET}"
@@ -352,7 +465,18 @@ def test_a_redirect_names_its_target_and_gets_no_key(server: Server, monkeypatch
 def secure(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
     """A server behind TLS, and its self-signed certificate."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-keyout",
+        str(key),
+        "-out",
+        str(certificate),
+    ]
     subprocess.run(
         [*made, "-days", "2", "-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1"],
         check=True,
@@ -387,25 +511,41 @@ def test_a_certificate_is_trusted_by_ssl_cert_file_or_refused_at_once(
 
 
 def test_a_plus_in_a_folder_is_no_jury() -> None:
-    for judge in ("encoder:/data/a+b", "server:http://h/v1#org/a+b", "encoder:c++/judge", "vllm:org/a+matching"):
+    for judge in (
+        "encoder:/data/a+b",
+        "server:http://h/v1#org/a+b",
+        "encoder:c++/judge",
+        "vllm:org/a+matching",
+    ):
         assert members(judge) == [judge]
     assert members("match+encoder:/data/a+b+match") == ["match", "encoder:/data/a+b", "match"]
     assert members("match+mine.py:Own+cascade") == ["match", "mine.py:Own", "cascade"]
     assert members("match+mtch:x") == ["match", "mtch:x"]
 
 
-@pytest.mark.skipif(not FIELD.exists(), reason="the inputs of issue 49 are beside a checkout of ours only")
+@pytest.mark.skipif(
+    not FIELD.exists(), reason="the inputs of issue 49 are beside a checkout of ours only"
+)
 def test_the_cases_from_the_field() -> None:
     found = {name: now for name, _, now in server_cases(FIELD)}
     assert len(found) == 11
-    assert [name for name, now in found.items() if "(1 requests)" not in now and "(2 requests)" not in now] == [
+    assert [
+        name
+        for name, now in found.items()
+        if "(1 requests)" not in now and "(2 requests)" not in now
+    ] == [
         "bare list of models",
         "an entry without id",
     ]
     assert "no credits left (1 requests)" in found["error with status 200"]
     assert http_client.KEY not in found["logprobs forbidden"]
     assert "/v1/models" not in found["parameters unsupported"]
-    for name in ("busy with status 200", "five logprobs at most", "max_completion_tokens", "temperature fixed"):
+    for name in (
+        "busy with status 200",
+        "five logprobs at most",
+        "max_completion_tokens",
+        "temperature fixed",
+    ):
         assert found[name] == "mean 4.11, mass 0.98 (2 requests)"
     assert found["one spelling, two ids"].startswith("mean 4.16, mass 0.95")
     assert found["null logprob"].startswith("mean 4.30")

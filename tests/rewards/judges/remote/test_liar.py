@@ -1,6 +1,7 @@
 """A judge's server that lies costs its own questions, in time, and tells no secret.
 
-Each lie of tests/support/liar.py is told about one question of three, and the two others keep their ratings.
+Each lie of tests/support/liar.py is told about one question of three, and the two others keep their
+ratings.
 """
 
 import time
@@ -46,7 +47,9 @@ def give(entry: int) -> Question:
     return Question([{"role": "user", "content": f"give {entry}"}])
 
 
-@pytest.mark.parametrize(("lie", "chat"), [*((lie, False) for lie in LIES), *((lie, True) for lie in CHAT_LIES)])
+@pytest.mark.parametrize(
+    ("lie", "chat"), [*((lie, False) for lie in LIES), *((lie, True) for lie in CHAT_LIES)]
+)
 def test_a_lie_costs_one_question(server: Server, folder: Path, lie: str, chat: bool) -> None:
     deadline = SOON if lie in PATIENT else SLACK
     judge = (
@@ -67,11 +70,15 @@ def test_a_lie_costs_one_question(server: Server, folder: Path, lie: str, chat: 
             assert rating.probabilities[entry] == pytest.approx(8 / 9)
 
 
-def test_large_answers_within_what_is_allowed_are_read_in_time(server: Server, folder: Path) -> None:
+def test_large_answers_within_what_is_allowed_are_read_in_time(
+    server: Server, folder: Path
+) -> None:
     """64 answers of 2.6 MB took 10 s of a deadline of 4."""
     server.behave = lambda body, number: lambda answer: answer.update(padding="x" * 2_600_000)
     judge = ServerJudge(server.url, "m", folder, deadline=2.0)
     start = time.monotonic()
-    answers = judge.rate([Question([{"role": "user", "content": f"number {n}, give 3"}]) for n in range(64)])
+    answers = judge.rate(
+        [Question([{"role": "user", "content": f"number {n}, give 3"}]) for n in range(64)]
+    )
     assert time.monotonic() - start < 2.0 + SLACK
     assert all(isinstance(answer, Failure) for answer in answers)

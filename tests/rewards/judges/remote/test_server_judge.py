@@ -1,4 +1,6 @@
-"""ServerJudge against a real HTTP server that answers well, badly, late or not at all; and against vLLM's own."""
+"""ServerJudge against a real HTTP server that answers well, badly, late or not at all; and against
+vLLM's own.
+"""
 
 import asyncio
 import gzip
@@ -28,7 +30,10 @@ from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.files.http_client import legible
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.judges.remote import endpoint as endpoint_module, remote_judge as remote_module
+from spanreward.rewards.judges.remote import (
+    endpoint as endpoint_module,
+    remote_judge as remote_module,
+)
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint, pause
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
@@ -67,7 +72,11 @@ def judge(server: Any, folder: Path) -> Any:
 def rated(answers: list[Rating | Failure]) -> list[str]:
     """The likeliest entry of each rating."""
     assert all(isinstance(answer, Rating) for answer in answers), answers
-    return [max(a.probabilities, key=a.probabilities.__getitem__) for a in answers if isinstance(a, Rating)]
+    return [
+        max(a.probabilities, key=a.probabilities.__getitem__)
+        for a in answers
+        if isinstance(a, Rating)
+    ]
 
 
 def failed(answer: Rating | str | Failure, status: Status, *words: str) -> None:
@@ -85,21 +94,35 @@ def test_a_rating_is_read_from_exactly_the_scales_tokens(server: Any, judge: Any
     (body,) = server.bodies
     assert server.paths == ["/v1/completions"]
     assert body["prompt"] == ENCODER.encode(give(4).messages)
-    assert (body["model"], body["max_tokens"], body["temperature"], body["logprobs"]) == ("m", 1, 0.0, 20)
-    assert set(body["logprob_token_ids"]) == {i for numbers in ENCODER.scale(SCALE).values() for i in numbers}
+    assert (body["model"], body["max_tokens"], body["temperature"], body["logprobs"]) == (
+        "m",
+        1,
+        0.0,
+        20,
+    )
+    assert set(body["logprob_token_ids"]) == {
+        i for numbers in ENCODER.scale(SCALE).values() for i in numbers
+    }
 
 
 @pytest.mark.parametrize("kind", ["ids", "text", "chat"])
 def test_a_rating_from_the_likeliest_tokens(folder: Path, kind: str) -> None:
-    """The server's "2" .1, "5" .8, "50" .05 and "4." e^-5: every one of them has a digit, none of the rest counts."""
+    """The server's "2" .1, "5" .8, "50" .05 and "4." e^-5: every one of them has a digit, none of
+    the rest counts.
+    """
     server = Server(extended=kind == "ids")
-    judge = ChatJudge(server.url, "m") if kind == "chat" else ServerJudge(server.url, "m", folder, min_mass=0.99)
+    judge = (
+        ChatJudge(server.url, "m")
+        if kind == "chat"
+        else ServerJudge(server.url, "m", folder, min_mass=0.99)
+    )
     server.behave = lambda body, number: (
         lambda answer: scaled_down(answer, 0.01)
     )  # 99 % on what the server does not show
     (rating,) = judge.rate([replace(give(5), top=20)])
     assert isinstance(rating, Rating)
-    stray = {"5": 0.85, "4": math.exp(-5)} if kind != "ids" else {"5": 0.8, "4": 0.0}  # no tokens of that tokenizer
+    # no tokens of that tokenizer
+    stray = {"5": 0.85, "4": math.exp(-5)} if kind != "ids" else {"5": 0.8, "4": 0.0}
     total = 0.1 + sum(stray.values())
     assert rating.mean == pytest.approx((2 * 0.1 + 5 * stray["5"] + 4 * stray["4"]) / total)
     (body,) = server.bodies
@@ -108,8 +131,12 @@ def test_a_rating_from_the_likeliest_tokens(folder: Path, kind: str) -> None:
     server.stop()
 
 
-def test_exact_ids_and_the_likeliest_tokens_are_never_asked_for_together(server: Any, judge: Any) -> None:
-    """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row has them."""
+def test_exact_ids_and_the_likeliest_tokens_are_never_asked_for_together(
+    server: Any, judge: Any
+) -> None:
+    """vLLM (V1 runner, read in 0.33) gives a row without exact ids minus infinity where another row
+    has them.
+    """
     waiting: list[bool] = []
 
     def delay(body: dict) -> float:
@@ -117,19 +144,26 @@ def test_exact_ids_and_the_likeliest_tokens_are_never_asked_for_together(server:
         return 0.05
 
     server.delay = delay
-    ratings = judge.rate([replace(give(1 + number % 5), top=20 * (number % 2)) for number in range(20)])
+    ratings = judge.rate(
+        [replace(give(1 + number % 5), top=20 * (number % 2)) for number in range(20)]
+    )
     assert all(isinstance(rating, Rating) for rating in ratings)
-    assert waiting == sorted(waiting, reverse=True)  # and a call's requests end before the next call's begin
+    # and a call's requests end before the next call's begin
+    assert waiting == sorted(waiting, reverse=True)
     assert server.most > 1
 
 
-def test_a_row_that_anothers_exact_ids_have_overwritten_is_no_rating(server: Any, judge: Any) -> None:
+def test_a_row_that_anothers_exact_ids_have_overwritten_is_no_rating(
+    server: Any, judge: Any
+) -> None:
     server.behave = lambda body, number: (
         lambda answer: answer["choices"][0].update(
             logprobs={"top_logprobs": [{f"token_id:{IDS['4']}": -0.1, "token_id:0": -9999.0}]}
         )
     )
-    failed(judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "all but one log-probability")
+    failed(
+        judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "all but one log-probability"
+    )
 
 
 def scaled_down(answer: dict, factor: float) -> None:
@@ -143,7 +177,9 @@ def scaled_down(answer: dict, factor: float) -> None:
 
 def test_ids_that_the_tokenizer_does_not_have_are_no_digits(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: (
-        lambda answer: answer["choices"][0].update(logprobs={"top_logprobs": [{"token_id:512345": -0.01}]})
+        lambda answer: answer["choices"][0].update(
+            logprobs={"top_logprobs": [{"token_id:512345": -0.01}]}
+        )
     )
     failed(judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "0.0%")
 
@@ -166,7 +202,8 @@ def test_a_strict_server_is_asked_without_the_extra_fields() -> None:
     assert rated(ChatJudge(server.url, "m").rate([give(n) for n in SCALE])) == list(SCALE)
     busy = ChatJudge(server.url, "m")
     first = len(server.bodies)
-    server.behave = lambda body, number: 429 if number == first + 1 else None  # the first without the extra fields
+    # the first without the extra fields
+    server.behave = lambda body, number: 429 if number == first + 1 else None
     assert rated(busy.rate([give(4)])) == ["4"]
     server.stop()
 
@@ -178,7 +215,12 @@ def test_equal_questions_are_asked_once_and_order_is_kept(server: Any, judge: An
     assert len(server.bodies) == 5
     assert rated(judge.rate([give(entry) for entry in entries[::-1]])) == entries[::-1]
     usage = judge.usage
-    assert (usage.questions, usage.prompt_tokens, usage.cached_tokens, usage.generated_tokens) == (80, 100, 70, 10)
+    assert (usage.questions, usage.prompt_tokens, usage.cached_tokens, usage.generated_tokens) == (
+        80,
+        100,
+        70,
+        10,
+    )
     assert (usage.retries, usage.timeouts) == (0, 0)
     assert judge.rate([]) == []
 
@@ -199,14 +241,20 @@ def test_bounded_concurrency(server: Any, folder: Path) -> None:
 
 def test_texts(server: Any, judge: Any) -> None:
     server.behave = lambda body, number: 500 if number == 0 else None
-    assert judge.write([give(4), give(2), give(4)], max_tokens=7) == ["text of ['4']", "text of ['2']", "text of ['4']"]
+    assert judge.write([give(4), give(2), give(4)], max_tokens=7) == [
+        "text of ['4']",
+        "text of ['2']",
+        "text of ['4']",
+    ]
     assert server.bodies[0]["max_tokens"] == 7
     assert ChatJudge(server.url, "m").write([give(1)], max_tokens=7) == ["text of ['1']"]
     server.behave = lambda body, number: lambda answer: answer["choices"][0].update(text=None)
     failed(judge.write([give(4)], max_tokens=7)[0], Status.UNPARSED, "no text")
 
 
-@pytest.mark.parametrize("trouble", [429, 500, 503, LOST, CUT, b'{"choices": [', b"", b'{"choices": []}', b"[1]"])
+@pytest.mark.parametrize(
+    "trouble", [429, 500, 503, LOST, CUT, b'{"choices": [', b"", b'{"choices": []}', b"[1]"]
+)
 def test_what_passes_is_asked_again(server: Any, judge: Any, trouble: Any) -> None:
     server.behave = lambda body, number: trouble if number < 2 else None
     assert rated(judge.rate([give(4)])) == ["4"]
@@ -234,7 +282,9 @@ def test_other_words_than_seconds_wait_for_no_longer(server: Any, judge: Any, af
 
 
 @pytest.mark.parametrize("trouble", [500, b'{"choices": ['])
-def test_a_question_that_breaks_the_server_fails_alone_and_soon(server: Any, judge: Any, trouble: Any) -> None:
+def test_a_question_that_breaks_the_server_fails_alone_and_soon(
+    server: Any, judge: Any, trouble: Any
+) -> None:
     server.behave = lambda body, number: trouble if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
     failed(answers.pop(2), Status.ERROR, server.url, f"the last of {ATTEMPTS} times")
@@ -258,8 +308,13 @@ def test_a_question_that_breaks_the_server_fails_alone_and_soon(server: Any, jud
 def test_a_good_answer_with_odd_counts_is_good(server: Any, judge: Any, usage: Any) -> None:
     server.behave = lambda body, number: lambda answer: answer.update(usage=usage)
     assert rated(judge.rate([give(4)])) == ["4"]
-    counted = 3 if isinstance(usage, dict) and usage.get("prompt_tokens") == 3 else 0  # each count stands for itself
-    assert (judge.usage.retries, judge.usage.prompt_tokens, judge.usage.cached_tokens) == (0, counted, 0)
+    # each count stands for itself
+    counted = 3 if isinstance(usage, dict) and usage.get("prompt_tokens") == 3 else 0
+    assert (judge.usage.retries, judge.usage.prompt_tokens, judge.usage.cached_tokens) == (
+        0,
+        counted,
+        0,
+    )
 
 
 LARGEST = ANSWER + TOKEN  # bytes of an answer of one token
@@ -269,7 +324,10 @@ BOMB = gzip.compress(bytes(1 << 26))
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ((200, {"Content-Encoding": "gzip"}, BOMB), "its answer is compressed, though it was asked not to"),
+        (
+            (200, {"Content-Encoding": "gzip"}, BOMB),
+            "its answer is compressed, though it was asked not to",
+        ),
         (b'{"choices": [' + b" " * LARGEST, f"its answer has more than {LARGEST:,} bytes"),
         ((400, {}, b"x" * (LARGEST + 1)), f"its answer has more than {LARGEST:,} bytes"),
     ],
@@ -308,7 +366,9 @@ def test_what_waits_for_its_turn_is_given_up_too(server: Any, folder: Path) -> N
     assert judge.usage.timeouts == 50
 
 
-def test_within_a_with_all_calls_share_one_deadline(server: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_within_a_with_all_calls_share_one_deadline(
+    server: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 1000.0
     monkeypatch.setattr(remote_module, "time", SimpleNamespace(monotonic=lambda: now))
     judge = ServerJudge(server.url, "m", folder, deadline=50.0)
@@ -342,7 +402,9 @@ def test_an_attempt_that_hangs_is_made_again(server: Any, folder: Path) -> None:
 def test_a_server_that_trickles_does_not_hold_us(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=trickle, args=(listener,), daemon=True).start()
-        judge = ServerJudge(f"http://127.0.0.1:{listener.getsockname()[1]}", "m", folder, deadline=0.6)
+        judge = ServerJudge(
+            f"http://127.0.0.1:{listener.getsockname()[1]}", "m", folder, deadline=0.6
+        )
         start = time.monotonic()
         failed(judge.rate([give(4)])[0], Status.TIMEOUT)
         assert time.monotonic() - start < SOON
@@ -402,10 +464,13 @@ def test_when_the_server_dies_what_is_left_fails_at_the_deadline(server: Any, fo
     answers = judge.rate([ask(f"number {n:03}, give {1 + n % 5}") for n in range(60)])
     assert 2.0 <= time.monotonic() - start < SOON
     late = [answer for answer in answers if isinstance(answer, Failure)]
-    assert 55 <= len(late) == judge.usage.timeouts < 60  # an answer on its way at the end may be lost with the rest
+    # an answer on its way at the end may be lost with the rest
+    assert 55 <= len(late) == judge.usage.timeouts < 60
     failed(late[0], Status.TIMEOUT, server.url, "within 2 s; the last trouble: ")
     answered = [number for number, answer in enumerate(answers) if not isinstance(answer, Failure)]
-    assert rated([answers[number] for number in answered]) == [str(1 + number % 5) for number in answered]
+    assert rated([answers[number] for number in answered]) == [
+        str(1 + number % 5) for number in answered
+    ]
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -427,9 +492,13 @@ def test_bad_numbers_are_no_rating(server: Any, judge: Any, value: Any) -> None:
     assert len(server.bodies) == 2  # asking again would not help
 
 
-@pytest.mark.parametrize("logprobs", [None, {}, {"top_logprobs": []}, {"top_logprobs": [None]}, {"content": []}])
+@pytest.mark.parametrize(
+    "logprobs", [None, {}, {"top_logprobs": []}, {"top_logprobs": [None]}, {"content": []}]
+)
 def test_no_logprobs_are_no_rating(server: Any, judge: Any, logprobs: Any) -> None:
-    server.behave = lambda body, number: lambda answer: answer["choices"][0].update(logprobs=logprobs)
+    server.behave = lambda body, number: (
+        lambda answer: answer["choices"][0].update(logprobs=logprobs)
+    )
     failed(judge.rate([give(3)])[0], Status.UNPARSED, "no log-probabilities")
     assert len(server.bodies) == 1
 
@@ -443,8 +512,12 @@ def test_a_token_beside_the_scale_is_no_rating(server: Any, judge: Any) -> None:
     failed(judge.rate([give(3)])[0], Status.UNPARSED, "0.0%")
 
 
-@pytest.mark.parametrize(("status", "advice"), [(404, "/v1/models"), (401, http_client.KEY), (403, "key")])
-def test_what_cannot_heal_is_not_asked_again(server: Any, folder: Path, status: int, advice: Any) -> None:
+@pytest.mark.parametrize(
+    ("status", "advice"), [(404, "/v1/models"), (401, http_client.KEY), (403, "key")]
+)
+def test_what_cannot_heal_is_not_asked_again(
+    server: Any, folder: Path, status: int, advice: Any
+) -> None:
     server.behave = lambda body, number: status
     judge = ServerJudge(server.url, "m", folder, concurrency=2)
     answers = judge.rate([ask(f"number {n}") for n in range(20)])
@@ -484,7 +557,14 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
         server.behave = lambda body, number: 401
         (failure,) = judge.rate([give(4)])
     assert server.keys == [None, "Bearer sk-secret", "Bearer sk-secret"]
-    seen = [caplog.text, repr(judge), judge.name, str(vars(judge.endpoint)), str(failure), str(pickle.dumps(judge))]
+    seen = [
+        caplog.text,
+        repr(judge),
+        judge.name,
+        str(vars(judge.endpoint)),
+        str(failure),
+        str(pickle.dumps(judge)),
+    ]
     assert not any("secret" in text for text in seen)
 
 
@@ -512,12 +592,16 @@ def test_a_url_with_a_secret_is_refused_without_showing_it(url: str) -> None:
         assert "secret" not in str(error.value)
 
 
-@pytest.mark.parametrize("key", ["sk-secret\nsk-secret2", "sk-secret\u00e9", "sk-secret one", "sk-\x1bsecret"])
+@pytest.mark.parametrize(
+    "key", ["sk-secret\nsk-secret2", "sk-secret\u00e9", "sk-secret one", "sk-\x1bsecret"]
+)
 def test_a_key_that_no_header_can_hold_is_refused_when_the_judge_is_built(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv(http_client.KEY, key)
-    with pytest.raises(ValueError, match=f"{http_client.KEY} must hold one line of ASCII without spaces") as error:
+    with pytest.raises(
+        ValueError, match=f"{http_client.KEY} must hold one line of ASCII without spaces"
+    ) as error:
         ChatJudge("http://h", "m")
     assert "secret" not in str(error.value)
 
@@ -525,12 +609,18 @@ def test_a_key_that_no_header_can_hold_is_refused_when_the_judge_is_built(
 def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, "k3y+/=")
     said = (
-        "a\r\nb\x1b[31m\u202e k3y+/= Bearer abc.def api_key=xyz, 'password': \"hunter2\" http://u:p@h/x?api_key=q&r=1"
+        "a\r\nb\x1b[31m\u202e k3y+/= Bearer abc.def api_key=xyz, 'password': \"hunter2\" "
+        "http://u:p@h/x?api_key=q&r=1"
     )
     line = legible(said)
-    assert line == "a b [31m *** Bearer *** api_key=***, 'password': \"***\" http://***@h/x?api_key=***&r=1"
+    assert (
+        line
+        == "a b [31m *** Bearer *** api_key=***, 'password': \"***\" http://***@h/x?api_key=***&r=1"
+    )
     assert legible(b"\xff" * 1000) == "\ufffd" * 300
-    assert legible("maximum context length is 4096 tokens") == "maximum context length is 4096 tokens"
+    assert (
+        legible("maximum context length is 4096 tokens") == "maximum context length is 4096 tokens"
+    )
 
 
 def test_pickled_as_settings(server: Any, judge: Any) -> None:
@@ -549,14 +639,18 @@ def test_two_ranks_at_once(server: Any, judge: Any) -> None:
 
     def rank(number: int) -> None:
         copy = pickle.loads(pickle.dumps(judge))
-        answers[number] = rated(copy.rate([ask(f"number {n}, give {1 + (n + number) % 5}") for n in range(20)]))
+        answers[number] = rated(
+            copy.rate([ask(f"number {n}, give {1 + (n + number) % 5}") for n in range(20)])
+        )
 
     threads = [threading.Thread(target=rank, args=(number,)) for number in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert answers == {number: [str(1 + (n + number) % 5) for n in range(20)] for number in range(2)}
+    assert answers == {
+        number: [str(1 + (n + number) % 5) for n in range(20)] for number in range(2)
+    }
 
 
 def test_within_a_running_loop(judge: Any) -> None:
@@ -589,7 +683,8 @@ def test_equal_names_are_equal_judges(server: Any, folder: Path) -> None:
     judge = ServerJudge(server.url, "m", folder)
     assert re.fullmatch(r"server:m@/weights/m tokens-[0-9a-f]{12} mass>=0.05", judge.name)
     other = Server()
-    assert ServerJudge(other.url + "/v1/", "m", folder, deadline=3.0).name == judge.name  # wherever it is
+    # wherever it is
+    assert ServerJudge(other.url + "/v1/", "m", folder, deadline=3.0).name == judge.name
     other.models = [{"id": "m", "root": "/weights/other"}]
     names = {
         ServerJudge(other.url, "m", folder).name,
@@ -600,17 +695,26 @@ def test_equal_names_are_equal_judges(server: Any, folder: Path) -> None:
     other.stop()
 
 
-def test_a_name_without_a_server_never_comes_again(server: Any, folder: Path, tmp_path: Path) -> None:
+def test_a_name_without_a_server_never_comes_again(
+    server: Any, folder: Path, tmp_path: Path
+) -> None:
     away = ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder, deadline=0.3)
     assert away.name != away.name
-    assert ServerJudge(server.url, "not served", folder).name != ServerJudge(server.url, "not served", folder).name
+    assert (
+        ServerJudge(server.url, "not served", folder).name
+        != ServerJudge(server.url, "not served", folder).name
+    )
     cached = CachedJudge(away, tmp_path / "ratings.sqlite")
     failed(cached.rate([give(4)])[0], Status.TIMEOUT)
 
 
-def test_a_run_begins_with_a_server_that_has_the_model(server: Any, judge: Any, folder: Path) -> None:
+def test_a_run_begins_with_a_server_that_has_the_model(
+    server: Any, judge: Any, folder: Path
+) -> None:
     judge.start()
-    with pytest.raises(RuntimeError, match=r"/v1/models does not list the judge's model 'not served'"):
+    with pytest.raises(
+        RuntimeError, match=r"/v1/models does not list the judge's model 'not served'"
+    ):
         ServerJudge(server.url, "not served", folder).start()
     with pytest.raises(RuntimeError, match=r"does not answer: start the server"):
         ServerJudge(f"http://127.0.0.1:{free_port()}", "m", folder).start()
@@ -633,7 +737,9 @@ def test_urls() -> None:
     for url in ("127.0.0.1:8000", "ftp://h", ""):
         with pytest.raises(ValueError, match="give one such as"):
             Endpoint(url)
-    with pytest.raises(ValueError, match="is that of one server, such as a load balancer before several"):
+    with pytest.raises(
+        ValueError, match="is that of one server, such as a load balancer before several"
+    ):
         load_judge("server:http://a,http://b#m")
 
 
@@ -647,7 +753,11 @@ def test_pauses_grow_and_are_random() -> None:
 def test_judges_by_name() -> None:
     judge = load_judge("server:http://127.0.0.1:8000#smollm2")
     assert isinstance(judge, ServerJudge)
-    assert (judge.endpoint.url, judge.model, judge.min_mass) == ("http://127.0.0.1:8000", "smollm2", 0.0)
+    assert (judge.endpoint.url, judge.model, judge.min_mass) == (
+        "http://127.0.0.1:8000",
+        "smollm2",
+        0.0,
+    )
     chat = load_judge("chat:https://example.org/v1#gpt#2")
     assert isinstance(chat, ChatJudge)
     assert (chat.endpoint.url, chat.model) == ("https://example.org", "gpt#2")
@@ -681,7 +791,9 @@ def test_the_same_numbers_as_transformers(vllm_judge: Any) -> None:
             logs = [math.log(rating.probabilities[entry] * rating.mass) for rating in (one, two)]
             assert logs[0] == pytest.approx(logs[1], abs=0.05)
     usage = vllm_judge.usage.since(before)
-    assert usage.prompt_tokens == sum(len(vllm_judge.encoder.encode(question.messages)) for question in questions)
+    assert usage.prompt_tokens == sum(
+        len(vllm_judge.encoder.encode(question.messages)) for question in questions
+    )
     assert usage.generated_tokens == 10
     assert 0 < usage.cached_tokens < usage.prompt_tokens
     assert (usage.retries, usage.timeouts) == (0, 0)
@@ -689,7 +801,9 @@ def test_the_same_numbers_as_transformers(vllm_judge: Any) -> None:
 
 @pytest.mark.vllm
 def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
-    """By decoded tokens through its chat; a text; a question too long; a model that it does not have."""
+    """By decoded tokens through its chat; a text; a question too long; a model that it does not
+    have.
+    """
     (question,) = posh_questions(1)
     by_ids, long = vllm_judge.rate([question, ask("1 " * 5000)])
     failed(long, Status.ERROR, "400")
@@ -697,10 +811,17 @@ def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
     (by_text,) = chat.rate([question])
     assert isinstance(by_ids, Rating)
     assert isinstance(by_text, Rating)
-    seen = {entry: p * by_text.mass for entry, p in by_text.probabilities.items() if p > 0}  # in the 20 likeliest
-    assert seen == pytest.approx({entry: by_ids.probabilities[entry] * by_ids.mass for entry in seen}, rel=0.05)
-    assert ServerJudge(chat.endpoint.url, "smollm2").name.startswith("server:smollm2@/")
-    assert vllm_judge.write([ask("Say hello.")], max_tokens=6) == TransformersJudge("smollm2").write(
-        [ask("Say hello.")], max_tokens=6
+    # in the 20 likeliest
+    seen = {entry: p * by_text.mass for entry, p in by_text.probabilities.items() if p > 0}
+    assert seen == pytest.approx(
+        {entry: by_ids.probabilities[entry] * by_ids.mass for entry in seen}, rel=0.05
     )
-    failed(ServerJudge(chat.endpoint.url, "none", "smollm2").rate([question])[0], Status.ERROR, "'none' (404)")
+    assert ServerJudge(chat.endpoint.url, "smollm2").name.startswith("server:smollm2@/")
+    assert vllm_judge.write([ask("Say hello.")], max_tokens=6) == TransformersJudge(
+        "smollm2"
+    ).write([ask("Say hello.")], max_tokens=6)
+    failed(
+        ServerJudge(chat.endpoint.url, "none", "smollm2").rate([question])[0],
+        Status.ERROR,
+        "'none' (404)",
+    )

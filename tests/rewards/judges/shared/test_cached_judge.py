@@ -1,4 +1,6 @@
-"""CachedJudge: the same answers as its judge's, which is asked once, and never woken for what is known."""
+"""CachedJudge: the same answers as its judge's, which is asked once, and never woken for what is
+known.
+"""
 
 import multiprocessing
 import pickle
@@ -28,7 +30,20 @@ from tests.support.fakes import FakeJudge, asked, hashed_rating
 from tests.support.paths import ROOT
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates and NUL, too
-HOSTILE = ("", "\x00", "\ud83d\ude00", "😀", "\ud83d", "\\ud83d", '"}]', "<|im_end|>", "e\u0301", "\xe9", "a", "A")
+HOSTILE = (
+    "",
+    "\x00",
+    "\ud83d\ude00",
+    "😀",
+    "\ud83d",
+    "\\ud83d",
+    '"}]',
+    "<|im_end|>",
+    "e\u0301",
+    "\xe9",
+    "a",
+    "A",
+)
 
 
 class Listening(FakeJudge):
@@ -48,7 +63,10 @@ class Listening(FakeJudge):
     def write(self, questions: Any, max_tokens: Any) -> Any:
         prompts = [question.messages[0]["content"] for question in questions]
         self.written.append(prompts)
-        return [Failure(Status.TIMEOUT, "too late") if self.fails(p) else p[::-1][:max_tokens] for p in prompts]
+        return [
+            Failure(Status.TIMEOUT, "too late") if self.fails(p) else p[::-1][:max_tokens]
+            for p in prompts
+        ]
 
 
 @pytest.fixture
@@ -74,7 +92,11 @@ def test_cached_is_uncached_and_permuted_in_is_permuted_out(
     mixed = random.sample([*prompts, "one more"], len(prompts) + 1)
     other = again(cached)
     assert other.rate(asked(*mixed)) == plain.rate(asked(*mixed))
-    assert other.judge.rated == [["one more"]] if "one more" not in prompts else other.judge.rated == []
+    assert (
+        other.judge.rated == [["one more"]]
+        if "one more" not in prompts
+        else other.judge.rated == []
+    )
 
 
 def test_texts_are_kept_as_they_are(cached: Any) -> None:
@@ -185,7 +207,9 @@ def test_the_judge_wakes_at_the_first_unknown_question_only(cached: Any) -> None
     assert (inner.woken, inner.slept) == (2, 2)
 
 
-def test_a_judge_that_cannot_wake_is_not_put_to_sleep(cached: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_cannot_wake_is_not_put_to_sleep(
+    cached: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(self: Any) -> None:
         raise RuntimeError("no memory")
 
@@ -229,7 +253,12 @@ def test_processes_share_what_they_learn(cached: Any) -> None:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0]
     other = again(cached)
-    other.rate(asked("parent", *(f"{name} {number}" for name in ("one", "two", "both") for number in range(50))))
+    other.rate(
+        asked(
+            "parent",
+            *(f"{name} {number}" for name in ("one", "two", "both") for number in range(50)),
+        )
+    )
     assert (other.hits, other.misses) == (151, 0)
 
 
@@ -247,7 +276,9 @@ def test_a_full_disk_costs_only_the_memory(cached: Any, caplog: pytest.LogCaptur
     assert again(cached).rate(asked("a")) == [hashed_rating("a")]
 
 
-def test_another_judge_scale_or_version_is_another_question(cached: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_judge_scale_or_version_is_another_question(
+    cached: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cached.rate(asked("a"))
     for scale in (("1", "2", "3"), ("5", "4", "3", "2", "1"), ("1,2", "3", "4", "5")):
         before = cached.misses
@@ -256,11 +287,15 @@ def test_another_judge_scale_or_version_is_another_question(cached: Any, monkeyp
     other = again(cached)
     other.judge.name = "fake, with other weights"
     other.rate(asked("a"))
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.version", lambda name: "0.0.1")
+    monkeypatch.setattr(
+        "spanreward.rewards.judges.shared.cached_judge.version", lambda name: "0.0.1"
+    )
     cached.rate(asked("a"))
     assert (other.misses, cached.misses) == (1, 5)
     monkeypatch.undo()
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.code_hash", lambda: "of other prompts")
+    monkeypatch.setattr(
+        "spanreward.rewards.judges.shared.cached_judge.code_hash", lambda: "of other prompts"
+    )
     cached.rate(asked("a"))
     assert cached.misses == 6
     monkeypatch.undo()
@@ -283,7 +318,17 @@ def pictures() -> list[Image.Image]:
     turned.getexif()[Base.Orientation] = 6
     tall = Image.new("RGB", (2, 4), (9, 8, 7))
     gray = Image.new("L", (12, 2), 9)
-    return [plain, dot, palette, other_palette, see_through, turned, tall, gray, Image.new("RGBA", (4, 2), (9, 8, 7))]
+    return [
+        plain,
+        dot,
+        palette,
+        other_palette,
+        see_through,
+        turned,
+        tall,
+        gray,
+        Image.new("RGBA", (4, 2), (9, 8, 7)),
+    ]
 
 
 def presences() -> list[PresenceProbe]:
@@ -296,7 +341,9 @@ def presences() -> list[PresenceProbe]:
         PresenceProbe("A red circle.", "attribute", circle, "red"),
         PresenceProbe("A red circle.", "relation", circle, "red", red),
         PresenceProbe("A red circle.", "entity", Mention("circle", links=(Link("on", red),))),
-        PresenceProbe("A red circle.", "entity", Mention("circle", links=(Link("on", red, reverse=True),))),
+        PresenceProbe(
+            "A red circle.", "entity", Mention("circle", links=(Link("on", red, reverse=True),))
+        ),
         PresenceProbe("A red circle.", "entity", Mention("circle", details=("red",))),
         PresenceProbe("A red circle.", "entity", circle, graph=graph),
         PresenceProbe("A red circle.", "entity", circle, graph=other),
@@ -312,9 +359,15 @@ def test_editing_any_file_that_answers_makes_other_keys(tmp_path: Path) -> None:
     harmless = {"__init__.py", "checks.py", "needs.py", "verdict.py"}
     files = list((package / "judges").rglob("*.py"))
     for file in files:
-        modules = re.findall(r"^ *(?:from|import) spanreward\.(rewards[\w.]*)", file.read_text(), re.MULTILINE)
+        modules = re.findall(
+            r"^ *(?:from|import) spanreward\.(rewards[\w.]*)", file.read_text(), re.MULTILINE
+        )
         found = [tmp_path / (module.replace(".", "/") + ".py") for module in modules]
-        files += [path for path in found if path.is_file() and path not in files and path.name not in harmless]
+        files += [
+            path
+            for path in found
+            if path.is_file() and path not in files and path.name not in harmless
+        ]
     assert len(files) > 30
     for file in files:
         code = file.read_text()
@@ -325,14 +378,24 @@ def test_editing_any_file_that_answers_makes_other_keys(tmp_path: Path) -> None:
 
 def test_questions_that_differ_have_different_keys() -> None:
     user, system = {"role": "user", "content": "a"}, {"role": "system", "content": "a"}
-    questions = [Question([user]), Question([system]), Question([user, user]), Question([{**user, "name": "b"}])]
+    questions = [
+        Question([user]),
+        Question([system]),
+        Question([user, user]),
+        Question([{**user, "name": "b"}]),
+    ]
     questions += [Question([{"role": "user", "content": text}]) for text in HOSTILE if text != "a"]
     questions += [Question([user], images=(picture,)) for picture in pictures()]
-    questions += [Question([user], images=(pictures()[0],) * 2), Question([user], images=tuple(pictures()[1::-1]))]
+    questions += [
+        Question([user], images=(pictures()[0],) * 2),
+        Question([user], images=tuple(pictures()[1::-1])),
+    ]
     questions += [Question([user], images=tuple(pictures()[:2]))]
     questions += [Question([user], probe=probe) for probe in presences()]
     questions += [Question([user], top=20), Question([user], description=(0, 1))]
-    keys = [key for about in ({"scale": ["1"]}, {"write": 1}) for key in question_keys(questions, about)]
+    keys = [
+        key for about in ({"scale": ["1"]}, {"write": 1}) for key in question_keys(questions, about)
+    ]
     assert len(set(keys)) == len(keys) > 60
     alone = [question_keys([question], {"scale": ["1"]})[0] for question in questions]
     assert alone == keys[: len(questions)]  # whatever else is asked
@@ -367,7 +430,9 @@ def test_a_turned_picture_looks_different(tmp_path: Path) -> None:
 def samples() -> list[Sample]:
     reference = "A small red circle is above a blue square."
     completions = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
-    return [Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions]
+    return [
+        Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions
+    ]
 
 
 @pytest.mark.parametrize("judge", [FakeJudge(), MatchJudge()], ids=["fake", "match"])
@@ -382,7 +447,9 @@ def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
     assert other.hits > 15
 
 
-def test_the_file_is_in_the_cache_folder_unless_said_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_in_the_cache_folder_unless_said_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     CachedJudge(FakeJudge()).rate(asked("a"))

@@ -1,4 +1,6 @@
-"""CascadeJudge: the student where it is sure, the teacher elsewhere and at the audits, and both counted."""
+"""CascadeJudge: the student where it is sure, the teacher elsewhere and at the audits, and both
+counted.
+"""
 
 import pickle
 import random
@@ -20,7 +22,9 @@ PROMPTS = [f"question {number}" for number in range(300)]
 
 
 class Told(Judge):
-    """Answers a question with what its prompt maps to, and keeps what it was asked and what was done to it."""
+    """Answers a question with what its prompt maps to, and keeps what it was asked and what was
+    done to it.
+    """
 
     def __init__(self, name: str, answer: Any) -> None:
         self._name = name
@@ -32,7 +36,9 @@ class Told(Judge):
     def name(self) -> str:
         return self._name
 
-    def rate(self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE) -> list[Rating | Failure]:
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
         prompts = [question.messages[0]["content"] for question in questions]
         self.asked += prompts
         self.usage.questions += len(prompts)
@@ -88,7 +94,9 @@ def test_it_is_the_student_where_that_is_always_sure_and_never_audited() -> None
 def samples() -> list[Sample]:
     reference = "A small red circle is above a blue square."
     completions = ("A red circle.", "A blue square below a circle.", "A red circle on a table.", "")
-    return [Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions]
+    return [
+        Sample(prompt="Describe.", completion=text, references=(reference,)) for text in completions
+    ]
 
 
 def test_the_teacher_gets_what_the_student_is_not_sure_of_refuses_or_fails() -> None:
@@ -116,9 +124,12 @@ LATE = Failure(Status.TIMEOUT, "too late")
 
 
 @pytest.mark.parametrize(
-    ("teacher", "failure"), [(lambda _: LATE, LATE), (gone, FAILED), (lambda _: Rating({}), NO_RATING)]
+    ("teacher", "failure"),
+    [(lambda _: LATE, LATE), (gone, FAILED), (lambda _: Rating({}), NO_RATING)],
 )
-def test_where_an_audit_fails_the_rating_that_was_sure_stays(teacher: Any, failure: Failure) -> None:
+def test_where_an_audit_fails_the_rating_that_was_sure_stays(
+    teacher: Any, failure: Failure
+) -> None:
     answers = {"sure": sure_of(5), "too": sure_of(2), "not": sure_of(5, 0.5)}
     judge = pair(answers.__getitem__, teacher, audit=1)
     assert judge.rate(asked(*answers)) == [sure_of(5), sure_of(2), failure]
@@ -148,7 +159,9 @@ def test_a_teacher_that_raises_writes_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 def test_with_a_dead_teacher_the_students_rewards_are_left() -> None:
     """At the default share of audits; texts of some length all have an audit somewhere."""
-    text = " ".join(f"A {colour} {thing} is by a tree." for colour in ("red", "blue") for thing in THINGS)
+    text = " ".join(
+        f"A {colour} {thing} is by a tree." for colour in ("red", "blue") for thing in THINGS
+    )
     samples = [Sample("", f"{text} The {thing} sleeps.", references=(text,)) for thing in THINGS]
     judge = CascadeJudge(MatchJudge(), Told("teacher", gone), sure=0.5)
     verdicts = PoshReward(judge).judge_samples(samples)
@@ -191,7 +204,9 @@ def test_what_was_audited_at_a_low_share_is_audited_at_a_higher_one() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(max_size=4), max_size=12), st.randoms(use_true_random=False))
-def test_permuted_in_is_permuted_out_and_one_by_one_is_together(prompts: list[str], order: random.Random) -> None:
+def test_permuted_in_is_permuted_out_and_one_by_one_is_together(
+    prompts: list[str], order: random.Random
+) -> None:
     def student(prompt: str) -> Rating | Failure:
         kind = len(prompt) % 3
         return Failure(Status.UNPARSED, "") if kind == 0 else sure_of(4, 0.95 if kind == 1 else 0.5)
@@ -204,14 +219,19 @@ def test_permuted_in_is_permuted_out_and_one_by_one_is_together(prompts: list[st
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "same"), [(5, 4, True), (4, 3, False), (1, 3, True), (5, 1, False), (2, 1, True)]
+    ("first", "second", "same"),
+    [(5, 4, True), (4, 3, False), (1, 3, True), (5, 1, False), (2, 1, True)],
 )
 def test_agreement_is_the_side_of_the_scales_middle(first: int, second: int, same: bool) -> None:
     assert agree(certain(first), certain(second), RATING_SCALE) is same
 
 
 def test_agreement_on_a_scale_of_letters_is_the_likeliest_entry() -> None:
-    votes = [Rating({"A": 0.6, "B": 0.4}), Rating({"A": 0.9, "B": 0.1}), Rating({"A": 0.2, "C": 0.8})]
+    votes = [
+        Rating({"A": 0.6, "B": 0.4}),
+        Rating({"A": 0.9, "B": 0.1}),
+        Rating({"A": 0.2, "C": 0.8}),
+    ]
     assert agree(votes[0], votes[1], ("A", "B", "C"))
     assert not agree(votes[0], votes[2], ("A", "B", "C"))
 
@@ -226,7 +246,9 @@ def test_both_wake_and_sleep_together_and_once_each() -> None:
         assert one.events == ["start", *["wake"] * 3, *["sleep"] * 3, "close"]
 
 
-def test_both_sleep_after_an_error_and_both_close_though_one_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_sleep_after_an_error_and_both_close_though_one_cannot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(*_: Any) -> Any:
         raise RuntimeError("gone")
 
@@ -246,7 +268,10 @@ def test_a_teacher_that_cannot_wake_leaves_no_student_awake() -> None:
             raise RuntimeError("no memory")
 
     student = Told("student", certain)
-    with pytest.raises(RuntimeError, match="no memory"), CascadeJudge(student, Broken("teacher", certain)):
+    with (
+        pytest.raises(RuntimeError, match="no memory"),
+        CascadeJudge(student, Broken("teacher", certain)),
+    ):
         pass
     assert student.events == ["wake", "sleep"]
 
@@ -278,13 +303,21 @@ def test_pickled_as_settings() -> None:
     judge = CascadeJudge(MatchJudge(), FakeJudge(), sure=0.8, audit=0.5, seed=3)
     with judge:
         PoshReward(judge).assess(samples())
-        copy = pickle.loads(pickle.dumps(CascadeJudge(MatchJudge(), MatchJudge(), sure=0.8, audit=0.5, seed=3)))
+        copy = pickle.loads(
+            pickle.dumps(CascadeJudge(MatchJudge(), MatchJudge(), sure=0.8, audit=0.5, seed=3))
+        )
     assert (copy.sure, copy.audit, copy.seed) == (0.8, 0.5, 3)
     assert copy.usage == Usage()
 
 
 def test_another_setting_or_judge_is_another_name(tmp_path: Any) -> None:
-    judges = [pair(), pair(sure=0.8), pair(audit=0.1), pair(seed=1), CascadeJudge(FakeJudge(), FakeJudge())]
+    judges = [
+        pair(),
+        pair(sure=0.8),
+        pair(audit=0.1),
+        pair(seed=1),
+        CascadeJudge(FakeJudge(), FakeJudge()),
+    ]
     assert len({judge.name for judge in judges}) == len(judges)
     cached = CachedJudge(pair(audit=0.5), tmp_path / "ratings.sqlite")
     first = cached.rate(asked(*PROMPTS[:20]))
@@ -304,9 +337,14 @@ def test_a_share_that_is_none_is_refused(name: str, value: Any) -> None:
 def test_what_else_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a cascade's audit is 1\.5: give a number from 0 to 1\."):
         pair(audit=1.5)
-    with pytest.raises(ValueError, match=r"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got 3"):
+    with pytest.raises(
+        ValueError, match=r"a judge is a Judge or its name, such as 'match' or 'vllm:MODEL', got 3"
+    ):
         load_judge("cascade", student=MatchJudge(), teacher=3)
-    with pytest.raises(ValueError, match=r"the judge cascade is not complete: missing a required argument: 'teacher'"):
+    with pytest.raises(
+        ValueError,
+        match=r"the judge cascade is not complete: missing a required argument: 'teacher'",
+    ):
         load_judge("cascade", student="match")
 
 

@@ -21,7 +21,8 @@ LATE = Failure(Status.TIMEOUT, "too late")
 
 def test_the_mean_of_two_distributions() -> None:
     jury = JuryJudge(
-        FakeJudge(lambda prompt: certain(1)), FakeJudge(lambda prompt: Rating({"1": 0.5, "4": 0.5}, 0.6, 7))
+        FakeJudge(lambda prompt: certain(1)),
+        FakeJudge(lambda prompt: Rating({"1": 0.5, "4": 0.5}, 0.6, 7)),
     )
     (rating,) = jury.rate(asked("a"))
     assert isinstance(rating, Rating)
@@ -117,4 +118,7 @@ def test_a_recipe_knows_its_judges() -> None:
     """Each of them is no independent referee of the run."""
     judge = JudgePart(name="match+vllm:org/model")
     assert [one.name for one in judge.answering] == ["match", "vllm:org/model"]
-    assert identities([RewardPart(metric="posh", judge=judge)]) == {("posh", "match"), ("posh", "org/model")}
+    assert identities([RewardPart(metric="posh", judge=judge)]) == {
+        ("posh", "match"),
+        ("posh", "org/model"),
+    }

@@ -1,4 +1,6 @@
-"""Store: nothing is lost or halved, whoever else writes or dies, and no trouble with the file is raised."""
+"""Store: nothing is lost or halved, whoever else writes or dies, and no trouble with the file is
+raised.
+"""
 
 import logging
 import multiprocessing
@@ -103,7 +105,8 @@ def test_a_process_killed_while_it_writes_leaves_what_was_committed(
     process = FORK.Process(target=store.write, args=(Endless(reached),))
     process.start()
     assert reached.wait(60)
-    assert path.with_name("ratings.sqlite-wal").stat().st_size > MIB  # so the transaction is half on the disk
+    # so the transaction is half on the disk
+    assert path.with_name("ratings.sqlite-wal").stat().st_size > MIB
     assert store.read(list(before)) == before  # nobody waits for the writer
     os.kill(process.pid, signal.SIGKILL)
     process.join()
@@ -117,7 +120,9 @@ def test_a_process_killed_while_it_writes_leaves_what_was_committed(
     assert warnings(caplog) == []
 
 
-def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     store = Store(path, 64 * MIB)
     reached = FORK.Event()
     process = FORK.Process(target=write_and_wait, args=(store, reached))
@@ -135,7 +140,8 @@ def test_what_a_killed_process_left_is_not_mixed_into_a_new_file(path: Path, cap
 
 def write_and_wait(store: Store, reached: Any) -> None:
     store.write(rows("old", 1000))
-    with closing(sqlite3.connect(store.path)) as connection:  # the last one to be closed would tidy up
+    # the last one to be closed would tidy up
+    with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("SELECT 1 FROM answers").fetchall()
         store.write(rows("older", 1000))
         reached.set()
@@ -157,7 +163,9 @@ def test_eviction_keeps_what_is_used(path: Path) -> None:
     assert store.read(list(unused)) == {}
     assert path.stat().st_size < MIB + 200_000  # what one call adds
     with closing(sqlite3.connect(path)) as connection:
-        (kept,) = connection.execute("SELECT sum(length(key) + length(value)) FROM answers").fetchone()
+        (kept,) = connection.execute(
+            "SELECT sum(length(key) + length(value)) FROM answers"
+        ).fetchone()
     assert kept > MIB / 4  # no more is forgotten than needs be
 
 
@@ -192,7 +200,9 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_is_said_once_and_forgets_the_call(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_is_said_once_and_forgets_the_call(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     store, before = Store(path, 64 * MIB), rows("before", 100)
     store.write(before)
     with no_file_larger_than(MIB):
@@ -245,7 +255,9 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     if not allowed:
         pytest.skip("mounting a small disk needs root and util-linux")
     command = [*start, sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     (warning,) = done.stderr.strip().splitlines()
     assert "ratings.sqlite cannot be used (" in warning
@@ -325,7 +337,16 @@ def test_only_the_first_call_waits_for_a_lock(path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "value", ["'text'", "'1'", "CAST(x'ff' AS TEXT)", "7", "x''", "x'00'", "(SELECT value FROM answers LIMIT 1)"]
+    "value",
+    [
+        "'text'",
+        "'1'",
+        "CAST(x'ff' AS TEXT)",
+        "7",
+        "x''",
+        "x'00'",
+        "(SELECT value FROM answers LIMIT 1)",
+    ],
 )
 def test_a_damaged_value_is_none_and_makes_room_for_another(
     path: Path, caplog: pytest.LogCaptureFixture, value: str
@@ -342,7 +363,9 @@ def test_a_damaged_value_is_none_and_makes_room_for_another(
     assert store.damaged == 1
 
 
-def test_a_damaged_file_is_said_once_and_left_as_it_is(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_said_once_and_left_as_it_is(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     Store(path, MIB).write(rows("row", 1000))
     whole = path.read_bytes()
     damaged = whole[:4096] + b"\xa5" * (len(whole) - 4096)
@@ -352,7 +375,10 @@ def test_a_damaged_file_is_said_once_and_left_as_it_is(path: Path, caplog: pytes
     store.write(new)
     assert store.read([*new, "row-1"]) == {}
     (message,) = warnings(caplog)
-    assert "ratings.sqlite cannot be used (database disk image is malformed): the judge is asked instead." in message
+    assert (
+        "ratings.sqlite cannot be used (database disk image is malformed): the judge is asked "
+        "instead." in message
+    )
     path.unlink()
     store.write(new)
     assert store.read(list(new)) == new
@@ -417,7 +443,10 @@ def read_and_write(path: Path, name: str, start: Any) -> None:
 def test_a_file_damaged_under_several_processes_stops_none(path: Path) -> None:
     start = FORK.Barrier(4)
     Store(path, 16 * MIB).write(rows("before", 2000))
-    processes = [FORK.Process(target=read_and_write, args=(path, name, start)) for name in ("one", "two", "three")]
+    processes = [
+        FORK.Process(target=read_and_write, args=(path, name, start))
+        for name in ("one", "two", "three")
+    ]
     for process in processes:
         process.start()
     start.wait()
@@ -454,7 +483,9 @@ def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path, make: Any)
     path = tmp_path / "file"
     make(path)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="file is not a cache of ratings, or of another version: remove it"):
+    with pytest.raises(
+        ValueError, match="file is not a cache of ratings, or of another version: remove it"
+    ):
         Store(path, MIB)
     assert path.read_bytes() == before
 

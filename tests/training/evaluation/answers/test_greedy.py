@@ -9,11 +9,18 @@ from peft import LoraConfig, get_peft_model
 from PIL import Image
 
 from experiments.scenes.parts import TINY
-from spanreward.training.evaluation.answers.greedy import fingerprint, greedy_completions, kept_completions
+from spanreward.training.evaluation.answers.greedy import (
+    fingerprint,
+    greedy_completions,
+    kept_completions,
+)
 from spanreward.training.policy import load_policy
 
 ROWS: Any = [
-    {"prompt": [{"role": "user", "content": "Describe."}], "image": Image.new("RGB", (48, 48), colour)}
+    {
+        "prompt": [{"role": "user", "content": "Describe."}],
+        "image": Image.new("RGB", (48, 48), colour),
+    }
     for colour in ("red", "blue")
 ]
 
@@ -26,7 +33,9 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_nothing_is_written_twice(policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_twice(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = kept_completions(str(policy), ROWS, 6, tmp_path / "answers")
     monkeypatch.setattr(
         "spanreward.training.evaluation.answers.greedy.load_policy", None
@@ -52,10 +61,18 @@ def test_whatever_decides_the_answers_changes_the_fingerprint(policy: Path) -> N
 
 
 def test_an_adapter_over_a_base(policy: Path, tmp_path: Path) -> None:
-    """Only the adapter is in its folder; it answers as base and adapter together do, and not as its base."""
+    """Only the adapter is in its folder; it answers as base and adapter together do, and not as its
+    base.
+    """
     model, processor = load_policy(str(policy))
     torch.manual_seed(0)
-    config = LoraConfig(r=8, lora_alpha=64, target_modules="all-linear", init_lora_weights=False, task_type="CAUSAL_LM")
+    config = LoraConfig(
+        r=8,
+        lora_alpha=64,
+        target_modules="all-linear",
+        init_lora_weights=False,
+        task_type="CAUSAL_LM",
+    )
     adapted = get_peft_model(model, config)
     adapted.save_pretrained(tmp_path / "adapter")
     assert not (tmp_path / "adapter" / "config.json").exists()
@@ -73,7 +90,9 @@ def test_an_adapter_over_a_base(policy: Path, tmp_path: Path) -> None:
     assert fingerprint(str(tmp_path / "adapter"), ROWS, 6) != known  # another base
 
 
-def test_of_a_policy_that_thinks_first_only_the_answer_is_written(policy: Path, tmp_path: Path) -> None:
+def test_of_a_policy_that_thinks_first_only_the_answer_is_written(
+    policy: Path, tmp_path: Path
+) -> None:
     """An untrained policy writes noise, of which a part stands for the tag."""
     whole, lengths = greedy_completions(str(policy), ROWS, 12)
     tag = whole[0][2:4]

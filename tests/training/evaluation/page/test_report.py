@@ -25,11 +25,18 @@ from tests.support.page import Page
 
 
 def minimal_report(
-    path: Path, text: str, verdict: Verdict, model: str = "dapo", prompt: str = "Describe.", image: Any = None
+    path: Path,
+    text: str,
+    verdict: Verdict,
+    model: str = "dapo",
+    prompt: str = "Describe.",
+    image: Any = None,
 ) -> Any:
     comparison = comparison_of({**BEFORE, model: {"truth_f1": [[0.5, 0.7]]}}, facts={"seeds": "0"})
     answer = JudgedAnswer(text, verdict, {"truth_f1": 0.5})
-    write_report(path, comparison, [ShownPrompt(image, prompt, ("A red circle.",), {model: answer})])
+    write_report(
+        path, comparison, [ShownPrompt(image, prompt, ("A red circle.",), {model: answer})]
+    )
     return path.read_text(encoding="utf-8")
 
 
@@ -42,9 +49,14 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 @st.composite
 def marked_texts(draw: Any) -> Any:
     text = draw(texts)
-    ranges = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).filter(lambda r: r[0] < r[1])
+    ranges = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).filter(
+        lambda r: r[0] < r[1]
+    )
     pairs = draw(st.lists(ranges, max_size=6)) if text else []
-    spans = [Span(a, b, draw(st.floats(0, 1)), 0.0, "entity", f"note {i}", i) for i, (a, b) in enumerate(pairs)]
+    spans = [
+        Span(a, b, draw(st.floats(0, 1)), 0.0, "entity", f"note {i}", i)
+        for i, (a, b) in enumerate(pairs)
+    ]
     return text, spans
 
 
@@ -75,7 +87,9 @@ def test_segments_of_overlapping_spans_by_hand() -> None:
 
 def test_segments_count_code_points() -> None:
     text = "👩‍🎨 e\u0301tait 円"
-    pieces = segments(text, [Span(0, 3, 1.0, 0.0, "entity", "", 0), Span(4, 6, 0.0, 0.0, "entity", "", 1)])
+    pieces = segments(
+        text, [Span(0, 3, 1.0, 0.0, "entity", "", 0), Span(4, 6, 0.0, 0.0, "entity", "", 1)]
+    )
     assert [piece.text for piece in pieces] == ["👩‍🎨", " ", "e\u0301", "tait 円"]
 
 
@@ -90,7 +104,9 @@ def test_levels_are_the_ratings() -> None:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    hostile = '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark>&amp;\u202e'
+    hostile = (
+        '<script>alert(1)</script> "\' onmouseover="alert(2)" {{ 7 * 7 }} </p></mark>&amp;\u202e'
+    )
     verdict = Verdict(
         score=0.1,
         reference=0,
@@ -104,7 +120,9 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
     assert page.texts == [hostile, "A red circle."]
     assert hostile in next(
-        a["title"] for tag, a in page.tags if tag == "mark" and a.get("class") == "s0" and "title" in a
+        a["title"]
+        for tag, a in page.tags
+        if tag == "mark" and a.get("class") == "s0" and "title" in a
     )
 
 
@@ -117,21 +135,32 @@ def test_a_steps_seconds_are_shown_the_longest_first(tmp_path: Path) -> None:
     assert "push" not in page.partition('id="compute"')[2]
 
 
-@pytest.mark.parametrize("text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"])
+@pytest.mark.parametrize(
+    "text", ["  two\n\n lines ", "👩‍🎨 e\u0301 円", "\n", "a\ud800b", "nul \x00 there"]
+)
 def test_odd_text_is_shown_as_it_is(tmp_path: Path, text: str) -> None:
     verdict = Verdict(0.5, spans=(Span(0, 1, 0.5, 0.0, "entity", "", 0),))
     shown = Page(minimal_report(tmp_path / "r.html", text, verdict)).texts[0]
-    legible = text.replace("\ud800", "\ufffd").replace("\x00", "\ufffd")  # a browser would drop NUL without a trace
+    # a browser would drop NUL without a trace
+    legible = text.replace("\ud800", "\ufffd").replace("\x00", "\ufffd")
     assert shown == (legible if text.strip() else "(nothing written)")
 
 
 def test_page_is_complete_in_itself(tmp_path: Path) -> None:
     page = Page(write_invented(tmp_path / "r.html").read_text(encoding="utf-8"))
-    links = [a[name] for _, a in page.tags for name in ("src", "href", "srcset", "data", "action") if name in a]
-    assert len([link for link in links if link.startswith("data:")]) == 9  # six pictures, two of them twice, the icon
+    links = [
+        a[name]
+        for _, a in page.tags
+        for name in ("src", "href", "srcset", "data", "action")
+        if name in a
+    ]
+    # six pictures, two of them twice, the icon
+    assert len([link for link in links if link.startswith("data:")]) == 9
     places = {f"#{a['id']}" for _, a in page.tags if "id" in a}
     assert all(link in places for link in links if not link.startswith("data:"))
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "embed", "base", "form"})
+    assert {tag for tag, _ in page.tags}.isdisjoint(
+        {"script", "iframe", "object", "embed", "base", "form"}
+    )
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "url(" not in html
     assert "@import" not in html
@@ -141,7 +170,9 @@ def test_page_is_complete_in_itself(tmp_path: Path) -> None:
 
 def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path: Path) -> None:
     html = minimal_report(
-        tmp_path / "r.html", "A red circle.", Verdict(None, Status.NOT_APPLICABLE, note="no reference")
+        tmp_path / "r.html",
+        "A red circle.",
+        Verdict(None, Status.NOT_APPLICABLE, note="no reference"),
     )
     assert "not applicable: not counted" in html
     assert "no reference" in html
@@ -150,10 +181,16 @@ def test_a_failed_verdict_is_not_counted_and_never_0(tmp_path: Path) -> None:
 
 
 def test_missed_lies_on_the_reference_it_was_judged_by(tmp_path: Path) -> None:
-    left_out, half_said = Span(4, 8, 0.0, 0.0, "attribute", "", 0), Span(9, 15, 0.5, 0.0, "entity", "", 1)
+    left_out, half_said = (
+        Span(4, 8, 0.0, 0.0, "attribute", "", 0),
+        Span(9, 15, 0.5, 0.0, "entity", "", 1),
+    )
     verdict = Verdict(0.5, reference=1, missed=(left_out, half_said))
     example = ShownPrompt(
-        None, "Describe.", ("No.", "One blue square."), {"dapo": JudgedAnswer("A square.", verdict, {})}
+        None,
+        "Describe.",
+        ("No.", "One blue square."),
+        {"dapo": JudgedAnswer("A square.", verdict, {})},
     )
     write_report(tmp_path / "r.html", ONE, [example])
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -173,16 +210,25 @@ def test_the_pairs_that_come_first() -> None:
 
 def test_headlines_are_of_the_last_model(tmp_path: Path) -> None:
     """What was learnt, and beside what."""
-    comparison = comparison_of({model: {"truth_f1": [[0.5] * 4] * 2} for model in ("base", "sft", "dapo")})
+    comparison = comparison_of(
+        {model: {"truth_f1": [[0.5] * 4] * 2} for model in ("base", "sft", "dapo")}
+    )
     write_report(tmp_path / "r.html", comparison, [])
     told = re.findall(r'<p class="headline">(.*?)</p>', (tmp_path / "r.html").read_text())
     assert told == ["dapo against sft, in short.", "dapo against base, in short."]
 
 
 def test_numbers_in_words() -> None:
-    assert interval(Estimate(-0.0412, -0.06, 0.02, []), 3).replace("\N{MINUS SIGN}", "-") == "-0.041 [-0.060, 0.020]"
+    assert (
+        interval(Estimate(-0.0412, -0.06, 0.02, []), 3).replace("\N{MINUS SIGN}", "-")
+        == "-0.041 [-0.060, 0.020]"
+    )
     assert interval(Estimate(None, None, None, []), 3) == "\N{EN DASH}"
-    assert [label(name) for name in ("truth_f1", "posh_recall", "length")] == ["truth F1", "PoSh recall", "length"]
+    assert [label(name) for name in ("truth_f1", "posh_recall", "length")] == [
+        "truth F1",
+        "PoSh recall",
+        "length",
+    ]
 
 
 def test_differences_share_a_range_unless_they_are_lengths() -> None:
@@ -195,7 +241,9 @@ def test_differences_share_a_range_unless_they_are_lengths() -> None:
 
 def test_results_without_numbers_still_make_a_page(tmp_path: Path) -> None:
     nothing = [[np.nan, np.nan]]
-    write_report(tmp_path / "r.html", comparison_of({"sft": {"f1": nothing}, "dapo": {"f1": nothing}}), [])
+    write_report(
+        tmp_path / "r.html", comparison_of({"sft": {"f1": nothing}, "dapo": {"f1": nothing}}), []
+    )
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "2 failed, not counted" in html
     assert "nan" not in html

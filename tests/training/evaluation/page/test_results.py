@@ -14,8 +14,9 @@ def test_results_have_the_promised_keys() -> None:
     results = results_of(invented_comparison())
     json.dumps(results, allow_nan=False)
     assert " ".join(results) == (
-        "schema seeds prompts models difference fixed sides title facts columns slices sentences headlines "
-        "referees lost_by leaderboard parts compute data max_tokens readers notes warnings"
+        "schema seeds prompts models difference fixed sides title facts columns slices sentences "
+        "headlines referees lost_by leaderboard parts compute data max_tokens readers notes "
+        "warnings"
     )
     assert list(results["difference"]) == ["sft_minus_base", "dapo_minus_base", "dapo_minus_sft"]
     assert set(results["models"]["sft"]["posh_f1"]) == ESTIMATE | {"failed"}
@@ -23,7 +24,16 @@ def test_results_have_the_promised_keys() -> None:
     counted = {"win", "tie", "loss", "failed", "worst_case"}
     assert set(entries["posh_f1"]) == ESTIMATE | OUTCOME | counted | {"holm", "win_rate"}
     assert set(entries["posh_recall"]) == ESTIMATE | OUTCOME | counted  # no main metric
-    assert set(results["slices"]["dapo_minus_sft"][0]) == ESTIMATE | OUTCOME | {"slice", "value", "metric", "holm"}
-    assert results["referees"]["posh_f1"] == {"kind": "trained", "by": "posh by match", "main": True}
+    assert set(results["slices"]["dapo_minus_sft"][0]) == ESTIMATE | OUTCOME | {
+        "slice",
+        "value",
+        "metric",
+        "holm",
+    }
+    assert results["referees"]["posh_f1"] == {
+        "kind": "trained",
+        "by": "posh by match",
+        "main": True,
+    }
     ranks = [row["rank"] for row in results["leaderboard"]["rows"]]
     assert ranks == sorted(ranks)

@@ -1,4 +1,6 @@
-"""The page of a file's scores: every row is there, nothing is let through, and the script is the one that may run."""
+"""The page of a file's scores: every row is there, nothing is let through, and the script is the
+one that may run.
+"""
 
 import base64
 import hashlib
@@ -21,7 +23,9 @@ from tests.support.hostile_row import HOSTILE, hostile_row
 
 def rows_in(page: Path) -> list[Any]:
     """What the page's script draws of each row, the worst first."""
-    found: list[Any] = json.loads(re.search(r'id="rows">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+    found: list[Any] = json.loads(
+        re.search(r'id="rows">(.*?)</script>', page.read_text(), re.DOTALL)[1]
+    )
     return found
 
 
@@ -31,13 +35,23 @@ def without_surrogates(text: str) -> str:
 
 def test_the_worst_come_first_and_what_has_no_score_last(tmp_path: Path) -> None:
     scores = [0.5, None, 0.1, 1.0]
-    rows = [InputRow(n, f"id{n}", {}, Sample("", f"text {n}", references=("A ref.",))) for n in range(4)]
-    verdicts = [Verdict(s, Status.OK if s is not None else Status.TIMEOUT, note="late") for s in scores]
+    rows = [
+        InputRow(n, f"id{n}", {}, Sample("", f"text {n}", references=("A ref.",))) for n in range(4)
+    ]
+    verdicts = [
+        Verdict(s, Status.OK if s is not None else Status.TIMEOUT, note="late") for s in scores
+    ]
     write_scored(tmp_path / "new" / "page.html", "posh: rows.jsonl", rows, verdicts)
     found = rows_in(tmp_path / "new" / "page.html")
-    assert [row["told"][0] for row in found] == [["Row", [name]] for name in ("id2", "id0", "id3", "id1")]
+    assert [row["told"][0] for row in found] == [
+        ["Row", [name]] for name in ("id2", "id0", "id3", "id1")
+    ]
     assert [row["score"] for row in found] == [0.1, 0.5, 1.0, None]
-    assert (found[3]["status"], found[3]["note"], found[3]["text"]) == ("timeout", "late", [["text 1"]])
+    assert (found[3]["status"], found[3]["note"], found[3]["text"]) == (
+        "timeout",
+        "late",
+        [["text 1"]],
+    )
     page = (tmp_path / "new" / "page.html").read_text()
     assert "Mean score 0.533 over 3 rows; 1 without a score" in page
     assert list(tmp_path.rglob("*.tmp")) == []
@@ -46,7 +60,9 @@ def test_the_worst_come_first_and_what_has_no_score_last(tmp_path: Path) -> None
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_hostile_gets_through(text: str, tmp_path: Path) -> None:
     row = hostile_row(text)
-    write_scored(tmp_path / "p.html", text, [InputRow(1, text, {}, row.sample)], [row.verdicts["posh"]])
+    write_scored(
+        tmp_path / "p.html", text, [InputRow(1, text, {}, row.sample)], [row.verdicts["posh"]]
+    )
     (found,) = rows_in(tmp_path / "p.html")
     assert "".join(piece[0] for piece in found["text"]) == without_surrogates(text)
     assert found["told"][2] == ["Prompt", [without_surrogates(text)]]
@@ -64,17 +80,40 @@ def test_of_many_rows_both_ends_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(scored, "PICTURES", 2)
     sample = Sample("", "A dog.", (Image.new("RGB", (8, 8)),))
     write_scored(
-        tmp_path / "p.html", "t", [InputRow(n, "", {}, sample) for n in range(9)], [Verdict(n / 9) for n in range(9)]
+        tmp_path / "p.html",
+        "t",
+        [InputRow(n, "", {}, sample) for n in range(9)],
+        [Verdict(n / 9) for n in range(9)],
     )
-    assert [row["picture"] is not None for row in rows_in(tmp_path / "p.html")] == [True, False, False, True]
+    assert [row["picture"] is not None for row in rows_in(tmp_path / "p.html")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
     assert "4 of 9 rows are here" in (tmp_path / "p.html").read_text()
 
 
-def test_the_command_writes_it_and_keeps_what_is_not_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_it_and_keeps_what_is_not_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = [{"completion": "A red dog.", "reference": "A dog."}, {"completion": 3, "reference": "A dog."}]
+    lines = [
+        {"completion": "A red dog.", "reference": "A dog."},
+        {"completion": 3, "reference": "A dog."},
+    ]
     Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    asked = ["score", "posh", "--judge", "match", "--input", "rows.jsonl", "--output", "v.jsonl", "--html"]
+    asked = [
+        "score",
+        "posh",
+        "--judge",
+        "match",
+        "--input",
+        "rows.jsonl",
+        "--output",
+        "v.jsonl",
+        "--html",
+    ]
     for _ in range(2):  # the second one continues
         done = spanreward(*asked, "page.html")
         assert (done.code, len(rows_in(Path("page.html")))) == (0, 2), done.err
@@ -91,4 +130,9 @@ def test_the_command_writes_it_and_keeps_what_is_not_its_own(tmp_path: Path, mon
 def test_spans_past_the_text_are_an_error(tmp_path: Path) -> None:
     spans = (Span(0, 99, 0.0, 0.0, "entity", "", 0),)
     with pytest.raises(ValueError, match="text has 6 characters"):
-        write_scored(tmp_path / "p.html", "t", [InputRow(1, "", {}, Sample("", "A dog."))], [Verdict(0.5, spans=spans)])
+        write_scored(
+            tmp_path / "p.html",
+            "t",
+            [InputRow(1, "", {}, Sample("", "A dog."))],
+            [Verdict(0.5, spans=spans)],
+        )

@@ -1,4 +1,6 @@
-"""The page of a file's scores in a real browser: quiet, quick, searchable, and as narrow as a phone."""
+"""The page of a file's scores in a real browser: quiet, quick, searchable, and as narrow as a
+phone.
+"""
 
 import html
 import json
@@ -15,14 +17,19 @@ from tests.support.chromium import axe_violations, browse, measure, needs_chromi
 from tests.support.hostile_row import HOSTILE, hostile_row
 
 pytestmark = needs_chromium
-TEXT = "A red dog sleeps on a green sofa beside a lamp, and the cat that it knows looks at the rain. "
+TEXT = (
+    "A red dog sleeps on a green sofa beside a lamp, and the cat that it knows looks at the rain. "
+)
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scored") / "page.html"
     rows = [hostile_row(text) for text in HOSTILE]
-    found = [InputRow(n, text[:80], {}, row.sample) for n, (text, row) in enumerate(zip(HOSTILE, rows, strict=True))]
+    found = [
+        InputRow(n, text[:80], {}, row.sample)
+        for n, (text, row) in enumerate(zip(HOSTILE, rows, strict=True))
+    ]
     write_scored(path, "posh with match: rows.jsonl", found, [row.verdicts["posh"] for row in rows])
     return path
 
@@ -37,24 +44,35 @@ def test_the_page_is_quiet_and_fits_a_phone(page: Path) -> None:
 
 @pytest.mark.parametrize("width", [1280, 500])
 def test_axe_finds_nothing_serious(page: Path, width: int) -> None:
-    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python, which brings axe-core, is missing")
+    pytest.importorskip(
+        "axe_playwright_python", reason="axe-playwright-python, which brings axe-core, is missing"
+    )
     assert axe_violations(page, width) == []
 
 
 def large(path: Path, count: int) -> Path:
     text = TEXT * 5
     places = [match.span() for match in re.finditer(r"\w+", text)][:30]
-    spans = tuple(Span(a, b, n / 29, 0.01, "entity", f"note {n}", n) for n, (a, b) in enumerate(places))
-    verdicts = [Verdict(n / count, parts={"f1": n / count}, spans=spans, missed=spans[:9]) for n in range(count)]
+    spans = tuple(
+        Span(a, b, n / 29, 0.01, "entity", f"note {n}", n) for n, (a, b) in enumerate(places)
+    )
+    verdicts = [
+        Verdict(n / count, parts={"f1": n / count}, spans=spans, missed=spans[:9])
+        for n in range(count)
+    ]
     rows = [
-        InputRow(n, f"row{n}", {}, Sample("Describe.", f"{text}{n}", references=(text, TEXT))) for n in range(count)
+        InputRow(n, f"row{n}", {}, Sample("Describe.", f"{text}{n}", references=(text, TEXT)))
+        for n in range(count)
     ]
     write_scored(path, "t", rows, verdicts)
     return path
 
 
 def used(page: Path, script: str) -> Any:
-    """What `script` finds, a JSON value, once the page in a frame has loaded. The clock is a real one."""
+    """What `script` finds, a JSON value, once the page in a frame has loaded.
+
+    The clock is a real one.
+    """
     holder = page.with_name("holder.html")
     holder.write_text(
         f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">

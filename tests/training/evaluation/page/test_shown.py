@@ -18,7 +18,8 @@ def answer(text: str, **scores: Any) -> JudgedAnswer:
 
 def shown() -> Any:
     rows: list[Any] = [
-        {"id": name, "image": None, "prompt": [{"role": "user", "content": "Describe."}]} for name in "abcde"
+        {"id": name, "image": None, "prompt": [{"role": "user", "content": "Describe."}]}
+        for name in "abcde"
     ]
     rows[0]["reference"] = ["A dog."]
     sft = [
@@ -33,7 +34,9 @@ def shown() -> Any:
         answer("one two", truth_f1=0.1, posh_f1=0.8),  # the truth is worse, its reward better
         answer("one", truth_f1=0.5, posh_f1=0.5),
         answer("one", posh_f1=0.5),  # no truth: the reward says who lost
-        JudgedAnswer("", Verdict(None, Status.TIMEOUT), {"truth_f1": None, "posh_f1": None, "words": 0.0}),
+        JudgedAnswer(
+            "", Verdict(None, Status.TIMEOUT), {"truth_f1": None, "posh_f1": None, "words": 0.0}
+        ),
     ]
     prompts = Prompts(rows, {"era": [("old",), ("new",), (), (), ()]}, {})
     return shown_prompts(prompts, {"base": [sft], "sft": [sft], "dapo": [dapo]}, LOST_BY)
@@ -48,7 +51,13 @@ def test_what_the_last_model_lost_comes_first() -> None:
         ("a", "won", "truth_f1"),
         ("e", "not judged", ""),
     ]
-    assert [one.margin for one in found] == [pytest.approx(-0.8), pytest.approx(-0.4), 0.0, pytest.approx(0.2), None]
+    assert [one.margin for one in found] == [
+        pytest.approx(-0.8),
+        pytest.approx(-0.4),
+        0.0,
+        pytest.approx(0.2),
+        None,
+    ]
     assert [one.disagree for one in found] == [True, False, False, False, False]
     assert [one.length for one in found] == ["longer", "as long", "as long", "as long", "shorter"]
     assert found[3].references == ("A dog.",)

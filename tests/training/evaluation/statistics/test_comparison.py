@@ -34,14 +34,21 @@ SETUP = Setup(
 
 
 def evaluation(**gains: float) -> Evaluation:
-    """dapo is higher than sft by so much in each metric, a little differently on each prompt and seed."""
+    """dapo is higher than sft by so much in each metric, a little differently on each prompt and
+    seed.
+    """
     rng = np.random.default_rng(0)
     shared = rng.uniform(0.4, 0.6, (1, 40))
     scores: dict[str, Any] = {"sft": {}, "dapo": {}}
     for metric, gain in {**gains, "words": 2.0}.items():
         for model, added in (("sft", 0.0), ("dapo", gain)):
-            scores[model][metric] = shared + added + rng.normal(0, 0.02, (3, 40)) + rng.normal(0, 0.005, (3, 1))
-    failed = {model: {metric: np.isnan(array) for metric, array in of.items()} for model, of in scores.items()}
+            scores[model][metric] = (
+                shared + added + rng.normal(0, 0.02, (3, 40)) + rng.normal(0, 0.005, (3, 1))
+            )
+    failed = {
+        model: {metric: np.isnan(array) for metric, array in of.items()}
+        for model, of in scores.items()
+    }
     return Evaluation(scores, failed, {"sft": [[], [], []], "dapo": [[], [], []]})
 
 
@@ -66,21 +73,26 @@ def test_metrics_that_agree_warn_of_nothing() -> None:
     results = summarise(SETUP, evaluation(truth_f1=0.1, posh_f1=0.1))
     assert results.warnings == []
     other = replace(SETUP, learned=[])
-    (warning,) = summarise(other, evaluation(truth_f1=-0.1, posh_f1=0.1)).warnings  # neither metric was trained on
+    # neither metric was trained on
+    (warning,) = summarise(other, evaluation(truth_f1=-0.1, posh_f1=0.1)).warnings
     assert warning.endswith("look at what each of them sees")
 
 
 def test_a_reward_that_applies_to_nothing_is_told() -> None:
     assert summarise(SETUP, evaluation(overlap=0.1)).warnings == [
-        f"the reward {name} applies to none of these answers, and is not in the tables" for name in ("posh", "truth")
+        f"the reward {name} applies to none of these answers, and is not in the tables"
+        for name in ("posh", "truth")
     ]
     with pytest.raises(
-        ValueError, match=r"the rewards \['posh', 'truth'\] apply to none of these answers, and no metric"
+        ValueError,
+        match=r"the rewards \['posh', 'truth'\] apply to none of these answers, and no metric",
     ):
         summarise(SETUP, evaluation())
 
 
-@pytest.mark.parametrize(("padded", "told"), [(0, ""), (2, ""), (4, "notes"), (8, "warnings"), (40, "warnings")])
+@pytest.mark.parametrize(
+    ("padded", "told"), [(0, ""), (2, ""), (4, "notes"), (8, "warnings"), (40, "warnings")]
+)
 def test_answers_that_are_padded_beyond_chance_are_a_warning(padded: int, told: str) -> None:
     """Wilson's lower bound, by hand: 4 of 40 are .040 at least, 8 of 40 are .105."""
     found = evaluation(truth_f1=0.1, posh_f1=0.1)
@@ -96,7 +108,9 @@ def test_answers_that_are_padded_beyond_chance_are_a_warning(padded: int, told: 
 def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> None:
     for name, rewards in (("d0", [{"metric": "lave"}]), ("s0", [])):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "recipe.yaml").write_text(yaml.safe_dump({"policy": {"model": TINY}, "rewards": rewards}))
+        (tmp_path / name / "recipe.yaml").write_text(
+            yaml.safe_dump({"policy": {"model": TINY}, "rewards": rewards})
+        )
     sides = {"sft": [str(tmp_path / "s0")] * 3, "dapo": [str(tmp_path / "d0"), "d1", "d2"]}
     results = summarise(replace(SETUP, sides=sides), evaluation(truth_f1=0.1, posh_f1=0.1))
     assert results.metrics["posh_f1"].kind == "judge"  # of the LAVE that dapo was trained on
@@ -108,7 +122,10 @@ def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> N
 def test_parts_by_kind_are_those_of_the_reward_that_is_shown() -> None:
     def answer(value: float, judge: str = "posh") -> JudgedAnswer:
         return JudgedAnswer(
-            "", Verdict(0.5, parts={"recall": 0.5, "recall_entity": value, "filler": 0.1}), {}, judge=judge
+            "",
+            Verdict(0.5, parts={"recall": 0.5, "recall_entity": value, "filler": 0.1}),
+            {},
+            judge=judge,
         )
 
     answers = {"sft": [[answer(0.2), answer(0.4)]], "dapo": [[answer(0.6), answer(0.6)]]}
@@ -116,7 +133,10 @@ def test_parts_by_kind_are_those_of_the_reward_that_is_shown() -> None:
     parts = parts_by_kind(one, answers)
     assert list(parts.models["sft"]) == ["posh_recall_entity"]
     assert parts.differences["dapo", "sft"]["posh_recall_entity"].mean == pytest.approx(0.3)
-    bare = {side: [[replace(a, verdict=Verdict(0.5)) for a in run] for run in of] for side, of in answers.items()}
+    bare = {
+        side: [[replace(a, verdict=Verdict(0.5)) for a in run] for run in of]
+        for side, of in answers.items()
+    }
     assert parts_by_kind(one, bare) == Summary({}, {})
 
 

@@ -17,7 +17,13 @@ def test_who_cannot_be_told_apart_shares_a_rank() -> None:
     rng = np.random.default_rng(0)
     prompts = rng.uniform(0.3, 0.6, (1, 100))
     noise = [rng.normal(0, 0.05, (1, 100)) for _ in range(3)]
-    board = ranked({"low": prompts + noise[0], "high": prompts + 0.2 + noise[1], "too": prompts + 0.2 + noise[2]})
+    board = ranked(
+        {
+            "low": prompts + noise[0],
+            "high": prompts + 0.2 + noise[1],
+            "too": prompts + 0.2 + noise[2],
+        }
+    )
     assert {row.model: (row.rank, row.tied) for row in board} == {
         "high": (1, ["too"]),
         "too": (1, ["high"]),
@@ -30,4 +36,8 @@ def test_who_cannot_be_told_apart_shares_a_rank() -> None:
 
 def test_one_prompt_ties_all_and_no_score_has_no_rank() -> None:
     board = ranked({"a": [[0.1]], "b": [[0.9]], "c": [[np.nan]]})
-    assert [(row.model, row.rank, row.tied) for row in board] == [("b", 1, ["a"]), ("a", 1, ["b"]), ("c", None, [])]
+    assert [(row.model, row.rank, row.tied) for row in board] == [
+        ("b", 1, ["a"]),
+        ("a", 1, ["b"]),
+        ("c", None, []),
+    ]

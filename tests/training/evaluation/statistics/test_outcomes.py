@@ -8,7 +8,12 @@ import pytest
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by
 from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
-from spanreward.training.evaluation.statistics.sentences import contradictions, counted, headline, sentence
+from spanreward.training.evaluation.statistics.sentences import (
+    contradictions,
+    counted,
+    headline,
+    sentence,
+)
 from spanreward.training.evaluation.statistics.summary import summarise_models
 
 METRICS = {
@@ -21,11 +26,20 @@ METRICS = {
 }
 
 
-def entry(mean: Any, prompts: Any, both: Any = None, counted: int = 100, trained: int = 3, **more: Any) -> Difference:
+def entry(
+    mean: Any, prompts: Any, both: Any = None, counted: int = 100, trained: int = 3, **more: Any
+) -> Difference:
     """both: over prompts and seeds together; over seeds alone it is the same."""
     (low, high), (runs_low, runs_high) = prompts or (None, None), both or (None, None)
-    ends = {"runs_low": runs_low, "runs_high": runs_high, "both_low": runs_low, "both_high": runs_high}
-    return Difference(mean, low, high, [], **ends, counted=counted, trained=trained, failed=9, **more)
+    ends = {
+        "runs_low": runs_low,
+        "runs_high": runs_high,
+        "both_low": runs_low,
+        "both_high": runs_high,
+    }
+    return Difference(
+        mean, low, high, [], **ends, counted=counted, trained=trained, failed=9, **more
+    )
 
 
 def compared(found: Difference, metric: str, **more: Any) -> Compared:
@@ -44,7 +58,13 @@ def compared(found: Difference, metric: str, **more: Any) -> Compared:
             "undecided",
             "seeds together: the interval holds",
         ),
-        (entry(0.1, (-0.1, 0.3), (0.05, 0.15)), "undecided", "undecided", "higher", "over prompts: the interval holds"),
+        (
+            entry(0.1, (-0.1, 0.3), (0.05, 0.15)),
+            "undecided",
+            "undecided",
+            "higher",
+            "over prompts: the interval holds",
+        ),
         (
             entry(0.1, (0.05, 0.15), None, trained=2),
             "undecided",
@@ -52,10 +72,29 @@ def compared(found: Difference, metric: str, **more: Any) -> Compared:
             "undecided",
             "2 seeds, 3 or more are needed",
         ),
-        (entry(0.1, (0.05, 0.15), None, trained=1), "undecided", "higher", "undecided", "1 seed, 3 or more are needed"),
-        (entry(0.1, (0.1, 0.1), (0.1, 0.1), counted=5), "undecided", "undecided", "higher", "5 prompts, 6 or more"),
-        (entry(0.0, (0.0, 0.0), (0.0, 0.0)), "undecided", "undecided", "undecided", "over prompts"),  # all ties
-        (entry(0.3, None, None, counted=1), "undecided", "undecided", "undecided", "1 prompt, 6 or more are needed"),
+        (
+            entry(0.1, (0.05, 0.15), None, trained=1),
+            "undecided",
+            "higher",
+            "undecided",
+            "1 seed, 3 or more are needed",
+        ),
+        (
+            entry(0.1, (0.1, 0.1), (0.1, 0.1), counted=5),
+            "undecided",
+            "undecided",
+            "higher",
+            "5 prompts, 6 or more",
+        ),
+        # all ties
+        (entry(0.0, (0.0, 0.0), (0.0, 0.0)), "undecided", "undecided", "undecided", "over prompts"),
+        (
+            entry(0.3, None, None, counted=1),
+            "undecided",
+            "undecided",
+            "undecided",
+            "1 prompt, 6 or more are needed",
+        ),
         (
             (entry(0.1, (0.05, 0.15), (0.01, 0.2)), 0.07),
             "undecided",
@@ -71,11 +110,25 @@ def compared(found: Difference, metric: str, **more: Any) -> Compared:
             "higher",
             "the 9 failed judgments could turn it, to -0.030",
         ),
-        (entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[0.03, 0.2]), "better", "higher", "higher", ""),
-        (entry(None, None, None, counted=0, trained=0), "undecided", "undecided", "undecided", "0 prompts"),
+        (
+            entry(0.1, (0.05, 0.15), (0.01, 0.2), worst_case=[0.03, 0.2]),
+            "better",
+            "higher",
+            "higher",
+            "",
+        ),
+        (
+            entry(None, None, None, counted=0, trained=0),
+            "undecided",
+            "undecided",
+            "undecided",
+            "0 prompts",
+        ),
     ],
 )
-def test_better_needs_every_condition(given: Any, verdict: str, over_prompts: str, over_seeds: str, why: str) -> None:
+def test_better_needs_every_condition(
+    given: Any, verdict: str, over_prompts: str, over_seeds: str, why: str
+) -> None:
     found, holm = given if isinstance(given, tuple) else (given, None)
     said = judge_pair(found, "posh_f1", holm)
     assert (said.verdict, said.over_prompts, said.over_seeds) == (verdict, over_prompts, over_seeds)
@@ -88,12 +141,18 @@ def test_a_lone_run_is_higher_at_most_and_a_fixed_system_needs_no_seeds() -> Non
     said = judge_pair(found, "posh_f1", lone="sft")
     assert (said.verdict, said.over_prompts) == ("undecided", "higher")
     assert said.why == "undecided over seeds: sft is one training run"
-    assert judge_pair(entry(0.1, (0.05, 0.15), trained=1), "posh_f1", fixed=True).verdict == "better"
+    assert (
+        judge_pair(entry(0.1, (0.05, 0.15), trained=1), "posh_f1", fixed=True).verdict == "better"
+    )
 
 
 @pytest.mark.parametrize(
     ("metric", "higher", "alone"),
-    [("words", "longer", "longer"), ("degenerate", "worse", "more"), ("truncated", "worse", "more")],
+    [
+        ("words", "longer", "longer"),
+        ("degenerate", "worse", "more"),
+        ("truncated", "worse", "more"),
+    ],
 )
 def test_more_is_not_always_better(metric: str, higher: str, alone: str) -> None:
     assert judge_pair(entry(1.0, (0.5, 1.5), (0.1, 2.0)), metric).verdict == higher
@@ -124,16 +183,17 @@ def test_a_sentence_says_who_says_so() -> None:
     both = entry(0.1, (0.05, 0.15), (0.01, 0.2)), entry(-0.1, (-0.15, -0.05), (-0.2, -0.01))
     said = sentence("dapo", "sft", entries(*both), METRICS)
     assert said == (
-        "dapo against sft: better by PoSh F1 +0.100 [0.050, 0.150] {0.010, 0.200} (a reward that was trained on; "
-        "by match, no published metric); "
-        "worse by truth F1 \N{MINUS SIGN}0.100 [\N{MINUS SIGN}0.150, \N{MINUS SIGN}0.050] "
-        "{\N{MINUS SIGN}0.200, \N{MINUS SIGN}0.010} (no judge); 3.0 words more."
+        "dapo against sft: better by PoSh F1 +0.100 [0.050, 0.150] {0.010, 0.200} (a reward that "
+        "was trained on; by match, no published metric); worse by truth F1 \N{MINUS SIGN}0.100 "
+        "[\N{MINUS SIGN}0.150, \N{MINUS SIGN}0.050] {\N{MINUS SIGN}0.200, \N{MINUS SIGN}0.010} (no "
+        "judge); 3.0 words more."
     )
     alone = entry(0.1, (0.05, 0.15), trained=1), entry(0.0, (-0.05, 0.05), trained=1)
     few = entries(*alone, words=-2.0)
     few["words"] = compared(entry(-2.0, (1.0, 5.0), trained=1), "words")
     assert sentence("dapo", "sft", entries(*both), METRICS, lone="sft").startswith(
-        "dapo against sft: undecided over seeds (sft is one training run). On these prompts alone: higher by PoSh F1"
+        "dapo against sft: undecided over seeds (sft is one training run). On these prompts alone: "
+        "higher by PoSh F1"
     )
     unknown = METRICS | {"posh_f1": Metric("unknown", "posh by match", True)}
     fixed = {metric: compared(one.difference, metric, fixed=True) for metric, one in few.items()}
@@ -141,10 +201,10 @@ def test_a_sentence_says_who_says_so() -> None:
         "b against a: better by PoSh F1 +0.100 [0.050, 0.150] (by match, no published metric);"
     )
     assert sentence("dapo", "sft", few, METRICS) == (
-        "dapo against sft: undecided over seeds (1 seed, 3 or more are needed). On these prompts alone: higher by "
-        "PoSh F1 +0.100 [0.050, 0.150] (a reward that was trained on; by match, no published metric); undecided by "
-        "truth F1 +0.000 "
-        "[\N{MINUS SIGN}0.050, 0.050] (no judge); 2.0 words fewer."
+        "dapo against sft: undecided over seeds (1 seed, 3 or more are needed). On these prompts "
+        "alone: higher by PoSh F1 +0.100 [0.050, 0.150] (a reward that was trained on; by match, "
+        "no published metric); undecided by truth F1 +0.000 [\N{MINUS SIGN}0.050, 0.050] (no "
+        "judge); 2.0 words fewer."
     )
 
 
@@ -164,7 +224,10 @@ def test_a_pair_in_a_few_words() -> None:
         headline("b", "a", entries(once, once), METRICS)
         == f"b is higher than a by truth F1 and PoSh F1, on these prompts{MATCH}."
     )
-    assert headline("b", "a", entries(no, no), METRICS) == "b against a: no difference that is beyond chance."
+    assert (
+        headline("b", "a", entries(no, no), METRICS)
+        == "b against a: no difference that is beyond chance."
+    )
     assert counted(["x", "y"], 2) == "x and y"
     assert counted(["x", "y", "z"], 3) == "all 3 metrics"
     assert counted(["x", "y", "z"], 4) == "3 of 4 metrics"
@@ -196,7 +259,8 @@ def test_any_two_metrics_that_contradict_are_told() -> None:
     judged = {metric: compared(one, metric) for metric, one in found.items()}
     (warning,), _ = contradictions("dapo", "sft", judged, METRICS)
     assert warning.endswith(
-        "harmonic overall (a judge that was not) \N{MINUS SIGN}0.100: look at what each of them sees"
+        "harmonic overall (a judge that was not) \N{MINUS SIGN}0.100: look at what each of them "
+        "sees"
     )
 
 

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from spanreward.rewards.base.verdict import Span
-from spanreward.training.evaluation.statistics.span_reliability import Labelled, advice, pearson, reliability
+from spanreward.training.evaluation.statistics.span_reliability import (
+    Labelled,
+    advice,
+    pearson,
+    reliability,
+)
 
 TEXT = "a red cat and a blue dog"
 WORDS = {"red": (2, 5), "cat": (6, 9), "blue": (16, 20), "dog": (21, 24)}
@@ -15,37 +20,63 @@ WORDS = {"red": (2, 5), "cat": (6, 9), "blue": (16, 20), "dog": (21, 24)}
 
 def row(credit: dict[str, float], wrong: list[str], group: int = 0, **others: Any) -> Labelled:
     spans = tuple(
-        Span(*WORDS[word], 0.5, value, "attribute" if word in ("red", "blue") else "entity", "", number, **others)
+        Span(
+            *WORDS[word],
+            0.5,
+            value,
+            "attribute" if word in ("red", "blue") else "entity",
+            "",
+            number,
+            **others,
+        )
         for number, (word, value) in enumerate(credit.items())
     )
     return Labelled(TEXT, spans, tuple(WORDS[word] for word in wrong), group)
 
 
 def test_credit_that_follows_the_labels_has_r_near_1_and_its_opposite_near_minus_1() -> None:
-    rows = [row({"red": 0.2, "cat": 0.2, "blue": -0.1, "dog": 0.2}, ["blue"], group) for group in range(6)]
-    rows += [row({"red": -0.1, "cat": 0.2, "blue": 0.2, "dog": -0.1}, ["red", "dog"], group) for group in range(6)]
+    rows = [
+        row({"red": 0.2, "cat": 0.2, "blue": -0.1, "dog": 0.2}, ["blue"], group)
+        for group in range(6)
+    ]
+    rows += [
+        row({"red": -0.1, "cat": 0.2, "blue": 0.2, "dog": -0.1}, ["red", "dog"], group)
+        for group in range(6)
+    ]
     found = reliability(rows)
     assert [found[kind]["r"] for kind in ("all", "attribute", "entity")] == pytest.approx([1, 1, 1])
     assert (found["all"]["phrases"], found["attribute"]["phrases"]) == (48, 24)
     assert found["all"]["wrong"] == found["all"]["blamed"] == pytest.approx(18 / 48)
     assert found["all"]["low"] <= 1 + 1e-9
-    turned = [replace(one, spans=tuple(replace(span, credit=-span.credit) for span in one.spans)) for one in rows]
+    turned = [
+        replace(one, spans=tuple(replace(span, credit=-span.credit) for span in one.spans))
+        for one in rows
+    ]
     assert reliability(turned)["all"]["r"] == pytest.approx(-1)
 
 
 def test_blaming_the_kind_that_is_wrong_most_often_is_no_reliability() -> None:
     """All attributes are blamed and no entity is; half of the attributes are wrong."""
     rows = [
-        row({"red": -0.1, "cat": 0.2, "blue": -0.1, "dog": 0.2}, [["red"], ["blue"]][number % 2], number)
+        row(
+            {"red": -0.1, "cat": 0.2, "blue": -0.1, "dog": 0.2},
+            [["red"], ["blue"]][number % 2],
+            number,
+        )
         for number in range(40)
     ]
-    plain = pearson(np.array([-0.1, 0.2, -0.1, 0.2] * 2), np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0]))
+    plain = pearson(
+        np.array([-0.1, 0.2, -0.1, 0.2] * 2), np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+    )
     assert plain == pytest.approx(0.577, abs=1e-3)
     assert abs(reliability(rows)["all"]["r"]) < 0.15
 
 
 def test_phrases_that_nobody_was_asked_about_are_left_out() -> None:
-    rows = [row({"red": 0.2, "cat": -0.2}, ["cat"]), row({"blue": 0.0, "dog": 0.0}, [], asked=False)]
+    rows = [
+        row({"red": 0.2, "cat": -0.2}, ["cat"]),
+        row({"blue": 0.0, "dog": 0.0}, [], asked=False),
+    ]
     assert reliability(rows)["all"]["phrases"] == 2
 
 

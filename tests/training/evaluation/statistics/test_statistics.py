@@ -43,7 +43,9 @@ def test_interval_against_the_normal_approximation() -> None:
 
 @pytest.mark.parametrize("prompts", [20, 80])
 def test_intervals_over_prompts_cover_what_they_say(prompts: int) -> None:
-    """95 % intervals of scores in [0, 1] whose seeds share their prompt, by simulation: 93 to 97 % of 1,000."""
+    """95 % intervals of scores in [0, 1] whose seeds share their prompt, by simulation: 93 to 97 %
+    of 1,000.
+    """
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(1000):
@@ -66,7 +68,12 @@ def test_pairing_removes_what_prompts_share() -> None:
 def test_all_equal() -> None:
     same = np.full((3, 5), 0.7)
     difference = paired_difference(same, same)
-    assert (difference.mean, difference.low, difference.high, difference.per_seed) == (0, 0, 0, [0, 0, 0])
+    assert (difference.mean, difference.low, difference.high, difference.per_seed) == (
+        0,
+        0,
+        0,
+        [0, 0, 0],
+    )
     assert tally(same, same) == (0, 15, 0)
 
 
@@ -91,7 +98,12 @@ def test_a_prompt_weighs_the_same_however_many_seeds_judged_it() -> None:
 
 def test_nothing_could_be_judged() -> None:
     estimate = estimate_of([[NAN, NAN], [NAN, NAN]])
-    assert (estimate.mean, estimate.low, estimate.high, estimate.per_seed) == (None, None, None, [None, None])
+    assert (estimate.mean, estimate.low, estimate.high, estimate.per_seed) == (
+        None,
+        None,
+        None,
+        [None, None],
+    )
     partly = estimate_of([[NAN, NAN], [0.25, 0.75]])
     assert partly.mean == 0.5
     assert partly.per_seed == [None, 0.5]
@@ -103,7 +115,10 @@ def test_win_tie_loss_margin() -> None:
     assert tally(a, np.add(a, 1e-10)) == (0, 5, 0)
 
 
-@given(arrays(np.float64, (2, 6), elements=st.floats(0, 1)), arrays(np.float64, (2, 6), elements=st.floats(0, 1)))
+@given(
+    arrays(np.float64, (2, 6), elements=st.floats(0, 1)),
+    arrays(np.float64, (2, 6), elements=st.floats(0, 1)),
+)
 def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -> None:
     one, other = paired_difference(a, b, resamples=50), paired_difference(b, a, resamples=50)
     assert one.mean == pytest.approx(-other.mean)
@@ -115,7 +130,10 @@ def test_difference_is_antisymmetric_and_blind_to_prompt_order(a: Any, b: Any) -
 
 def scores(rng_seed: int = 0, models: Any = ("base", "sft", "dapo")) -> Any:
     rng = np.random.default_rng(rng_seed)
-    return {model: {"truth_f1": rng.uniform(0, 1, (2, 8)), "length": rng.integers(5, 40, (2, 8))} for model in models}
+    return {
+        model: {"truth_f1": rng.uniform(0, 1, (2, 8)), "length": rng.integers(5, 40, (2, 8))}
+        for model in models
+    }
 
 
 def test_summary_has_the_promised_form() -> None:
@@ -132,7 +150,8 @@ def test_summary_has_the_promised_form() -> None:
 
 
 def test_an_interval_over_seeds_by_hand() -> None:
-    # means of three seeds .1, .2, .3: mean .2, standard error .1 / sqrt 3, t of 2 degrees of freedom 4.3027
+    # means of three seeds .1, .2, .3: mean .2, standard error .1 / sqrt 3, t of 2 degrees of
+    # freedom 4.3027
     half = 4.302652729911275 * 0.1 / 3**0.5
     assert interval_over_seeds([0.1, 0.2, 0.3]) == pytest.approx((0.2 - half, 0.2 + half))
     assert interval_over_seeds([0.5] * 3) == (0.5, 0.5)
@@ -178,8 +197,12 @@ def test_a_fixed_model_beside_three_seeds_is_one_run() -> None:
 
 def test_the_worst_case_of_what_failed_by_hand() -> None:
     a, b = np.array([[0.5, NAN, 0.9, NAN]]), np.array([[0.4, 0.2, NAN, NAN]])
-    failed_a, failed_b = np.array([[False, True, False, False]]), np.array([[False, False, True, False]])
-    # differences .1, (0 or 1) - .2, .9 - (1 or 0); the last prompt has no score on either side, and nobody failed
+    failed_a, failed_b = (
+        np.array([[False, True, False, False]]),
+        np.array([[False, False, True, False]]),
+    )
+    # differences .1, (0 or 1) - .2, .9 - (1 or 0); the last prompt has no score on either side, and
+    # nobody failed
     ends = worst_case(a, b, failed_a, failed_b)
     assert ends == pytest.approx(((0.1 - 0.2 - 0.1) / 3, (0.1 + 0.8 + 0.9) / 3))
     rated = worst_case(a, b, failed_a, failed_b, scale=(1.0, 5.0))
@@ -205,7 +228,9 @@ def test_models_are_shown_over_the_same_answers() -> None:
 
 
 def test_prompts_of_one_picture_are_drawn_together() -> None:
-    """Four questions about each of 64 pictures, correlated by .5: 93 to 97 % of 400 intervals hold, both kinds."""
+    """Four questions about each of 64 pictures, correlated by .5: 93 to 97 % of 400 intervals hold,
+    both kinds.
+    """
     rng = np.random.default_rng(5)
     clusters = np.repeat(np.arange(64), 4)
     held = {"clusters": [0, 0], "prompts": [0, 0]}
@@ -213,7 +238,9 @@ def test_prompts_of_one_picture_are_drawn_together() -> None:
         shared = rng.normal(0, 0.5**0.5, 64).repeat(4)
         values = (shared + rng.normal(0, 0.5**0.5, 256))[None]
         for name, together in (("clusters", clusters.tolist()), ("prompts", None)):
-            one = paired_difference(values, np.zeros_like(values), [0], resamples=499, clusters=together)
+            one = paired_difference(
+                values, np.zeros_like(values), [0], resamples=499, clusters=together
+            )
             held[name][0] += one.low <= 0 <= one.high
             held[name][1] += one.both_low <= 0 <= one.both_high
     assert all(0.93 <= count / 400 <= 0.97 for count in held["clusters"])
