@@ -10,8 +10,9 @@ COCO (with SugarCrepe), without the space that tokenised ones have before a full
 make equal files.
 
 --facts writes facts-train.jsonl and facts-test.jsonl, for long texts: the prompt has the triples of
-DiscoSG's scene graph of a picture, as a person corrected them, and the reference is the description
-that they were drawn from.
+DiscoSG's scene
+graph of a picture, as a person corrected them, and the reference is the description that they were
+drawn from.
 """
 
 import argparse

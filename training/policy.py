@@ -1,10 +1,10 @@
 """The model that is trained: a checkpoint that reads pictures and text, or text alone, or what your
 own function makes.
 
-model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")       # a hub id or a folder model,
-tokenizer = load_policy("smollm2")                           # a text model: SmolLM2-135M-Instruct,
-packaged model, processor = load_policy("my_policy.py:small", seed=0)        # FILE.py:FUNCTION,
-called with the seed
+model, processor = load_policy("Qwen/Qwen2.5-VL-3B-Instruct")       # a hub id or a folder
+model, tokenizer = load_policy("smollm2")  # a text model: SmolLM2-135M-Instruct, packaged
+model, processor = load_policy("my_policy.py:small", seed=0)
+# FILE.py:FUNCTION, called with the seed
 """
 
 import json

@@ -1,9 +1,9 @@
 """Whom a judge favours, and which mistakes it lets pass (MLLM-as-a-Judge, section 4.6), both beside
 people's judgment.
 
-by_author(pairs, votes)       # {"gpt4": ...}: a judge that favours its own texts gives them more
-than people do by_error(pairs, votes)        # {"hallucination": ...}: how often the text with that
-mistake was preferred
+by_author(pairs, votes)
+# {"gpt4": ...}: a judge that favours its own texts gives them more than people do
+by_error(pairs, votes)  # {"hallucination": ...}: how often the text with that mistake was preferred
 """
 
 from collections.abc import Iterable, Sequence

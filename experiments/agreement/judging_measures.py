@@ -1,8 +1,8 @@
 """How far a judge agrees with people's rankings, and with itself (MLLM-as-a-Judge, sections 3.2,
 4.2 and 4.6).
 
-ranking_distance("ACBD", "ABCD")                     # 0.5: two of four letters are in the wrong
-place consistency([["A", "A", "B"], ["A", "B", "C"]])      # 1/2 on average, a majority in 1/2
+ranking_distance("ACBD", "ABCD")  # 0.5: two of four letters are in the wrong place
+consistency([["A", "A", "B"], ["A", "B", "C"]])      # 1/2 on average, a majority in 1/2
 """
 
 from collections import Counter

@@ -2,7 +2,8 @@
 the batch's.
 
 python -m experiments benchmark ahead --seconds push=2 decode=10 wake=1 judge=25 sleep=1 logprobs=2
-train=8 python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
+train=8
+python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
 """
 
 import argparse

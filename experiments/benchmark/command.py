@@ -2,22 +2,28 @@
 machine's), and what rewards pay for what they should not.
 
 python -m experiments benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
-python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json python
--m experiments benchmark adapters --json adapters.json python -m experiments benchmark judge --pairs
-pairs.jsonl --json judge.json python -m experiments benchmark memory --json memory.json python -m
-experiments benchmark spans --json spans.json python -m experiments benchmark sampling --json
-sampling.json python -m experiments benchmark rounds --json rounds.json python -m experiments
-benchmark requests --pairs pairs.jsonl --json requests.json python -m experiments benchmark verdicts
---json verdicts.json python -m experiments benchmark hacking --json hacking.json python -m
-experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json python -m
-experiments benchmark gap --people ../shared/data --json gap.json python -m experiments benchmark
-cascade --start outputs/quickstart/seed0/base --json cascade.json python -m experiments benchmark
-groups --json groups.json python -m experiments benchmark parsing --pairs pairs.jsonl --json
-parsing.json python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml
---json scale.json python -m experiments benchmark fuzz --cases 10000 --json fuzz.json python -m
-experiments benchmark utility --people ../shared/data --json utility.json python -m experiments
-benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE output=outputs/soak python -m
-experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5 --times 20
+python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
+python -m experiments benchmark adapters --json adapters.json
+python -m experiments benchmark judge --pairs pairs.jsonl --json judge.json
+python -m experiments benchmark memory --json memory.json
+python -m experiments benchmark spans --json spans.json
+python -m experiments benchmark sampling --json sampling.json
+python -m experiments benchmark rounds --json rounds.json
+python -m experiments benchmark requests --pairs pairs.jsonl --json requests.json
+python -m experiments benchmark verdicts --json verdicts.json
+python -m experiments benchmark hacking --json hacking.json
+python -m experiments benchmark search --policies outputs/quickstart/seed0/dapo --json search.json
+python -m experiments benchmark gap --people ../shared/data --json gap.json
+python -m experiments benchmark cascade --start outputs/quickstart/seed0/base --json cascade.json
+python -m experiments benchmark groups --json groups.json
+python -m experiments benchmark parsing --pairs pairs.jsonl --json parsing.json
+python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml --json scale.json
+python -m experiments benchmark fuzz --cases 10000 --json fuzz.json
+python -m experiments benchmark utility --people ../shared/data --json utility.json
+python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE
+output=outputs/soak
+python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5
+--times 20
 """
 
 import argparse

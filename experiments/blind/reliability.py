@@ -1,7 +1,6 @@
 """Do raters agree beyond chance?
 
-krippendorff_alpha([[1, 1, 0, None], [1, 0, 0, 1]])      # two raters, four items; None was not
-rated
+krippendorff_alpha([[1, 1, 0, None], [1, 0, 0, 1]])  # two raters, four items; None was not rated
 """
 
 from collections.abc import Sequence

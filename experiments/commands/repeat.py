@@ -1,8 +1,10 @@
 """Train one recipe many times: over seeds, and in two numerical environments. What a newcomer
 should expect is the interval over those runs, not the one run that this machine happened to make.
 
-    python -m experiments repeat recipes/quickstart/scenes-base.yaml --seeds 0-9 --folder outputs/repeat/base
-    python -m experiments repeat recipes/quickstart/scenes-dapo.yaml --seeds 0-9 --environments 0 1e-6 \\
+    python -m experiments repeat recipes/quickstart/scenes-base.yaml --seeds 0-9 --folder
+    outputs/repeat/base
+    python -m experiments repeat recipes/quickstart/scenes-dapo.yaml --seeds 0-9 --environments 0
+    1e-6 \\
         --start 'outputs/repeat/base/seed{seed}' --folder outputs/repeat/dapo
 
 RL amplifies the last bit: on another CPU the same commit and seed give another run. An environment

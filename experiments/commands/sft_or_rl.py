@@ -1,7 +1,8 @@
 """When is RL worth it? One picture from several comparisons, each of models that learnt from other
 references.
 
-    python -m experiments sft-or-rl all=outputs/all half=outputs/half --picture sft_or_rl.svg --json sft_or_rl.json
+    python -m experiments sft-or-rl all=outputs/all half=outputs/half --picture sft_or_rl.svg --json
+    sft_or_rl.json
 
 A folder is one that `spanreward compare --output` wrote. A dot is the mean truth F1 of one run over
 the held-out prompts, a line the mean of the runs.

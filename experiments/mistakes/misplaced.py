@@ -1,8 +1,8 @@
 """Further mistakes: things at the wrong place, of another kind, or nearly the right name.
 
 prepare_more(folder)          # the files that they name, beside those of mistakes.py
-MISPLACED[0].before, MISPLACED[0].after     # grades of what was said, before the messages were
-mended and since
+MISPLACED[0].before, MISPLACED[0].after
+# grades of what was said, before the messages were mended and since
 
 A: cause, value and cure. B: cause and value. C: true, and no help, or of something else. F:
 nothing, or a traceback of the product. Most of the first thirty are from a new user's list; the

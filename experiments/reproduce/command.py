@@ -2,9 +2,11 @@
 
     python -m experiments reproduce posh-3 --dry-run
     python -m experiments reproduce here --data ../shared/data --json here.json
-    python -m experiments reproduce lave-2 --data my_data --judge server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
+    python -m experiments reproduce lave-2 --data my_data --judge
+    server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
 
-    python -m experiments reproduce lave-2 --prompts mine.yaml --demonstrations table_6.yaml --option rationale=false
+    python -m experiments reproduce lave-2 --prompts mine.yaml --demonstrations table_6.yaml
+    --option rationale=false
 
 Every step is a command `python -m experiments agreement`, which is printed, and then the paper's
 figures beside those that were measured, with whose prompts ran. --prompts, --demonstrations and

@@ -1,8 +1,8 @@
 """The tiny text models that TRL's tests name: the hub's architectures, two layers, random weights.
 
 config, tokenizer = text_model("Qwen2ForSequenceClassification")
-save_remote(Path("trl-internal-testing/tiny-RemoteForCausalLM"))        # one whose code lies beside
-its weights
+save_remote(Path("trl-internal-testing/tiny-RemoteForCausalLM"))
+# one whose code lies beside its weights
 """
 
 import json

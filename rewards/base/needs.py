@@ -1,8 +1,8 @@
 """What is said where a package of an extra is missing, or TRL does not import. Imports none of
 them.
 
-lacking("the judge vllm:smollm2", error)     # "... needs torch, which is not installed: pip install
-..."
+lacking("the judge vllm:smollm2", error)
+# "... needs torch, which is not installed: pip install ..."
 """
 
 from importlib.metadata import version

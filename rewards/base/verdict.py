@@ -1,9 +1,10 @@
 """The data of a judgment: a Sample goes in, a Verdict comes out.
 
-verdict = reward.assess([Sample(prompt="Describe.", completion="A red circle.", references=("A blue
-circle.",))])[0] verdict.score                      # 0.83, or None when the judge failed
-[(s.text("A red circle."), s.score) for s in verdict.spans] verdict.html("A red circle.")      # its
-words coloured, in a notebook
+sample = Sample(prompt="Describe.", completion="A red circle.", references=("A blue circle.",))
+verdict = reward.assess([sample])[0]
+verdict.score                      # 0.83, or None when the judge failed
+[(s.text("A red circle."), s.score) for s in verdict.spans]
+verdict.html("A red circle.")      # its words coloured, in a notebook
 """
 
 import json

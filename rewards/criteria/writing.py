@@ -1,9 +1,9 @@
 """A judge writes the criteria of a row. Refused are repeated ones, and those that tell no text from
 another.
 
-kept, refused = write_criteria(CriteriaReward(judge), [(sample, "A dog runs.")])[0]     # a text on
-another row kept, refused       # ["Says that it is red."], {"Names a thing.": "every text that was
-tried meets it"}
+kept, refused = write_criteria(CriteriaReward(judge), [(sample, "A dog runs.")])[0]
+# a text on another row
+kept, refused  # ["Says that it is red."], {"Names a thing.": "every text that was tried meets it"}
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """What comes from outside: JSONL, YAML, pictures, the hub, servers and a user's own Python file;
 and our cache folder.
 
-XDG_CACHE_HOME=/scratch/cache python ...      # /scratch/cache/spanreward instead of
-~/.cache/spanreward
+XDG_CACHE_HOME=/scratch/cache python ...  # /scratch/cache/spanreward instead of ~/.cache/spanreward
 """
 
 import os

@@ -1,8 +1,8 @@
 """What a text claims of what other texts have: all but the words whose frame no such text has
 (claims.py).
 
-backed(graph, vocabulary(["There is a red circle in a corner."]))     # of "They removed a red
-circle": no circle
+backed(graph, vocabulary(["There is a red circle in a corner."]))
+# of "They removed a red circle": no circle
 """
 
 import re

@@ -1,10 +1,10 @@
 """One direction of PoSh's questions about one pair of texts, with the names in them and the
 answers.
 
-interview = Interview(sample=0, source=view, source_text=..., target_text=..., target_graph=...,
-wording=...) interview.bearer(4, "top", published=False)      # 'corner as in "circle sits in
-corner"', and the same as data interview.entities[4].rating, interview.details["attribute", 4,
-0].rating     # after `conduct`
+interview = Interview(sample=0, source=view, source_text=..., target_text=..., ...)
+interview.bearer(4, "top", published=False)
+# 'corner as in "circle sits in corner"', and the same as data
+interview.entities[4].rating, interview.details["attribute", 4, 0].rating     # after `conduct`
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """What a row is known by: its content, and not its id or its place in a file.
 
-fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))      # 16 hexadecimal
-digits
+fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))
+# 16 hexadecimal digits
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Run scripts/train.py several times in one launched process: the imports take longer than two
 steps of a tiny policy.
 
-accelerate launch ... tests/support/several.py PLAN     # JSON: {name: {arguments: [...], result:
-path}}
+accelerate launch ... tests/support/several.py PLAN
+# JSON: {name: {arguments: [...], result: path}}
 
 What each run printed and its exit code go to its result, as a shell would tell; the next one starts
 whatever came out.

@@ -1,8 +1,8 @@
 """Train an encoder judge, which reads each text once: from captions that are changed on purpose, or
 from a large judge.
 
-    spanreward judge train recipes/judges/people.yaml  # then: --judge encoder:outputs/judges/people
-    spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
+spanreward judge train recipes/judges/people.yaml  # then: --judge encoder:outputs/judges/people
+spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 """
 
 import argparse

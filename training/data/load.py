@@ -1,8 +1,8 @@
 """A recipe's data as a dataset for TRL: id, prompt, image if any, the columns that rewards read,
 for SFT a completion.
 
-dataset = load_data(recipe.data)                      # columns id, prompt, image, reference dataset
-= load_data(recipe.data, completions=True)    # one row per reference, which is the completion
+dataset = load_data(recipe.data)                      # columns id, prompt, image, reference
+dataset = load_data(recipe.data, completions=True)  # one row per reference, which is the completion
 
 A row with a question has it in its prompt and in `question`, and people's answers in `answers`. For
 SFT it is one row, whose completion is an answer. A row holds None in the columns that only other

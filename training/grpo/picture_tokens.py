@@ -1,9 +1,9 @@
 """Tokens that stand for pictures: a policy that writes one would end its run, since a model counts
 them.
 
-tokens = picture_tokens(model.config) suppress(trainer, tokens)                           # they are
-not sampled rows = take_out(ids, tokens, pad_token_id)          # one that comes anyway costs its
-row, not the run
+tokens = picture_tokens(model.config)
+suppress(trainer, tokens)                           # they are not sampled
+rows = take_out(ids, tokens, pad_token_id)  # one that comes anyway costs its row, not the run
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Encoded questions: equal ones are asked once, and a model computes common beginnings once.
 
-questions = ready(questions)                          # their images are now Pictures: RGB, upright,
-of limited size answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct
-encodings, sorted for run in runs(sorted(prompts)):
+questions = ready(questions)  # their images are now Pictures: RGB, upright, of limited size
+answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
+for run in runs(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
 

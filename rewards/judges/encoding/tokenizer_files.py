@@ -1,8 +1,7 @@
 """A model's tokenizer and chat template, read from its files without transformers.
 
-tokenizer = TokenizerFiles(folder)          # tokenizer.json, tokenizer_config.json,
-chat_template.jinja ChatEncoder(tokenizer).encode([{"role": "user", "content": "Rate from 1 to 5:
-..."}])
+tokenizer = TokenizerFiles(folder)  # tokenizer.json, tokenizer_config.json, chat_template.jinja
+ChatEncoder(tokenizer).encode([{"role": "user", "content": "Rate from 1 to 5: ..."}])
 """
 
 import json

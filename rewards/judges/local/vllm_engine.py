@@ -3,8 +3,7 @@ hold.
 
 with one_at_a_time([1]), environment(CUDA_VISIBLE_DEVICES="1"):
     engine = LLM(...)
-watched(lambda: engine.generate(requests), processes, end)      # raises if the engine is dead or
-hangs
+watched(lambda: engine.generate(requests), processes, end)  # raises if the engine is dead or hangs
 """
 
 import fcntl

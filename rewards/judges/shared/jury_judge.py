@@ -1,8 +1,8 @@
 """A judge of several: all rate each question, and the mean counts (PoLL, Verga et al. 2024, arXiv
 2404.18796).
 
-judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))        # or
-load_judge("match+encoder:...")
+judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))
+# or load_judge("match+encoder:...")
 """
 
 from collections.abc import Sequence

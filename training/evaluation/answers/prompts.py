@@ -1,9 +1,8 @@
 """What checkpoints are asked: the rows that all of them answer.
 
-prompts = prompts_of_recipe(recipe, as_written, count=256)      # rows that the recipe does not
-train on prompts = prompts_of_file("rows.jsonl", count=256)              # ids, references: enough
-for files of answers prompts.slices["asked for"]                                     #
-[("question",), ...], one entry per row
+prompts = prompts_of_recipe(recipe, as_written, count=256)  # rows that the recipe does not train on
+prompts = prompts_of_file("rows.jsonl", count=256)  # ids, references: enough for files of answers
+prompts.slices["asked for"]  # [("question",), ...], one entry per row
 """
 
 from collections.abc import Mapping, Sequence

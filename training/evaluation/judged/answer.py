@@ -1,8 +1,8 @@
 """One answer with its scores, and what a page shows of its judgment.
 
 answer = judged_answer(sample, length=12, rewards=[posh, truth], verdicts=[verdict, other])
-answer.scores               # {"truth_f1": 0.5, "posh_f1": 0.6, "overlap": 0.4, "words": 9.0,
-"length": 12.0, ...}
+answer.scores
+# {"truth_f1": 0.5, "posh_f1": 0.6, "overlap": 0.4, "words": 9.0, "length": 12.0, ...}
 """
 
 import math

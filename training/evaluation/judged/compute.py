@@ -1,8 +1,8 @@
 """What each side cost: tokens written in the comparison, and what the run folder says of the
 training.
 
-training_of("outputs/dapo")    # {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05,
-"processes": 1, ...}
+training_of("outputs/dapo")
+# {"algorithm": "dapo", "steps": 50, "tokens": 1.2e6, "hours": .05, "processes": 1, ...}
 
 Nothing is estimated: figures that a folder does not hold are left out.
 """

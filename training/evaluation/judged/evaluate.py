@@ -2,8 +2,8 @@
 
 evaluation = evaluate(setup, Path("outputs/comparison/answers"))
 evaluation.scores["dapo"]["posh_f1"]                    # array (seeds, prompts), for the statistics
-evaluation.failed["dapo"]["posh_f1"]                    # bool, of the same shape: where a judge
-failed evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
+evaluation.failed["dapo"]["posh_f1"]  # bool, of the same shape: where a judge failed
+evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for prompt 5
 """
 
 import math

@@ -1,9 +1,9 @@
 """What the differences of a pair come to, in sentences.
 
-sentence("dapo", "sft", entries, metrics)   # "dapo against sft: better by truth F1 +0.040 [...]
-...; 3.0 words more." headline("dapo", "sft", entries, metrics)   # "dapo is better than sft by
-truth F1." contradictions("dapo", "sft", entries, metrics)         # where two metrics prefer
-different sides
+sentence("dapo", "sft", entries, metrics)
+# "dapo against sft: better by truth F1 +0.040 [...] ...; 3.0 words more."
+headline("dapo", "sft", entries, metrics)   # "dapo is better than sft by truth F1."
+contradictions("dapo", "sft", entries, metrics)         # where two metrics prefer different sides
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,10 @@
 """Did RL beat SFT? Every model's means and every pair's differences, from scores.
 
-scores = {"sft": {"truth_f1": sft}, "dapo": {"truth_f1": dapo}}     # arrays of shape (seeds,
-prompts) summary = summarise_models(scores, seeds=[0, 1, 2]) summary.differences["dapo",
-"sft"]["truth_f1"].mean                 # 0.04 parts_by_kind(setup,
-answers).models["dapo"]["posh_recall_entity"]  # the same, of the parts of verdicts
+scores = {"sft": {"truth_f1": sft}, "dapo": {"truth_f1": dapo}}  # arrays of shape (seeds, prompts)
+summary = summarise_models(scores, seeds=[0, 1, 2])
+summary.differences["dapo", "sft"]["truth_f1"].mean                 # 0.04
+parts_by_kind(setup, answers).models["dapo"]["posh_recall_entity"]
+# the same, of the parts of verdicts
 """
 
 from collections.abc import Mapping, Sequence
