@@ -10,7 +10,7 @@ import yaml
 
 from spanreward.rewards.base.checks import check_known, unknown
 from spanreward.rewards.criteria import CriteriaReward
-from spanreward.rewards.differences import DifferencesReward
+from spanreward.rewards.experimental.differences import DifferencesReward
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge

@@ -7,7 +7,7 @@ from spanreward.rewards.base.verdict import (
     Verdict as Verdict,
 )
 from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
-from spanreward.rewards.differences import DifferencesReward as DifferencesReward
+from spanreward.rewards.experimental.differences import DifferencesReward as DifferencesReward
 from spanreward.rewards.harmonic import HarmonicReward as HarmonicReward
 from spanreward.rewards.judges.by_name import load_judge as load_judge
 from spanreward.rewards.judges.function_judge import FunctionJudge as FunctionJudge

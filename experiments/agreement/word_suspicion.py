@@ -24,12 +24,12 @@ from experiments.agreement.captions import Joined, judge, overlaps
 from experiments.agreement.measures import auroc
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
-from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
+from spanreward.rewards.experimental.encoder_judge import EncoderJudge
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.bag_of_words import STOP_WORDS, WORD
 from spanreward.training.data.marks import CharacterSpans
-from spanreward.training.judge.data import picture_of
-from spanreward.training.judge.fit import SETTINGS
+from spanreward.training.experimental.judge.data import picture_of
+from spanreward.training.experimental.judge.fit import SETTINGS
 
 Marked = tuple[Sample, CharacterSpans]
 Scores = Sequence[tuple[tuple[int, int], float]]

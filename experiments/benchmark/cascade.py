@@ -31,8 +31,8 @@ from experiments.scenes.truth import scene_named
 from experiments.scenes.world import Split
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.experimental.cascade_judge import CascadeJudge
 from spanreward.rewards.judges import Judge, closing, load_judge
-from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 from spanreward.rewards.reward.reward import LogMetric
 from spanreward.rewards.reward.row import read_sample
 from spanreward.training.callbacks.reward_health import RewardHealthCallback

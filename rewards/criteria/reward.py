@@ -6,16 +6,16 @@
     reward.assess([sample])[0].parts                      # {"criterion_1": 4.6}
 
 Form "pointwise" rates every criterion from 1 to 5, and the score is their mean, mapped to 0 to 1.
-Form "pairwise" votes by all criteria in both orders: 1 for a win, 0.5 for a tie or if the judge
-cannot decide, 0 for a loss. With spans="ablation" each sentence is a span, whose credit is the
-score less the score of the text without it.
+Form "pairwise" is experimental (experimental/criteria_votes.py). With spans="ablation" each
+sentence is a span, whose credit is the score less the score of the text without it.
 """
 
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from spanreward.rewards.base.checks import Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
@@ -27,19 +27,16 @@ from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.pairwise.questions import (
     Shown,
     Texts,
-    ask,
     head,
     load_prompts,
     opponents,
     question_of,
     show,
 )
-from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
 from spanreward.rewards.reward.rows import Evidence, judged
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
-SCALE = ("A", "B", "C", "D")
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
 
@@ -50,7 +47,8 @@ class CriteriaReward(RowReward):
     Args:
         judge: the judge. It must see pictures if rows have them.
         form: "pointwise" rates every criterion, and the ratings become the verdict's parts.
-            "pairwise" votes against the dataset column `anchor`, in both orders.
+            "pairwise" votes against the dataset column `anchor`, in both orders. It is
+            experimental.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
             never shows a picture.
         prompts: a file like prompts.yaml. None is ours.
@@ -81,16 +79,9 @@ class CriteriaReward(RowReward):
     def cost_of_text(self, words: float, references: int) -> Cost:
         text, criterion = " ".join(["word"] * round(words)), " ".join(["word"] * 12)
         if self.form == "pairwise":
-            question = ask_vote(
-                self.prompts, self.pair, Shown(""), text, text, (criterion,) * CRITERIA
-            )
-            read = 2 * tokens_in(question.messages[0]["content"])
-            return Cost(2, read, 2, exact=True, how="both orders against the anchor")
-        read = tokens_in(
-            ask_criterion(self.prompts, self.pair, Shown(""), text, criterion).messages[0][
-                "content"
-            ]
-        )
+            return _votes().cost_of_vote(self.prompts, self.pair, text, (criterion,) * CRITERIA)
+        question = ask_criterion(self.prompts, self.pair, Shown(""), text, criterion)
+        read = tokens_in(question.messages[0]["content"])
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
         return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
@@ -102,7 +93,9 @@ class CriteriaReward(RowReward):
         return show(sample, self.evidence)
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        return self._vote(rows, shown) if self.form == "pairwise" else self._rate(rows, shown)
+        if self.form == "pairwise":
+            return _votes().vote(self.judge, self.prompts, self.pair, rows, shown)
+        return self._rate(rows, shown)
 
     def _rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts of form "pointwise". One failure fails the verdict."""
@@ -115,25 +108,10 @@ class CriteriaReward(RowReward):
         ratings = iter(rate_once(self.judge, questions))
         return [_rated([next(ratings) for _ in criteria]) for criteria in of_rows]
 
-    def _vote(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        """Returns the raw verdicts of form "pairwise".
 
-        A completion equal to its anchor ties without a question.
-        """
-        questions, equal = [], []
-        for number, sample, _ in rows:
-            one, other, criteria = (
-                judged(sample),
-                sample.anchor or "",
-                read_criteria(sample.criteria),
-            )
-            ways = ((one, other), (other, one)) if one != other else ()
-            questions += [
-                ask_vote(self.prompts, self.pair, shown[number], *way, criteria) for way in ways
-            ]
-            equal.append(not ways)
-        votes = iter(cast(self.judge, questions, SCALE))
-        return [(_voted(None if tied else next(votes)), 0) for tied in equal]
+def _votes() -> Any:
+    """Returns the module of form "pairwise", which is experimental and so imported by its name."""
+    return import_module("spanreward.rewards.experimental.criteria_votes")
 
 
 def _rated(answers: Sequence[Rating | Failure]) -> Raw:
@@ -153,64 +131,16 @@ def _rated(answers: Sequence[Rating | Failure]) -> Raw:
     return Verdict(score, parts={**parts, "met": met}), cut
 
 
-def _voted(votes: PairVotes | None) -> Verdict:
-    """Returns the verdict of the vote against the anchor. votes: None for a completion equal to its
-    anchor.
-    """
-    if votes is None:
-        return Verdict(0.5, parts=_decided(0))
-    if votes.failure:
-        return Verdict(None, votes.failure.status, note=votes.failure.message)
-    outcome = _first_that_decides(votes)
-    situations = {
-        "situation_one": votes.letters.count("C") / 2,
-        "situation_two": votes.letters.count("D") / 2,
-    }
-    parts = {**_decided(outcome), **situations, "orders_disagree": float(votes.disagree)}
-    note = f"votes, shown first / second: {'/'.join(letter or '-' for letter in votes.letters)}"
-    return Verdict((1 + outcome) / 2, parts=parts, note=note)
-
-
-def _decided(outcome: int) -> dict[str, float]:
-    return {
-        name: float(outcome == value)
-        for name, value in (("won", 1), ("undecided", 0), ("lost", -1))
-    }
-
-
-def _first_that_decides(votes: PairVotes) -> int:
-    """Returns 1, 0 or -1 by MLLM-Bench's rule (experiments/agreement/mllm_bench.py infers it from
-    the votes).
-
-    Two orders that decide differently are a tie. If only one order decides, it counts.
-    """
-    choices = {choice for choice in votes.choices if choice}
-    return choices.pop() if len(choices) == 1 else 0
-
-
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the criteria. A single text with one numbered criterion per line, as in MLLM-Bench,
     is split.
 
-    read_criteria(("1. Names it.\\n2. Says how old it is.",))      # ("Names it.", "Says how old it
-    is.")
+    read_criteria(("1. Names it.\\n2. Says how old it is.",))
+    # ("Names it.", "Says how old it is.")
     """
     if len(column) != 1 or len(NUMBERED.findall(column[0])) < 2:
         return column
     return tuple(part.strip() for part in NUMBERED.split(column[0]) if part.strip())
-
-
-def ask_vote(
-    prompts: Texts, pair: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
-) -> Question:
-    """Returns the question which of two texts is better by all criteria, to be answered with A, B,
-    C or D.
-    """
-    listed = fill(
-        prompts["vote"],
-        criteria="\n".join(f"{n}. {text}" for n, text in enumerate(criteria, start=1)),
-    )
-    return ask({**pair, "answer": prompts["answer"]}, shown, first, second, criteria, listed)
 
 
 def ask_criterion(prompts: Texts, pair: Texts, shown: Shown, text: str, criterion: str) -> Question:

@@ -16,20 +16,21 @@ from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
-from spanreward.rewards.judges.shared.jury_judge import JuryJudge
 
-# A judge is named `kind:GIVEN`. By kind: the class, which is imported when it is needed, and what
-# GIVEN stands for.
+# A judge is named `kind:GIVEN`. By kind: the class below spanreward.rewards, which is imported when
+# it is needed, and what GIVEN stands for. This is the one place of the judges that names what is
+# experimental.
 KINDS = {
-    "match": ("match.match_judge.MatchJudge", ""),
-    "encoder": ("encoder.encoder_judge.EncoderJudge", "MODEL"),
-    "transformers": ("local.transformers_judge.TransformersJudge", "MODEL"),
-    "vllm": ("local.vllm_judge.VllmJudge", "MODEL"),
-    "server": ("remote.server_judge.ServerJudge", "URL#MODEL"),
-    "chat": ("remote.chat_judge.ChatJudge", "URL#MODEL"),
+    "match": ("judges.match.match_judge.MatchJudge", ""),
+    "encoder": ("experimental.encoder_judge.EncoderJudge", "MODEL"),
+    "transformers": ("judges.local.transformers_judge.TransformersJudge", "MODEL"),
+    "vllm": ("judges.local.vllm_judge.VllmJudge", "MODEL"),
+    "server": ("judges.remote.server_judge.ServerJudge", "URL#MODEL"),
+    "chat": ("judges.remote.chat_judge.ChatJudge", "URL#MODEL"),
     # its options are student, teacher, sure, audit and seed
-    "cascade": ("shared.cascade_judge.CascadeJudge", ""),
+    "cascade": ("experimental.cascade_judge.CascadeJudge", ""),
 }
+JURY = "experimental.jury_judge.JuryJudge"
 NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
 # else a + is of a folder's name
 MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")
@@ -100,7 +101,8 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
                 f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}."
             )
         made = [_make(name, {}) for name in names]
-        return JuryJudge(*(judge for judge, _ in made)), any(model for _, model in made)
+        judges = [judge for judge, _ in made]
+        return _class_at(JURY)(*judges), any(has_model for _, has_model in made)
     judge_class, given = (
         (custom_part(spec, Judge, options), {}) if is_custom(spec) else _parts(spec)
     )
@@ -149,11 +151,16 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
             f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is "
             f"{FORMS}."
         )
-    module, _, name = where.rpartition(".")
     try:
-        found = getattr(import_module(f"spanreward.rewards.judges.{module}"), name)
+        judge_class = _class_at(where)
     except ModuleNotFoundError as error:
         raise ImportError(
             lacking(f"the judge {without_secret(spec)}", error) or str(error)
         ) from error
-    return found, dict(zip(names, values, strict=True))
+    return judge_class, dict(zip(names, values, strict=True))
+
+
+def _class_at(place: str) -> Any:
+    """Returns the class at this place below spanreward.rewards, and imports its module."""
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(f"spanreward.rewards.{module}"), name)

@@ -11,7 +11,7 @@ import torch
 from scipy.stats import spearmanr
 
 from spanreward.rewards import PoshReward, Status
-from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
+from spanreward.rewards.experimental.encoder_judge import EncoderJudge
 from tests.gpu.conftest import Machine
 from tests.gpu.descriptions import descriptions
 from tests.support.tiny_encoder import saved

@@ -16,14 +16,14 @@ import pytest
 from spanreward import reward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.criteria import CriteriaReward
+from spanreward.rewards.experimental.cascade_judge import CascadeJudge
+from spanreward.rewards.experimental.encoder_judge import EncoderJudge
+from spanreward.rewards.experimental.jury_judge import JuryJudge
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Rating
-from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
 from spanreward.rewards.judges.function_judge import FunctionJudge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
-from spanreward.rewards.judges.shared.jury_judge import JuryJudge
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
+from spanreward.rewards.experimental.cascade_judge import CascadeJudge
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 from spanreward.training.recipe import (
     FilePart,
     HubPart,

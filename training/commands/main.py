@@ -20,32 +20,39 @@ from spanreward.rewards.base.needs import lacking
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands.metric_options import add_flags
 
-# Each command: its module in spanreward.training.commands, and what it is for.
+# Each command: its module in spanreward.training, and what it is for. What is experimental is named
+# here and nowhere else in the core.
 COMMANDS = {
-    "score": ("score", "score the completions of a file with a metric"),
+    "score": ("commands.score", "score the completions of a file with a metric"),
     "recipes": (
-        "recipes",
+        "commands.recipes",
         "list the recipes and launch configurations, and copy one to start from",
     ),
-    "doctor": ("doctor", "check this machine, a judge and a recipe before training"),
+    "doctor": ("commands.doctor", "check this machine, a judge and a recipe before training"),
     "train": (
-        "train",
+        "commands.train",
         "train a policy by SFT, GRPO or DAPO as a recipe says (needs the extra train)",
     ),
     "compare": (
-        "compare",
+        "commands.compare",
         "compare files of answers, or checkpoints (which need the extra train), with error bars",
     ),
     "criteria": (
-        "criteria",
+        "experimental.criteria_command",
         "let a judge write the criteria of a data set's rows, to check and to edit",
     ),
-    "judge": ("judge", "train a judge that reads each text once (needs the extra train)"),
+    "judge": (
+        "experimental.judge_command",
+        "train a judge that reads each text once (needs the extra train)",
+    ),
     "serve": (
-        "serve",
+        "commands.serve",
         "serve a metric over HTTP, for RemoteReward and others (needs the extra serve)",
     ),
-    "labels": ("labels", "say from labelled completions whether to train on a metric's spans"),
+    "labels": (
+        "commands.labels",
+        "say from labelled completions whether to train on a metric's spans",
+    ),
 }
 
 
@@ -55,7 +62,7 @@ def main() -> None:
         "spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()}
     )
     try:
-        import_module(f"spanreward.training.commands.{COMMANDS[command][0]}").main()
+        import_module(f"spanreward.training.{COMMANDS[command][0]}").main()
     except (ImportError, RuntimeError) as error:
         if missing := lacking(f"spanreward {command}", error):
             sys.exit(missing)

@@ -44,7 +44,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         suspected_words,
         unseen_of,
     )
-    from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
+    from spanreward.rewards.experimental.encoder_judge import EncoderJudge
     from spanreward.training.data.marks import read_marked
 
     marked = read_marked(arguments.rows)

@@ -20,7 +20,7 @@ from spanreward import (
     load_judge,
 )
 from spanreward.rewards.base.coloured_text import legible
-from spanreward.rewards.judges.shared.jury_judge import JuryJudge
+from spanreward.rewards.experimental.jury_judge import JuryJudge
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.own_parts import overlap
 from tests.support.page import Page

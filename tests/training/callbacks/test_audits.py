@@ -12,8 +12,8 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from experiments.scenes.cascade_judges import GullibleStudent, NoisyReferee
 from spanreward.rewards import MatchJudge, PoshReward
+from spanreward.rewards.experimental.cascade_judge import CascadeJudge
 from spanreward.rewards.judges import Judge
-from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge
 from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback, fall, interval
 from spanreward.training.grpo.recorder import Recorder
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spanreward.rewards.judges.encoder.encoder_judge import (
+from spanreward.rewards.experimental.encoder_judge import (
     EncoderJudge,
     is_decoder,
     padding_tokenizer,

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards.base.verdict import Sample, Status
+from spanreward.rewards.experimental.jury_judge import JuryJudge, pooled
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.rewards.judges.shared.jury_judge import JuryJudge, pooled
 from spanreward.rewards.posh import PoshReward
 from spanreward.training.evaluation.judged.metrics import identities
 from spanreward.training.recipe import JudgePart, RewardPart

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
-from spanreward.rewards.differences.listed import read_differences
+from spanreward.rewards.experimental.differences.listed import read_differences
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question

@@ -45,7 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
-    from spanreward.rewards.criteria.writing import PROMPTS, CriteriaReward, write_criteria
+    from spanreward.rewards.experimental.criteria_writing import (
+        PROMPTS,
+        CriteriaReward,
+        write_criteria,
+    )
     from spanreward.training.evaluation.page.render import check_page, write_rendered
 
     output, page, like = arguments.output, arguments.html, {"rows without criteria": None}

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from spanreward import DifferencesReward, Sample, Status, load_judge
-from spanreward.rewards.differences import reward as module
+from spanreward.rewards.experimental.differences import reward as module
 from spanreward.rewards.judges import closing
 
 

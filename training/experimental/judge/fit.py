@@ -28,19 +28,19 @@ from transformers import (
 )
 from transformers.trainer_pt_utils import DistributedLengthGroupedSampler
 
-from spanreward.rewards.files.outputs import write_whole
-from spanreward.rewards.files.templates import fill
-from spanreward.rewards.files.yaml_file import read_yaml_file
-from spanreward.rewards.judges.encoder.encoder_judge import (
+from spanreward.rewards.experimental.encoder_judge import (
     is_decoder,
     padding_tokenizer,
     readable,
     windows,
 )
+from spanreward.rewards.files.outputs import write_whole
+from spanreward.rewards.files.templates import fill
+from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.reward.fingerprint import digest
-from spanreward.training.judge.changes import Example
-from spanreward.training.judge.data import JudgeRecipe, examples_of
+from spanreward.training.experimental.judge.changes import Example
+from spanreward.training.experimental.judge.data import JudgeRecipe, examples_of
 from spanreward.training.recipe import RecipeError
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints
 

@@ -6,7 +6,13 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.training.judge.changes import GRAMMAR, Changes, Word, rewrite, unclaimed
+from spanreward.training.experimental.judge.changes import (
+    GRAMMAR,
+    Changes,
+    Word,
+    rewrite,
+    unclaimed,
+)
 
 CAPTIONS = {
     "1": [

@@ -17,7 +17,7 @@ from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
 from spanreward.rewards.pairwise.questions import head, show
 from spanreward.rewards.text.written_list import WORD, read_list, unlisted
 
-PROMPTS = read_texts(None, Path(__file__).with_name("writing.yaml"))
+PROMPTS = read_texts(None, Path(__file__).with_name("criteria_writing.yaml"))
 TOKENS = 384  # of an answer, at most
 MET = 3  # ratings above it, as in the part `met`
 

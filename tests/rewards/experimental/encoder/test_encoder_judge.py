@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 from transformers import AutoModel, AutoTokenizer, BertForTokenClassification
 
 from spanreward.rewards.base.verdict import Sample, Status
+from spanreward.rewards.experimental.encoder_judge import EncoderJudge, fewest_tokens, windows
 from spanreward.rewards.judges import Failure, Question, load_judge
-from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge, fewest_tokens, windows
 from spanreward.rewards.judges.probe import CriterionProbe, Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.posh import PoshReward
 from tests.support.tiny_encoder import WORDS, saved

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from spanreward.rewards.base.verdict import Sample, Status
+from spanreward.rewards.experimental.cascade_judge import CascadeJudge, agree
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE, Judge
-from spanreward.rewards.judges.shared.cascade_judge import CascadeJudge, agree
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.posh import PoshReward
 from tests.support.fakes import FakeJudge, asked, certain

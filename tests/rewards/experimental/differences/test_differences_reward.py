@@ -14,8 +14,8 @@ from PIL import Image
 from experiments.hacking.hostile_texts import HOSTILE
 from spanreward import DifferencesReward, Sample, Status, build_reward
 from spanreward.rewards.base.verdict import Verdict
-from spanreward.rewards.differences.listed import read_differences
-from spanreward.rewards.differences.reward import DEFAULT
+from spanreward.rewards.experimental.differences.listed import read_differences
+from spanreward.rewards.experimental.differences.reward import DEFAULT
 from spanreward.rewards.judges.judge import Failure
 from tests.support.fakes import prompt_of
 from tests.support.writing_judge import WritingJudge

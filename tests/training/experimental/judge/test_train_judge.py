@@ -10,9 +10,14 @@ from typing import Any
 import pytest
 from transformers import AutoModelForTokenClassification
 
-from spanreward.rewards.judges.encoder.encoder_judge import EncoderJudge
-from spanreward.training.judge import fit
-from spanreward.training.judge.data import JudgeRecipe, examples_of, load_judge_recipe, picture_name
+from spanreward.rewards.experimental.encoder_judge import EncoderJudge
+from spanreward.training.experimental.judge import fit
+from spanreward.training.experimental.judge.data import (
+    JudgeRecipe,
+    examples_of,
+    load_judge_recipe,
+    picture_name,
+)
 from spanreward.training.recipe_file import RecipeError
 from tests.support.command import spanreward
 from tests.support.paths import ROOT

@@ -20,10 +20,10 @@ from pydantic import Field
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.tables import read_table
 from spanreward.training.data.marks import MARKED, mistakes_in, read_each
-from spanreward.training.judge.changes import Changes, Example
+from spanreward.training.experimental.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
-# training/judge/changes.py
+# training/experimental/judge/changes.py
 Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
 
 

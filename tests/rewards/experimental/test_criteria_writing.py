@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from spanreward import CriteriaReward, Sample, Status
-from spanreward.rewards.criteria.writing import write_criteria
+from spanreward.rewards.experimental.criteria_writing import write_criteria
 from spanreward.rewards.judges.judge import Failure
 from tests.support.fakes import prompt_of
 from tests.support.writing_judge import WritingJudge
