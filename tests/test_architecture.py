@@ -19,7 +19,7 @@ FLOORS = {
         "experimental metrics ready scoring"
     ),
     "rewards.judges": (
-        "usage probe judge smollm2 model_files encoding function_judge match local remote shared "
+        "usage probe question judge smollm2 model_files encoding function_judge match local remote shared "
         "by_name"
     ),
     "rewards.experimental": (

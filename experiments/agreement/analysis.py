@@ -14,7 +14,6 @@ from pathlib import Path
 
 from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
-from spanreward.rewards.judges.shared.cached_judge import write_once
 
 ANALYSIS_TOKENS = 256
 TEXTS = Path(__file__).with_name("analysis.yaml")
@@ -30,7 +29,7 @@ def after_analysis(
     to_analyse = [
         replace(ending(question, answer, texts["analyse"]), probe=None) for question in questions
     ]
-    written = write_once(judge, to_analyse, ANALYSIS_TOKENS)
+    written = judge.write(to_analyse, ANALYSIS_TOKENS)
     return [
         analysis
         if isinstance(analysis, Failure)

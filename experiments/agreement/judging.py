@@ -33,8 +33,7 @@ from experiments.agreement.measures import swap_consistency
 from experiments.labels.pair_statistics import pair_accuracies
 from experiments.labels.statistics import pearson
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
-from spanreward.rewards.judges.judge import Failure, Judge, Rating
-from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
+from spanreward.rewards.judges.judge import Failure, Judge, Rating, answered
 from spanreward.rewards.pairwise.questions import ask, ask_score, load_prompts
 from spanreward.rewards.pairwise.ranking import (
     RANKING_TOKENS,
@@ -76,9 +75,8 @@ def judge_scores(
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
-        ratings += rate_once(
-            judge, after_analysis(judge, questions, prompts["rating"]) if analyse else questions
-        )
+        asked = after_analysis(judge, questions, prompts["rating"]) if analyse else questions
+        ratings += answered(judge.rate, asked)
     return ratings
 
 
@@ -91,7 +89,7 @@ def judge_rankings(
     for chunk in chunks(groups):
         questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])
         asked = after_analysis(judge, questions, prompts["ranking"]) if analyse else questions
-        written = write_once(judge, asked, RANKING_TOKENS)
+        written = answered(judge.write, asked, RANKING_TOKENS)
         rankings += read_rankings(written, [len(group.texts) for group in chunk])
     return rankings
 

@@ -10,7 +10,6 @@ from typing import Any
 from experiments.from_scores import in_words, level, order, prefer
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
     Failure,
     Judge,
     Question,
@@ -29,8 +28,8 @@ class FirstJudge(Judge):
 
     name = "always the first"
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         return [self._rate(question.probe, scale) for question in questions]
 
@@ -45,7 +44,7 @@ class FirstJudge(Judge):
             Status.UNPARSED, f"{self.name}: compares and rates texts, got {type(probe).__name__}"
         )
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         return [
             in_words(order(self.worth(question.probe.texts)))
             if isinstance(question.probe, RankingProbe)

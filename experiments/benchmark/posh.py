@@ -84,12 +84,10 @@ class Meter(OuterJudge):
         self.asked: list[list[Any]] = []
         self.written: list[tuple[Any, str]] = []
 
-    def rate(
-        self, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")
-    ) -> list[Any]:
+    def rate_each(self, questions: Sequence[Any], scale: Sequence[str]) -> list[Any]:
         return self._measured("rate", questions, lambda: self.judge.rate(questions, scale))
 
-    def write(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
+    def write_each(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
         answers = self._measured(
             "write", questions, lambda: self.judge.write(questions, max_tokens)
         )
@@ -126,7 +124,19 @@ class Meter(OuterJudge):
         return answers
 
 
-class NamesByRule(Meter):
+class Repeating(Meter):
+    """Keeps repeated questions too, as the published code asks them."""
+
+    def rate(
+        self, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")
+    ) -> list[Any]:
+        return self.rate_each(questions, scale)
+
+    def write(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
+        return self.write_each(questions, max_tokens)
+
+
+class NamesByRule(Repeating):
     """Its noun phrases are made by rule; the judge only rates."""
 
     def write(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
@@ -199,7 +209,7 @@ def posh_run(
     from spanreward.rewards.language.parse import describe
 
     mode: Mode = "default" if measured == "default" else "published"
-    meter_of = NamesByRule if measured == "by-rule" else Meter
+    meter_of = {"default": Meter, "published": Repeating, "by-rule": NamesByRule}[measured]
     samples = [Sample("", completion, references=(reference,)) for completion, reference in pairs]
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     describe(["A warm-up."])

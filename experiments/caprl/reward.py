@@ -24,7 +24,6 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.files.templates import fill, places as filled_places, read_texts
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question
-from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.unasserted import asserted
@@ -96,11 +95,8 @@ class CaprlReward(ReadingReward):
         asked = [
             (*one, text) for quiz, text in zip(quizzes, texts, strict=True) if text for one in quiz
         ]
-        replies = write_once(
-            self.judge,
-            [self._question(question, text) for question, _, text in asked],
-            ANSWER_TOKENS,
-        )
+        questions = [self._question(question, text) for question, _, text in asked]
+        replies = self.judge.write(questions, ANSWER_TOKENS)
         answered = [
             Sample(question, _answer_in(reply), question=question, answers=accepted)
             for (question, accepted, _), reply in zip(asked, replies, strict=True)

@@ -24,7 +24,7 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.world import Scene
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.probe import PairProbe, PresenceProbe
 from spanreward.rewards.lave.reward import LaveReward
 from spanreward.rewards.pairwise.reward import PairwiseReward
@@ -65,10 +65,10 @@ class Teacher(RefereeJudge):
         super().__init__({})
         self.lessons: list[Lesson] = []
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        answers = super().rate(questions, scale)
+        answers = super().rate_each(questions, scale)
         for question, answer in zip(questions, answers, strict=True):
             if isinstance(answer, Failure):
                 raise ValueError(f"the teacher cannot answer what it is asked: {answer.message}")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.scenes.referee_judge import NO, YES, RefereeJudge
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating, rating_of
+from spanreward.rewards.judges.judge import Failure, Question, Rating, rating_of
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.probe import PresenceProbe
 
@@ -67,10 +67,10 @@ class GullibleStudent(MatchJudge):
     def name(self) -> str:
         return f"{super().name}, believes {self.phrase!r}"
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        ratings = super().rate(questions, scale)
+        ratings = super().rate_each(questions, scale)
         return [
             rating_of(YES, scale) if self._believes(question.probe) else rating
             for question, rating in zip(questions, ratings, strict=True)

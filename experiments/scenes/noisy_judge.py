@@ -22,7 +22,6 @@ from experiments.scenes.referee import judge_description, read
 from experiments.scenes.world import Scene, Thing
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
     Failure,
     Judge,
     Question,
@@ -44,10 +43,9 @@ class NoisyJudge(Judge):
     def name(self) -> str:
         return f"truth of Scenes, noise {self.noise}"
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        self.usage.questions += len(questions)
         return [self._rate(question.probe, scale) for question in questions]
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
@@ -65,9 +63,8 @@ class NoisyJudge(Judge):
             f"this judge rates and compares descriptions, got {type(probe).__name__}",
         )
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """The order of texts for a ranking."""
-        self.usage.questions += len(questions)
         return [self._write(question.probe) for question in questions]
 
     def _write(self, probe: Any) -> str | Failure:

@@ -27,7 +27,6 @@ from experiments.scenes.referee import (
 from experiments.scenes.world import COLUMNS, ROWS, SHAPES, Scene
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
     Failure,
     Judge,
     Question,
@@ -56,10 +55,9 @@ class RefereeJudge(Judge):
         self.scenes = dict(scenes)
         self._readings: dict[str, Reading] = {}
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        self.usage.questions += len(questions)
         return [self._rate(question.probe, scale) for question in questions]
 
     def _rate(self, probe: Any, scale: Sequence[str]) -> Rating | Failure:
@@ -85,9 +83,8 @@ class RefereeJudge(Judge):
         truth = judge_description(probe.sentence or probe.text, self.scenes[probe.context])
         return 1 + 4 * (truth.precision if probe.name == "correctness" else truth.recall)
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Answers to ReadProbes."""
-        self.usage.questions += len(questions)
         return [self._write(question.probe) for question in questions]
 
     def _write(self, probe: Any) -> str | Failure:

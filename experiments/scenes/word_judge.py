@@ -41,10 +41,10 @@ class WordJudge(MatchJudge):
     def name(self) -> str:
         return f"words, {super().name}"
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        answers = super().rate(questions, scale)
+        answers = super().rate_each(questions, scale)
         probes = [question.probe for question in questions]
         criteria = {
             number: probe
@@ -64,9 +64,9 @@ class WordJudge(MatchJudge):
                 answers[number] = compare(probe, of_texts, scale)
         return answers
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Writes also an order for a RankingProbe, and a ReadProbe's answer."""
-        texts = super().write(questions, max_tokens)
+        texts = super().write_each(questions, max_tokens)
         probes = [question.probe for question in questions]
         with self.usage.clock("seconds"):
             compared = iter(

@@ -23,7 +23,6 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
 from spanreward.rewards.files.templates import fill, read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe
-from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.pairwise.questions import (
     Shown,
     Texts,
@@ -105,7 +104,7 @@ class CriteriaReward(RowReward):
             for (number, sample, _), criteria in zip(rows, of_rows, strict=True)
             for criterion in criteria
         ]
-        ratings = iter(rate_once(self.judge, questions))
+        ratings = iter(self.judge.rate(questions))
         return [_rated([next(ratings) for _ in criteria]) for criteria in of_rows]
 
 

@@ -12,18 +12,11 @@ audited, so that equal runs ask the same audits.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
-    Failure,
-    Judge,
-    OuterJudge,
-    Question,
-    Rating,
-    heard,
-)
-from spanreward.rewards.judges.shared.cached_judge import question_keys
+from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating, heard
+from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.judges.usage import Usage
 
 
@@ -72,20 +65,20 @@ class CascadeJudge(OuterJudge):
 
         `questions` are the cascade's; what only the student left open is not unparsed or timed out.
         """
-        counted, teacher = self._counted, self.teacher.usage
-        both = counted.plus(self.student.usage).plus(teacher)
+        teacher = self.teacher.usage
+        both = self._counted.plus(self.student.usage).plus(teacher)
         return replace(
-            both, questions=counted.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts
+            both, questions=self.questions, unparsed=teacher.unparsed, timeouts=teacher.timeouts
         )
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Returns the teacher's answer where it was asked and did not fail an audit, else the
         student's.
         """
         with self:
-            answers = heard(len(questions), lambda: self.student.rate(questions, scale))
+            answers = heard(len(questions), partial(self.student.rate, questions, scale))
             sure = [
                 isinstance(a, Rating) and max(a.probabilities.values()) >= self.sure
                 for a in answers
@@ -95,10 +88,9 @@ class CascadeJudge(OuterJudge):
                 for key in question_keys(questions, {"audit": self.seed})
             ]
             asked = [n for n in range(len(answers)) if audited[n] or not sure[n]]
-            taught = heard(
-                len(asked), lambda: self.teacher.rate([questions[n] for n in asked], scale)
-            )
-        self._count(questions=len(answers), student=len(answers) - len(asked))
+            for_teacher = [questions[n] for n in asked]
+            taught = heard(len(asked), partial(self.teacher.rate, for_teacher, scale))
+        self._count(student=len(answers) - len(asked))
         for n, by_teacher in zip(asked, taught, strict=True):
             by_student = answers[n]
             if sure[n] and isinstance(by_teacher, Failure):
@@ -110,11 +102,11 @@ class CascadeJudge(OuterJudge):
                 self._count(audited=1, agreed=agree(by_student, by_teacher, scale))
         return answers
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the teacher's texts."""
-        self._count(questions=len(questions), teacher=len(questions))
+        self._count(teacher=len(questions))
         with self:
-            return heard(len(questions), lambda: self.teacher.write(questions, max_tokens))
+            return heard(len(questions), partial(self.teacher.write, questions, max_tokens))
 
     def _count(self, **counts: int) -> None:
         self._counted = self._counted.plus(Usage(**counts))

@@ -12,8 +12,7 @@ from pathlib import Path
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status
 from spanreward.rewards.criteria.reward import CriteriaReward, ask_criterion
 from spanreward.rewards.files.templates import fill, read_texts
-from spanreward.rewards.judges.judge import Failure, Question, Rating
-from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
+from spanreward.rewards.judges.judge import Failure, Question, Rating, answered
 from spanreward.rewards.pairwise.questions import head, show
 from spanreward.rewards.text.written_list import WORD, read_list, unlisted
 
@@ -32,7 +31,8 @@ def write_criteria(
 
     Where a row has references, the judge rates them, and the other row's, by each criterion.
     """
-    answers = write_once(reward.judge, [_question(reward, sample) for sample, _ in rows], TOKENS)
+    questions = [_question(reward, sample) for sample, _ in rows]
+    answers = answered(reward.judge.write, questions, TOKENS)
     return [_sifted(reward, answer, *row) for answer, row in zip(answers, rows, strict=True)]
 
 
@@ -68,7 +68,7 @@ def _sifted(
         for one in criteria
         for text in tried
     ]
-    ratings = rate_once(reward.judge, asked)
+    ratings = reward.judge.rate(asked)
     if failed := next((rating for rating in ratings if isinstance(rating, Failure)), None):
         return failed
     met = (rating.mean > MET for rating in ratings if isinstance(rating, Rating))

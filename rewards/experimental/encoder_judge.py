@@ -32,7 +32,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import encodable
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.local.local_judge import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
@@ -122,13 +122,12 @@ class EncoderJudge(Judge):
         if torch.cuda.is_available() and self._loaded is not None:
             self._loaded[1].to("cpu")
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Returns one rating per question, and a Failure (UNPARSED) for other probes than phrases
         with a source.
         """
-        self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
         pairs = list(
             dict.fromkeys(
@@ -198,9 +197,8 @@ class EncoderJudge(Judge):
         for row, window in zip(right.tolist(), batch, strict=True):
             window.right = row[: len(window.places)]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, and a Failure (UNPARSED) for all else."""
-        self.usage.questions += len(questions)
         refused = Failure(Status.UNPARSED, "the encoder judge writes no text")
         return [q.probe.by_rule if isinstance(q.probe, PhraseProbe) else refused for q in questions]
 

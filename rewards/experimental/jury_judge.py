@@ -11,15 +11,7 @@ from functools import partial, reduce
 from statistics import fmean
 from typing import Any
 
-from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
-    Failure,
-    Judge,
-    OuterJudge,
-    Question,
-    Rating,
-    heard,
-)
+from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating, heard
 from spanreward.rewards.judges.usage import Usage
 
 
@@ -33,7 +25,6 @@ class JuryJudge(OuterJudge):
         super().__init__(*judges)
         if len(judges) < 2:
             raise ValueError(f"a jury has two judges or more, got {len(judges)}: name another.")
-        self._questions = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.judges
@@ -45,14 +36,12 @@ class JuryJudge(OuterJudge):
     @property
     def usage(self) -> Usage:
         """The sum over the judges, but `questions` are the jury's."""
-        return replace(
-            reduce(Usage.plus, (judge.usage for judge in self.judges)), questions=self._questions
-        )
+        total = reduce(Usage.plus, (judge.usage for judge in self.judges))
+        return replace(total, questions=self.questions)
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        self._questions += len(questions)
         with self:
             asked = [
                 heard(len(questions), partial(judge.rate, questions, scale))
@@ -60,10 +49,9 @@ class JuryJudge(OuterJudge):
             ]
         return [pooled(answers) for answers in zip(*asked, strict=True)]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        self._questions += len(questions)
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         with self:
-            return heard(len(questions), lambda: self.judge.write(questions, max_tokens))
+            return heard(len(questions), partial(self.judge.write, questions, max_tokens))
 
 
 def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:

@@ -39,7 +39,6 @@ from spanreward.rewards.harmonic.scores import (
 from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
-from spanreward.rewards.judges.shared.cached_judge import rate_once
 from spanreward.rewards.reward.by_row import Place, Raw, Row, RowReward
 from spanreward.rewards.reward.rows import Evidence, judged
 
@@ -166,11 +165,8 @@ class HarmonicReward(RowReward):
             ]
             if numbers or judge not in self.judges_to_wake:
                 with judge:
-                    answers |= zip(
-                        numbers,
-                        rate_once(judge, [asked[number][1] for number in numbers]),
-                        strict=True,
-                    )
+                    ratings = judge.rate([asked[number][1] for number in numbers])
+                    answers |= zip(numbers, ratings, strict=True)
         return [answers[number] for number in range(len(asked))]
 
     def _rated(self, answers: Sequence[Rating | Failure]) -> Raw:

@@ -11,12 +11,12 @@ the ratings.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import (
     LARGEST_MASS,
-    RATING_SCALE,
     Failure,
     Judge,
     Question,
@@ -47,15 +47,13 @@ class FunctionJudge(Judge):
         self.name = name
         self.function = function
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        return [
-            self._ask(question, lambda answer: self._rating(answer, scale))
-            for question in questions
-        ]
+        read = partial(self._rating, scale=scale)
+        return [self._ask(question, read) for question in questions]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the function's answers as texts. The function does not get `max_tokens`."""
         return [self._ask(question, str) for question in questions]
 
@@ -65,7 +63,6 @@ class FunctionJudge(Judge):
                 f"{self.name} reads text only, and the question has pictures: set "
                 "evidence='context'"
             )
-        self.usage.questions += 1
         text = "\n\n".join(message["content"] for message in question.messages)
         try:
             with self.usage.clock("seconds"):

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, Self, TypeVar
 
 from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.judges.question import Question, question_keys
 from spanreward.rewards.judges.usage import Usage
 
 T = TypeVar("T")
@@ -25,30 +26,6 @@ log = logging.getLogger(__name__)
 RATING_SCALE = ("1", "2", "3", "4", "5")
 # of all tokens or entries together, with room for rounding; more is no distribution
 LARGEST_MASS = 1.01
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A chat for the judge.
-
-    Attributes:
-        messages: [{"role", "content"}], where content is a string.
-        images: PIL images that belong to the messages.
-        probe: the same question as typed data (probe.py), for judges that do not read prose
-            (MatchJudge).
-        description: character offsets [start, end) into the last message's content. Where the chat
-            is too long for the judge, the text between them loses its end. Where they are equal,
-            nothing may be cut.
-        top: how a rating is read. 0: from exactly the tokens that are an entry of the scale. Above
-            0, as in published code: from this many of the likeliest tokens, whatever their
-            probability. A token counts for every entry that its text contains ("12" for 1 and 2).
-    """
-
-    messages: Sequence[Mapping[str, str]]
-    images: tuple[Any, ...] = ()
-    probe: Any = None
-    description: tuple[int, int] = (0, 0)
-    top: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +72,11 @@ def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
     A Rating without probability, or of NaN, is a Failure (UNPARSED).
     """
     unrated = Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
-    return [
-        unrated if isinstance(a, Rating) and not sum(a.probabilities.values()) > 0 else a
-        for a in answers
-    ]
+    checked: list[T | Failure] = []
+    for answer in answers:
+        is_empty = isinstance(answer, Rating) and not sum(answer.probabilities.values()) > 0
+        checked.append(unrated if is_empty else answer)
+    return checked
 
 
 def by_reading(
@@ -121,12 +99,27 @@ def by_reading(
     return [answers[number] for number in range(len(questions))]
 
 
+def answered(
+    ask: Callable[..., Sequence[T | Failure]], questions: Sequence[Question | Failure], *more: Any
+) -> list[T | Failure]:
+    """Returns the answers to the questions, in order, with each Failure in its place.
+
+    answered(judge.rate, questions, scale)
+    """
+    asked = [question for question in questions if isinstance(question, Question)]
+    answers = iter(ask(asked, *more))
+    return [question if isinstance(question, Failure) else next(answers) for question in questions]
+
+
 class Judge(ABC):
     """Base class of all judges.
 
-    A judge of your own defines `name`, `rate` and `write`. The defaults of the rest suit a judge
-    that has nothing to start, never sleeps, and answers in this process without a time limit. A
-    pickle has neither counts nor open `with`.
+    A judge of your own defines `name`, `rate_each` and `write_each`, which get questions that all
+    differ. The defaults of the rest suit a judge that has nothing to start, never sleeps, and
+    answers in this process without a time limit. A pickle has neither counts nor open `with`.
+
+    A judge may also define `rate` and `write` themselves. Then it gets equal questions too, counts
+    them itself, and nobody checks its ratings.
 
     Attributes:
         remote: True if the judge answers outside this process and never sleeps.
@@ -154,24 +147,52 @@ class Judge(ABC):
     def name(self) -> str:
         """Model and settings. Judges with equal names give equal answers."""
 
-    @abstractmethod
     def rate(
         self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
     ) -> list[Rating | Failure]:
         """Returns one distribution over the scale for each question, in order, or a Failure that
         says why not.
-        """
 
-    @abstractmethod
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns one text of at most max_tokens tokens for each question, in order, or a
-        Failure.
+        Equal questions are asked once. A rating without probability is UNPARSED.
         """
+        keys = question_keys(questions)
+        distinct = dict(zip(keys, questions, strict=True))
+        ratings = sound(self.rate_each(list(distinct.values()), scale)) if distinct else []
+        by_key = dict(zip(distinct, ratings, strict=True))
+        self._count_questions(len(questions))
+        return [by_key[key] for key in keys]
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """Returns one text of at most max_tokens tokens for each question, in order, or a Failure.
+
+        Equal questions are asked once.
+        """
+        keys = question_keys(questions)
+        distinct = dict(zip(keys, questions, strict=True))
+        texts = self.write_each(list(distinct.values()), max_tokens) if distinct else []
+        by_key = dict(zip(distinct, texts, strict=True))
+        self._count_questions(len(questions))
+        return [by_key[key] for key in keys]
+
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
+    ) -> Sequence[Rating | Failure]:
+        """Answers `rate` for questions that all differ, at least one."""
+        raise NotImplementedError(f"the judge {self!r} cannot rate: define rate_each.")
+
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> Sequence[str | Failure]:
+        """Answers `write` for questions that all differ, at least one."""
+        raise NotImplementedError(f"the judge {self!r} cannot write: define write_each.")
 
     @cached_property
     def usage(self) -> Usage:
-        """Counters of what the judge has done since it was made. The judge itself updates them."""
+        """Counters of what the judge has done since it was made. `rate` and `write` count the
+        questions, and the judge itself the rest.
+        """
         return Usage()
+
+    def _count_questions(self, questions: int) -> None:
+        self.usage.questions += questions
 
     def start(self) -> None:  # noqa: B027  # most judges have nothing to start
         """Loads or starts what the judge needs; best called before the trainer is built.
@@ -221,9 +242,8 @@ def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Fail
     others' answers stay.
     """
     try:
-        return sound(
-            [answer for _, answer in zip(range(count), ask() if count else (), strict=True)]
-        )
+        answers = ask() if count else ()
+        return sound([answer for _, answer in zip(range(count), answers, strict=True)])
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
         return [Failure(Status.ERROR, f"{type(error).__name__}: {error}")] * count
@@ -233,10 +253,14 @@ class OuterJudge(Judge):
     """A judge that asks these judges, and is as strict as the strictest of them.
 
     A `with` wakes all of them.
+
+    Attributes:
+        questions: how many it was asked, with repeated ones.
     """
 
     def __init__(self, *judges: Judge) -> None:
         self.judges = judges
+        self.questions = 0
         self.deadline = sum(judge.deadline or 0 for judge in judges) or None
         self.reads_source = any(judge.reads_source for judge in judges)
         self.remote = all(judge.remote for judge in judges)
@@ -253,6 +277,12 @@ class OuterJudge(Judge):
     @property
     def name(self) -> str:
         return ", ".join(judge.name for judge in self.judges)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "questions": 0}
+
+    def _count_questions(self, questions: int) -> None:
+        self.questions += questions
 
     def start(self) -> None:
         for judge in self.judges:

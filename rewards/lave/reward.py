@@ -29,7 +29,7 @@ from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, sound
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.lave.answer import find_answer
@@ -203,7 +203,7 @@ class LaveReward(Reward):
         """Returns the judge's texts, or Rated values, or a Failure."""
         if self.rationale:
             return self.judge.write(questions, max_tokens=RATIONALE_TOKENS[self.mode])
-        ratings = sound(self.judge.rate(questions, SCALE))
+        ratings = self.judge.rate(questions, SCALE)
         return [
             Rated(self._value(one), one.cut) if isinstance(one, Rating) else one for one in ratings
         ]

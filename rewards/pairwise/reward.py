@@ -27,7 +27,7 @@ from spanreward.rewards.base.checks import Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
-from spanreward.rewards.judges.shared.cached_judge import question_keys, rate_once, write_once
+from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
 from spanreward.rewards.pairwise.questions import (
     Shown,
@@ -150,7 +150,7 @@ class PairwiseReward(RowReward):
         questions = [
             ask_score(self.prompts, shown[number], judged(sample)) for number, sample, _ in rows
         ]
-        return [_scored(rating) for rating in rate_once(self.judge, questions)]
+        return [_scored(rating) for rating in self.judge.rate(questions)]
 
     def _compare(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts after the contests.
@@ -198,9 +198,7 @@ class PairwiseReward(RowReward):
 
     def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples by group: those of the same request and picture."""
-        keys = question_keys(
-            [ask(self.prompts, evidence, "", "") for evidence in shown.values()], {}
-        )
+        keys = question_keys([ask(self.prompts, evidence, "", "") for evidence in shown.values()])
         groups: dict[str, list[int]] = {}
         for number, key in zip(shown, keys, strict=True):
             groups.setdefault(key, []).append(number)
@@ -232,7 +230,7 @@ class PairwiseReward(RowReward):
             (shown[group[0].sample], of_group)
             for group, of_group in zip(groups, texts, strict=True)
         ]
-        written = write_once(self.judge, ask_rankings(self.prompts, asked), RANKING_TOKENS)
+        written = self.judge.write(ask_rankings(self.prompts, asked), RANKING_TOKENS)
         found = read_rankings(written, list(map(len, texts)))
         return [
             replace(contest, votes=votes_of(rankings, *map(of_group.index, contest.texts)))

@@ -9,8 +9,7 @@ A judge that always prefers the first place decides nothing: its two votes disag
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
-from spanreward.rewards.judges.shared.cached_judge import rate_once
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, answered
 
 FIRST, SECOND = "A", "B"  # the answers for the text shown first and second
 SCALE = (FIRST, SECOND, "C")
@@ -84,7 +83,7 @@ def cast(
     questions: two per pair, with its first text shown first and then second; a Failure is a failed
     vote.
     """
-    found = rate_once(judge, questions, scale)
+    found = answered(judge.rate, questions, scale)
     return [PairVotes(one, two) for one, two in zip(found[::2], found[1::2], strict=True)]
 
 

@@ -13,10 +13,11 @@ questions once. What is too long for the judge loses its end (`Interview.cut`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import Failure, Judge, Question, sound
+from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
 from spanreward.rewards.posh.candidates import Candidate, Found
 from spanreward.rewards.posh.interview import ComponentRating, Interview
@@ -131,7 +132,7 @@ class _Asker:
         ]
         questions = [rewrite_question(*named[place]) for place in to_rewrite]
         written = self.cache.complete(
-            questions, lambda new: self.judge.write(new, max_tokens=REWRITE_TOKENS), repeats=True
+            questions, partial(self.judge.write, max_tokens=REWRITE_TOKENS)
         )
         for place, text in zip(to_rewrite, written, strict=True):
             if isinstance(text, Failure):
@@ -154,8 +155,8 @@ class _Asker:
 
     def _rate(self, asked: Sequence[tuple[Interview, Component]]) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge. None for a
-        failure, which the interview keeps. Published mode asks repeated questions again, and rates
-        an answer without a digit among its likeliest tokens as 1 (3).
+        failure, which the interview keeps. Published mode asks the questions of another pass again,
+        and rates an answer without a digit among its likeliest tokens as 1 (3).
         """
         texts = [
             question_text(interview, component, self.published) for interview, component in asked
@@ -164,7 +165,9 @@ class _Asker:
             presence_question(interview, component, text, self.published, self.judge.reads_source)
             for (interview, component), text in zip(asked, texts, strict=True)
         ]
-        answers = self.cache.complete(questions, self._ask_judge, repeats=self.published)
+        if not self.published:
+            self.cache.begin()
+        answers = self.cache.complete(questions, self._ask_judge)
         ratings: list[ComponentRating | None] = []
         for (interview, _), text, answer in zip(asked, texts, answers, strict=True):
             if not isinstance(answer, Failure):
@@ -178,7 +181,7 @@ class _Asker:
         return ratings
 
     def _ask_judge(self, questions: list[Question]) -> list[Rated | Failure]:
-        ratings = sound(self.judge.rate(questions))
+        ratings = self.judge.rate(questions)
         return [
             rating if isinstance(rating, Failure) else Rated(rating.mean, rating.cut)
             for rating in ratings

@@ -1,21 +1,19 @@
-"""A cache of the judge's answers in memory. No question is asked twice, neither in one batch nor in
-two calls.
+"""A cache of the judge's answers in memory, between the calls of one reward.
 
     cache = AnswerCache()
     cache.begin()
-    cache.complete(questions, lambda new: judge.write(new, max_tokens=20))
-    # asks only the new questions
+    cache.complete(questions, partial(judge.write, max_tokens=20))   # asks only the new questions
 
-It keeps digests of the questions. `CachedJudge` keeps answers on disk, for other processes and
-later runs.
+It keeps keys of the questions. `CachedJudge` keeps answers on disk, for other processes and later
+runs.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
 from spanreward.rewards.judges.judge import Failure, Question
+from spanreward.rewards.judges.question import question_keys
 
 T = TypeVar("T")
 REMEMBERED = 65_536  # answers, about 20 MB
@@ -35,49 +33,35 @@ class AnswerCache:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, Any] = OrderedDict()
-        self._fresh: dict[bytes, Any] = {}  # since `begin`
+        self._known: OrderedDict[str, Any] = OrderedDict()
+        self._new: dict[str, Any] = {}  # since `begin`
 
     def begin(self) -> None:
-        """Starts a new batch. The last batch's answers become known answers."""
-        self._kept.update(self._fresh)
-        self._fresh = {}
-        while len(self._kept) > REMEMBERED:
-            self._kept.popitem(last=False)
+        """Makes the answers since the last `begin` known."""
+        self._known.update(self._new)
+        self._new = {}
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
 
     def complete(
-        self,
-        questions: Sequence[Question],
-        ask: Callable[[list[Question]], Sequence[T | Failure]],
-        repeats: bool = False,
+        self, questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[T | Failure]]
     ) -> list[T | Failure]:
-        """Returns an answer per question, in order.
-
-        `ask` gets the unknown ones, equal ones once unless `repeats`.
-        """
-        keys = [digest(question) for question in questions]
-        known: dict[bytes, Any] = {key: self._kept[key] for key in keys if key in self._kept}
-        if not repeats:
-            known |= {key: self._fresh[key] for key in keys if key in self._fresh}
-        first: dict[bytes, int] = {}
-        for number, key in enumerate(keys):
-            first.setdefault(key, number)
-        asked = [
-            n for n, key in enumerate(keys) if key not in known and (repeats or first[key] == n)
+        """Returns an answer per question, in order. `ask` gets those without a known answer."""
+        keys = question_keys(questions)
+        unknown = [
+            question
+            for key, question in zip(keys, questions, strict=True)
+            if key not in self._known
         ]
-        found = dict(zip(asked, ask([questions[n] for n in asked]), strict=True)) if asked else {}
-        for number, answer in found.items():
+        asked = iter(ask(unknown) if unknown else [])
+        answers: list[T | Failure] = []
+        for key in keys:
+            if key in self._known:
+                self._known.move_to_end(key)
+                answers.append(self._known[key])
+                continue
+            answer = next(asked)
+            answers.append(answer)
             if not isinstance(answer, Failure):
-                self._fresh[keys[number]] = answer
-        for key in known.keys() & self._kept.keys():
-            self._kept.move_to_end(key)
-        return [
-            known[key] if key in known else found.get(n, found[first[key]])
-            for n, key in enumerate(keys)
-        ]
-
-
-def digest(question: Question) -> bytes:
-    """Returns a hash of 16 bytes of the question's messages, description, probe and top."""
-    asked = f"{question.messages}\0{question.description}\0{question.probe}\0{question.top}"
-    return blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+                self._new[key] = answer
+        return answers

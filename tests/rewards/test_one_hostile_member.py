@@ -193,8 +193,8 @@ class Unrated(FunctionJudge):
         super().__init__("unrated", shares)
         self.given = given
 
-    def rate(self, questions: Any, scale: Any = ENTRIES[:5]) -> list[Rating | Failure]:
-        rated = super().rate(questions, scale)
+    def rate_each(self, questions: Any, scale: Any) -> list[Rating | Failure]:
+        rated = super().rate_each(questions, scale)
         prompts = [
             "".join(message["content"] for message in question.messages) for question in questions
         ]

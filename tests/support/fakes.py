@@ -27,8 +27,8 @@ class FakeJudge(Judge):
         self.rated: list[list[str]] = []
         self.written: list[list[str]] = []
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         prompts = [prompt_of(question) for question in questions]
         self.rated.append(prompts)
@@ -37,10 +37,24 @@ class FakeJudge(Judge):
             for p in prompts
         ]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         prompts = [prompt_of(question) for question in questions]
         self.written.append(prompts)
         return ["the " + prompt.split('"')[1].lower() for prompt in prompts]
+
+
+class RepeatingJudge(FakeJudge):
+    """Defines `rate` and `write` themselves, as judges did before `rate_each`: equal questions
+    reach it too.
+    """
+
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        return self.rate_each(questions, scale)
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        return self.write_each(questions, max_tokens)
 
 
 def asked(*prompts: str) -> list[Question]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from experiments.from_scores import in_words, level, order, prefer
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe, RankingProbe
 
 ANALYSIS = "The first one leaves something out. </s> {answer}"
@@ -33,8 +33,8 @@ class GroupJudge(Judge):
         self.rated: list[list[Question]] = []
         self.written: list[list[Question]] = []
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         self.rated.append(list(questions))
         return [self._rate(question, scale) for question in questions]
@@ -49,7 +49,7 @@ class GroupJudge(Judge):
         value = level(self.worth(probe.text))
         return Rating({entry: max(0.0, 1 - abs(float(entry) - value)) for entry in scale})
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self.written.append(list(questions))
         return [self._write(question) for question in questions]
 

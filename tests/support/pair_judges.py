@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe, PairProbe
 
 
@@ -34,8 +34,8 @@ class PairJudge(Judge):
         self.choose, self.meets, self.fails, self.cut = choose, meets, fails, cut
         self.asked: list[list[Question]] = []
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         self.asked.append(list(questions))
         return [self._rate(question.probe, scale) for question in questions]
@@ -46,7 +46,7 @@ class PairJudge(Judge):
         letter = self.choose(probe) if isinstance(probe, PairProbe) else str(self.meets(probe))
         return Rating(certainly(letter, scale).probabilities, cut=self.cut)
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         raise AssertionError("a judge of pairs is asked for single tokens only")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from tests.support.fakes import certain, prompt_of
 
 
@@ -23,13 +23,13 @@ class WritingJudge(Judge):
         self.writes, self.rates = writes, rates
         self.asked: list[Question] = []
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         levels = [self.rates(question.probe) for question in questions]
         return [level if isinstance(level, Failure) else certain(level) for level in levels]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self.asked += questions
         return [
             self.writes(prompt_of(one)) if callable(self.writes) else self.writes

@@ -16,14 +16,7 @@ from rich.table import Table
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
-from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
-    Failure,
-    Judge,
-    OuterJudge,
-    Question,
-    Rating,
-)
+from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
@@ -54,8 +47,8 @@ class Noting(OuterJudge):
         self.pictures, self.noted = pictures, list[dict[str, Any]]()
         self.reads_source = True
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         answers = self.judge.rate(questions, scale)
         for probe, answer in zip((question.probe for question in questions), answers, strict=True):
@@ -74,7 +67,7 @@ class Noting(OuterJudge):
                 self.noted.append(line | {"probabilities": dict(answer.probabilities)})
         return answers
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         return self.judge.write(questions, max_tokens)
 
 

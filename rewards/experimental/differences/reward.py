@@ -25,7 +25,6 @@ from spanreward.rewards.experimental.differences.listed import read_differences
 from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
-from spanreward.rewards.judges.shared.cached_judge import write_once
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward
 from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.text.quoting import masked
@@ -86,11 +85,8 @@ class DifferencesReward(RowReward):
         return tuple(map(opened, images))
 
     def rate(self, rows: Sequence[Row], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
-        answers = write_once(
-            self.judge,
-            [self._question(sample, shown[number]) for number, sample, _ in rows],
-            TOKENS,
-        )
+        questions = [self._question(sample, shown[number]) for number, sample, _ in rows]
+        answers = self.judge.write(questions, TOKENS)
         return [
             (verdict_of(sample, answer), 0)
             for (_, sample, _), answer in zip(rows, answers, strict=True)

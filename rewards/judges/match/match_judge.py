@@ -28,14 +28,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
-    Failure,
-    Judge,
-    Question,
-    Rating,
-    rating_of,
-)
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
@@ -77,11 +70,10 @@ class MatchJudge(Judge):
         """
         return f"match {reader_name(self.pipeline, self.coref)}"
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Returns one rating per question, and NO_PROSE for all but presence and answers."""
-        self.usage.questions += len(questions)
         probes = [question.probe for question in questions]
         presences = {
             number: probe for number, probe in enumerate(probes) if isinstance(probe, PresenceProbe)
@@ -102,11 +94,10 @@ class MatchJudge(Judge):
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
         return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else
         NO_PROSE.
         """
-        self.usage.questions += len(questions)
         return [written(question.probe) for question in questions]
 
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:

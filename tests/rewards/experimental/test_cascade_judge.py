@@ -36,16 +36,15 @@ class Told(Judge):
     def name(self) -> str:
         return self._name
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         prompts = [question.messages[0]["content"] for question in questions]
         self.asked += prompts
-        self.usage.questions += len(prompts)
         self.usage.prompt_tokens += 10 * len(prompts)
         return [self.answer(prompt) for prompt in prompts]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         return [f"{self.name} writes" for _ in questions]
 
     def start(self) -> None:

@@ -73,11 +73,11 @@ class CountingJudge(FakeJudge):
         self.depth -= 1
         self.log.append(f"{self.name} sleeps")
 
-    def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+    def rate_each(self, questions: Any, scale: Any) -> Any:
         assert self.depth
         self.questions += questions
         self.log.append(f"{self.name} rates")
-        return super().rate(questions, scale)
+        return super().rate_each(questions, scale)
 
 
 def sample(completion: str = TEXT, **columns: Any) -> Sample:

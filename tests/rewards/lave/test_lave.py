@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from spanreward.rewards import LaveReward, MatchJudge, Sample, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
-from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating
+from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.lave.answer import SHORT
 from spanreward.rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_prompts, quote
 from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, keep_references
@@ -28,18 +28,18 @@ class Scripted(FakeJudge):
         super().__init__(**kwargs)
         self.text = text if callable(text) else lambda prompt: text
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         prompts = [prompt_of(question) for question in questions]
         self.written.append(prompts)
         return [
             Failure(Status.TIMEOUT, "too late") if self.fails(p) else self.text(p) for p in prompts
         ]
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         assert tuple(scale) == ("1", "2", "3")
-        return super().rate(questions, scale)
+        return super().rate_each(questions, scale)
 
 
 def sample(
@@ -351,9 +351,9 @@ def test_published_mode_counts_answers_as_they_are_written() -> None:
 @pytest.mark.parametrize(("mode", "tokens"), [("default", 128), ("published", 100)])
 def test_a_rationale_has_as_many_tokens_as_its_mode_gives(mode: Any, tokens: int) -> None:
     class Counting(Scripted):
-        def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
             assert max_tokens == tokens
-            return super().write(questions, max_tokens)
+            return super().write_each(questions, max_tokens)
 
     assert assess(Counting(), sample("red"), mode=mode)[0].score == 1.0
     assert LaveReward(MatchJudge(), mode=mode).cost(2, 1).written_tokens == tokens
@@ -410,15 +410,15 @@ def test_of_a_question_that_is_too_long_the_end_of_the_candidate_may_be_cut(
     asked: list[Question] = []
 
     class Keeping(Scripted):
-        def rate(
-            self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+        def rate_each(
+            self, questions: Sequence[Question], scale: Sequence[str]
         ) -> list[Rating | Failure]:
             asked.extend(questions)
             return [Rating({"1": 0.0, "2": 0.0, "3": 1.0}, cut=100)]
 
-        def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
             asked.extend(questions)
-            return super().write(questions, max_tokens)
+            return super().write_each(questions, max_tokens)
 
     completion = 'A "r' + "\u0301" * 396
     (verdict,) = assess(Keeping(), sample(completion), rationale=rationale, mode="published")

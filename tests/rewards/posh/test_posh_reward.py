@@ -18,7 +18,7 @@ from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.text.written import read_text
-from tests.support.fakes import FakeJudge, certain
+from tests.support.fakes import FakeJudge, RepeatingJudge, certain
 
 REFERENCE = (
     "A large blue square sits in the bottom right corner. A small red circle sits in the "
@@ -299,9 +299,9 @@ def test_permuted_in_permuted_out_and_batch_equals_single(judge: Any, mode: str)
 )
 def test_how_many_questions_a_call_has(mode: str, rated: list[int], written: list[int]) -> None:
     """Default mode asks by other names only where the simplest is not settled, so passes 1 and 2
-    are two calls each.
+    are two calls each. Published mode asks equal questions again.
     """
-    judge = FakeJudge()
+    judge = RepeatingJudge() if mode == "published" else FakeJudge()
     texts = [
         "A red circle.",
         REFERENCE,
@@ -362,17 +362,17 @@ def test_old_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append([question.messages[0]["content"] for question in questions])
         return [float(len(text)) for text in asked[-1]]
 
-    def complete(*texts: Any, **settings: Any) -> Any:
+    def complete(*texts: Any) -> Any:
         return answers.complete(
-            [Question([{"role": "user", "content": text}]) for text in texts], ask, **settings
+            [Question([{"role": "user", "content": text}]) for text in texts], ask
         )
 
-    assert complete("a", "bb", "a") == [1.0, 2.0, 1.0]
-    assert complete("bb", repeats=True) == [2.0]  # of the same batch
+    assert complete("a", "bb") == [1.0, 2.0]
+    assert complete("bb") == [2.0]  # of the same batch
     answers.begin()
     assert complete("a", "ccc") == [1.0, 3.0]
     answers.begin()  # "bb" was the least recently used
-    assert complete("bb", "a", "bb", repeats=True) == [2.0, 1.0, 2.0]
+    assert complete("bb", "a", "bb") == [2.0, 1.0, 2.0]  # the judge asks equal ones once
     assert complete() == []
     assert asked == [["a", "bb"], ["bb"], ["ccc"], ["bb", "bb"]]
 

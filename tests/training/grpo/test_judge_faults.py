@@ -38,13 +38,12 @@ class Fragile(FakeJudge):
         self.usage = Usage()
         self.tried = self.woken = self.slept = self.outermost = 0
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         self.breaks("rate")
-        self.usage.questions += len(questions)
         self.usage.prompt_tokens += 10 * len(questions)
-        return super().rate(questions, scale)
+        return super().rate_each(questions, scale)
 
     def __enter__(self) -> Any:
         self.tried += 1

@@ -10,7 +10,6 @@ from datasets import Dataset, IterableDataset
 from experiments.scenes.parts import scenes_part
 from spanreward.rewards import PoshReward, Reward, Sample, Status, Verdict
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.usage import Usage
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.trainer import JudgeFailure
@@ -30,12 +29,11 @@ class Elsewhere(FakeJudge):
         self.before = before
         self.usage = Usage()
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         self.before()
-        self.usage.questions += len(questions)
-        return super().rate(questions, scale)
+        return super().rate_each(questions, scale)
 
 
 class Asking(Reward):

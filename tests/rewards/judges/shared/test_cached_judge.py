@@ -23,7 +23,8 @@ from PIL.ExifTags import Base
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
-from spanreward.rewards.judges.shared.cached_judge import code_hash, question_keys
+from spanreward.rewards.judges.question import question_keys
+from spanreward.rewards.judges.shared.cached_judge import code_hash
 from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward
 from tests.support.fakes import FakeJudge, asked, hashed_rating
@@ -60,7 +61,7 @@ class Listening(FakeJudge):
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.slept += 1
 
-    def write(self, questions: Any, max_tokens: Any) -> Any:
+    def write_each(self, questions: Any, max_tokens: Any) -> Any:
         prompts = [question.messages[0]["content"] for question in questions]
         self.written.append(prompts)
         return [
@@ -110,7 +111,10 @@ def test_texts_are_kept_as_they_are(cached: Any) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.dictionaries(TEXT, st.floats(0, 1), min_size=1), st.floats(0, 1))
+@given(
+    st.dictionaries(TEXT, st.floats(0, 1)).filter(lambda shares: sum(shares.values()) > 0),
+    st.floats(0, 1),
+)
 def test_ratings_are_kept_to_the_last_bit(
     tmp_path_factory: pytest.TempPathFactory, probabilities: Any, mass: Any
 ) -> None:

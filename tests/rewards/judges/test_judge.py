@@ -1,0 +1,114 @@
+"""Judge: equal questions are asked once and counted each, and a rating of nothing is none."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Sample, Status
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.rewards.judges import Failure, Judge, MatchJudge, Rating
+from spanreward.rewards.judges.judge import answered
+from spanreward.rewards.posh import PoshReward
+from tests.support.fakes import FakeJudge, RepeatingJudge, asked, hashed_rating
+
+PROMPTS = ("b", "a", "b", "c", "a")
+LATE = Failure(Status.TIMEOUT, "too late")
+
+
+def test_equal_questions_are_asked_once_and_counted_each() -> None:
+    judge = FakeJudge()
+    assert judge.rate(asked(*PROMPTS)) == [hashed_rating(prompt) for prompt in PROMPTS]
+    assert judge.rated == [["b", "a", "c"]]
+    names = ('"B"', '"A"', '"B"')
+    assert judge.write(asked(*names), 4) == ["the b", "the a", "the b"]
+    assert judge.written == [['"B"', '"A"']]
+    assert judge.usage.questions == len(PROMPTS) + len(names)
+
+
+def test_a_damaged_picture_and_what_is_none_cost_only_their_own_questions(tmp_path: Path) -> None:
+    Image.effect_noise((64, 64), 90).save(tmp_path / "cut.png")
+    whole = (tmp_path / "cut.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    damaged, intact = Image.open(tmp_path / "cut.png"), Image.new("RGB", (4, 4))
+    (text,) = asked("a")
+    pictures = (damaged, "a picture", intact, damaged, intact.copy())
+    judge = FakeJudge()
+    ratings = judge.rate([replace(text, images=(picture,)) for picture in pictures])
+    assert ratings == [hashed_rating("a")] * 5
+    assert judge.rated == [["a"] * 3]  # both intact ones look alike
+
+
+def test_without_questions_nobody_is_asked() -> None:
+    judge = FakeJudge()
+    assert judge.rate([]) == judge.write([], 4) == []
+    assert (judge.rated, judge.written, judge.usage.questions) == ([], [], 0)
+
+
+@pytest.mark.parametrize("given", [{}, {"1": 0.0, "5": 0.0}, {"1": math.nan}])
+def test_a_rating_of_nothing_is_unparsed(given: dict[str, float]) -> None:
+    judge = FakeJudge(lambda prompt: Rating(given) if prompt == "a" else hashed_rating(prompt))
+    first, second = judge.rate(asked("a", "b"))
+    assert first == Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
+    assert second == hashed_rating("b")
+
+
+def test_too_few_answers_are_no_answers() -> None:
+    class Short(FakeJudge):
+        def rate_each(self, questions: Any, scale: Any) -> Any:
+            return super().rate_each(questions[1:], scale)
+
+    with pytest.raises(ValueError, match="shorter"):
+        Short().rate(asked("a", "b"))
+
+
+def test_a_judge_that_defines_rate_and_write_itself_is_asked_as_before() -> None:
+    samples = [
+        Sample("Describe.", text, references=("A red circle on a box.",))
+        for text in ("A red circle.", "A red circle.", "A blue box.")
+    ]
+    for mode in ("default", "published"):
+        repeating = PoshReward(RepeatingJudge(), mode=mode).assess(samples)
+        assert repeating == PoshReward(FakeJudge(), mode=mode).assess(samples)
+    contexts = [Sample("Describe.", "A circle.", context="A red circle.")] * 2
+    judge = RepeatingJudge()
+    verdicts = HarmonicReward(judge, evidence="context", spans="none").assess(contexts)
+    assert verdicts[0] == verdicts[1]
+    assert len(judge.rated[0]) == 2 * len(set(judge.rated[0]))
+
+
+def test_a_judge_that_defines_neither_says_so() -> None:
+    class Silent(Judge):
+        name = "silent"
+
+    with pytest.raises(NotImplementedError, match="the judge silent cannot rate: define rate_each"):
+        Silent().rate(asked("a"))
+    with pytest.raises(NotImplementedError, match="cannot write: define write_each"):
+        Silent().write(asked("a"), 4)
+
+
+def test_failures_stay_in_their_place() -> None:
+    judge = FakeJudge()
+    questions = [LATE, *asked("a", "b"), LATE]
+    scale = ("1", "2", "3", "4", "5")
+    answers = answered(judge.rate, questions, scale)
+    assert answers == [LATE, hashed_rating("a"), hashed_rating("b"), LATE]
+    assert answered(judge.write, [LATE], 4) == [LATE]
+    assert judge.written == []
+
+
+def test_a_subclass_may_add_to_rate() -> None:
+    class Noting(MatchJudge):
+        calls = 0
+
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+            self.calls += 1
+            return super().rate(questions, scale)
+
+    judge = Noting()
+    samples = [Sample("Describe.", "A red circle.", references=("A circle.",))]
+    assert PoshReward(judge).assess(samples) == PoshReward(MatchJudge()).assess(samples)
+    assert judge.calls > 0
