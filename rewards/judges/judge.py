@@ -79,24 +79,11 @@ def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
     return checked
 
 
-def by_reading(
-    questions: Sequence[Question],
-    rate: Callable[[list[Question], int], Sequence[Rating | Failure]],
-    usage: Usage,
-) -> list[Rating | Failure]:
-    """Calls `rate(questions, top)` once for each `Question.top` that occurs, and counts what is
-    UNPARSED in usage.
-
-    Returns the ratings in the order of the questions.
-    """
-    answers: dict[int, Rating | Failure] = {}
-    for top in dict.fromkeys(question.top for question in questions):
-        numbers = [number for number, question in enumerate(questions) if question.top == top]
-        answers |= zip(numbers, rate([questions[number] for number in numbers], top), strict=True)
-    usage.unparsed += sum(
-        isinstance(one, Failure) and one.status is Status.UNPARSED for one in answers.values()
-    )
-    return [answers[number] for number in range(len(questions))]
+def count_unparsed(usage: Usage, ratings: Iterable[Rating | Failure]) -> None:
+    """Adds to `usage.unparsed` how many of the ratings are UNPARSED."""
+    for rating in ratings:
+        if isinstance(rating, Failure) and rating.status is Status.UNPARSED:
+            usage.unparsed += 1
 
 
 def answered(

@@ -1,7 +1,8 @@
-"""Encoded questions: equal ones are asked once, and a model computes common beginnings once.
+"""Encoded questions, sorted, so that a model computes common beginnings once.
 
 questions = ready(questions)  # their images are now Pictures: RGB, upright, of limited size
-answers, cuts = ask_once(questions, encode, ask)      # ask gets the distinct encodings, sorted
+batch = encoded(questions, encoder.prompt, budget)
+answers = batch.by_question(ask(batch.inputs))    # in the order of the questions
 for run in runs(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
@@ -133,33 +134,46 @@ def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     return list(pairwise([0, *cuts, len(prompts)]))
 
 
-def ask_once(
-    questions: Iterable[Question],
-    encode: Callable[[Question], tuple[Any, int]],
-    ask: Callable[[list[Any]], Sequence[T | Failure]],
-) -> tuple[list[T | Failure], list[int]]:
-    """Returns an answer per question, in order, and how many characters of each description were
-    cut.
+@dataclass(slots=True)
+class Batch:
+    """Encoded questions of one call.
 
-    encode: returns a hashable encoding that sorts by its beginning, and the number of characters
-    cut (two descriptions may become equal by it). If it raises ValueError, this question is a
-    Failure and the others are asked. ask: is not called with an empty list.
+    Attributes:
+        inputs: the encodings, sorted, so that those with one beginning are neighbours.
+        numbers: which question each input is of.
+        cuts: how many characters of each question's description were cut.
+        failures: why a question has no input, by its number.
+    """
+
+    inputs: list[Any]
+    numbers: list[int]
+    cuts: list[int]
+    failures: dict[int, Failure]
+
+    def by_question(self, answers: Sequence[T | Failure]) -> list[T | Failure]:
+        """Returns the answers to the inputs in the order of the questions, with the failures."""
+        answered: dict[int, T | Failure] = {**self.failures}
+        answered |= zip(self.numbers, answers, strict=True)
+        return [answered[number] for number in range(len(self.cuts))]
+
+
+def encoded(
+    questions: Iterable[Question], encode: Callable[[Question, int], tuple[Any, int]], budget: int
+) -> Batch:
+    """Encodes questions, each in at most `budget` tokens.
+
+    encode: returns an encoding that sorts by its beginning, and the number of characters cut. If it
+    raises ValueError, this question is a Failure and the others have their inputs.
     """
     cuts: list[int] = []
-    answers: list[T | Failure] = []
-    places: dict[Any, list[int]] = {}
+    inputs: dict[int, Any] = {}
+    failures: dict[int, Failure] = {}
     for number, question in enumerate(questions):
-        why, cut = "not asked", 0
+        cut = 0
         try:
-            key, cut = encode(question)
-            places.setdefault(key, []).append(number)
+            inputs[number], cut = encode(question, budget)
         except ValueError as error:
-            why = str(error)
-        answers.append(Failure(Status.ERROR, why))
+            failures[number] = Failure(Status.ERROR, str(error))
         cuts.append(cut)
-    order = sorted(places)
-    if order:
-        for key, answer in zip(order, ask(order), strict=True):
-            for number in places[key]:
-                answers[number] = answer
-    return answers, cuts
+    numbers = sorted(inputs, key=inputs.__getitem__)
+    return Batch([inputs[number] for number in numbers], numbers, cuts, failures)

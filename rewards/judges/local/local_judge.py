@@ -2,13 +2,13 @@
 answers, and counts.
 
 LocalJudge turns questions into Prompts, sorted so that common beginnings are neighbours, and puts
-the answers back into the order of the questions. A subclass answers the Prompts. The model's
-configuration says whether it sees pictures.
+the answers back into the order of the questions. A subclass answers the Prompts, in `_logprobs`
+and `_texts`. The model's configuration says whether it sees pictures.
 """
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -26,16 +26,8 @@ from spanreward.rewards.judges.encoding.chat import (
     rating_from_top,
 )
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
-from spanreward.rewards.judges.encoding.prompt import Prompt, ask_once, ready
-from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
-    Failure,
-    Judge,
-    Question,
-    Rating,
-    T,
-    by_reading,
-)
+from spanreward.rewards.judges.encoding.prompt import Batch, Prompt, encoded, ready
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, count_unparsed
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
 # models whose positions are relative, so that they read texts of any length
@@ -135,58 +127,51 @@ class LocalJudge(Judge):
         longest = self.config.get_text_config().max_position_embeddings
         return min(self.max_length or longest, longest)
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order. Raises ValueError for a scale with an entry of
-        several tokens and for images that the model cannot see, and what loading the model raises,
-        and nothing else.
+        """Answers `rate`. Raises ValueError for a scale with an entry of several tokens and for
+        images that the model cannot see, and what loading the model raises, and nothing else.
         """
-        return by_reading(
-            self._ready(questions), lambda asked, top: self._rate(asked, scale, top), self.usage
-        )
-
-    def _rate(
-        self, questions: Sequence[Question], scale: Sequence[str], top: int
-    ) -> list[Rating | Failure]:
+        questions = self._ready(questions)
+        ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
             ids = sorted({number for several in tokens.values() for number in several})
-            answers, cuts = self._answer(
-                questions, 1, lambda prompts: self._logprobs(prompts, ids, top)
-            )
-        return [
-            answer
-            if isinstance(answer, Failure)
-            else rating_from_top(answer, self.encoder.words, scale, cut)
-            if top
-            else rating_from_logprobs(answer, tokens, self.min_mass, cut)
-            for answer, cut in zip(answers, cuts, strict=True)
-        ]
+            for top in dict.fromkeys(question.top for question in questions):
+                numbers = [n for n, question in enumerate(questions) if question.top == top]
+                batch = self._encoded([questions[n] for n in numbers], reserve=1)
+                answers = batch.by_question(self._logprobs(batch.inputs, ids, top))
+                for number, answer, cut in zip(numbers, answers, batch.cuts, strict=True):
+                    if isinstance(answer, Failure):
+                        ratings[number] = answer
+                    elif top:
+                        ratings[number] = rating_from_top(answer, self.encoder.words, scale, cut)
+                    else:
+                        ratings[number] = rating_from_logprobs(answer, tokens, self.min_mass, cut)
+        count_unparsed(self.usage, ratings.values())
+        return [ratings[number] for number in range(len(questions))]
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns one greedy text of at most max_tokens tokens per question, in order.
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """Answers `write` greedily.
 
-        Raises as `rate` does.
+        Raises as `rate_each` does.
         """
-        answers = self.write_ids(questions, max_tokens)
-        return [
-            answer if isinstance(answer, Failure) else self.encoder.decode(answer)
-            for answer in answers
-        ]
+        texts: list[str | Failure] = []
+        for answer in self.write_ids(questions, max_tokens):
+            texts.append(answer if isinstance(answer, Failure) else self.encoder.decode(answer))
+        return texts
 
     def write_ids(
         self, questions: Sequence[Question], max_tokens: int
     ) -> list[Sequence[int] | Failure]:
-        """Like `write`, but returns token ids, with the end token if the judge's engine returns
-        it.
+        """Like `write_each`, but returns token ids, with the end token if the judge's engine
+        returns it. Equal questions are asked each.
         """
         questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
-            answers, _ = self._answer(
-                questions, max_tokens, lambda prompts: self._texts(prompts, max_tokens)
-            )
-        return answers
+            batch = self._encoded(questions, reserve=max_tokens)
+            return batch.by_question(self._texts(batch.inputs, max_tokens))
 
     @abstractmethod
     def _logprobs(
@@ -218,20 +203,10 @@ class LocalJudge(Judge):
             )
         return ready(questions)
 
-    def _answer(
-        self,
-        questions: Sequence[Question],
-        reserve: int,
-        ask: Callable[[list[Prompt]], list[T | Failure]],
-    ) -> tuple[list[T | Failure], list[int]]:
-        """`ask_once` with the model's encoding, which leaves space for `reserve` tokens of the
-        answer.
-        """
-        self.usage.questions += len(questions)
-        budget, encoder = self.context - reserve, self.encoder
-        return ask_once(
-            encoder.ahead(questions, budget), lambda question: encoder.prompt(question, budget), ask
-        )
+    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
+        """Encodes questions, and leaves space for `reserve` tokens of the answer."""
+        budget = self.context - reserve
+        return encoded(self.encoder.ahead(questions, budget), self.encoder.prompt, budget)
 
 
 def rank_index() -> int:

@@ -14,6 +14,7 @@ arguments are made.
 import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -98,26 +99,32 @@ class TransformersJudge(LocalJudge):
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
-        def ask(rows: list[Prompt], shared: int, cache: Any) -> list[Mapping[int, float]]:
-            table = self._after([row.ids[shared:] for row in rows], cache)
-            if not top:
-                return [dict(zip(ids, row, strict=True)) for row in table[:, ids].tolist()]
-            values, indices = table.topk(top)
-            likeliest = zip(indices.tolist(), values.tolist(), strict=True)
-            return [dict(zip(numbers, row, strict=True)) for numbers, row in likeliest]
-
-        answers = self._in_runs(prompts, ask)
+        if top:
+            answers = self._in_runs(prompts, partial(self._likeliest, top))
+        else:
+            answers = self._in_runs(prompts, partial(self._of_ids, ids))
         self.usage.generated_tokens += len(prompts)
         return answers
 
-    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
-        def ask(rows: list[Prompt], shared: int, cache: Any) -> list[Sequence[int]]:
-            return self._continued([row.ids for row in rows], shared, cache, max_tokens)
+    def _of_ids(
+        self, ids: list[int], rows: list[Prompt], shared: int, cache: Any
+    ) -> list[Mapping[int, float]]:
+        table = self._after([row.ids[shared:] for row in rows], cache)
+        return [dict(zip(ids, row, strict=True)) for row in table[:, ids].tolist()]
 
-        answers = self._in_runs(prompts, ask)
-        self.usage.generated_tokens += sum(
-            len(text) for text in answers if not isinstance(text, Failure)
-        )
+    def _likeliest(
+        self, top: int, rows: list[Prompt], shared: int, cache: Any
+    ) -> list[Mapping[int, float]]:
+        table = self._after([row.ids[shared:] for row in rows], cache)
+        values, indices = table.topk(top)
+        likeliest = zip(indices.tolist(), values.tolist(), strict=True)
+        return [dict(zip(numbers, row, strict=True)) for numbers, row in likeliest]
+
+    def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
+        answers = self._in_runs(prompts, partial(self._continued, max_tokens))
+        for text in answers:
+            if not isinstance(text, Failure):
+                self.usage.generated_tokens += len(text)
         return answers
 
     def _in_runs(
@@ -225,17 +232,17 @@ class TransformersJudge(LocalJudge):
 
     @torch.inference_mode()
     def _continued(
-        self, prompts: list[tuple[int, ...]], shared: int, cache: Any, max_tokens: int
+        self, max_tokens: int, rows: list[Prompt], shared: int, cache: Any
     ) -> list[Sequence[int]]:
         """Returns the greedy continuations, without the end token, of prompts that begin with what
         is in the cache. The padding is between the shared beginning and the rest, because
         generation needs the ends in one column; for an encoder it is at the end.
         """
         two = self.config.is_encoder_decoder
-        inputs = padded(prompts, self.device, None if two else shared)
+        inputs = padded([row.ids for row in rows], self.device, None if two else shared)
         # after the token that a decoder starts from, or the prompt
         first = 1 if two else inputs["input_ids"].shape[1]
-        past = repeated(cache, len(prompts))
+        past = repeated(cache, len(rows))
         texts = self._model.generate(
             **inputs, past_key_values=past, max_new_tokens=max_tokens, do_sample=False
         )
@@ -256,9 +263,11 @@ def padded(
     width = max(map(len, rows))
     ids, mask = [], []
     for row in rows:
-        place, pad = len(row) if start is None else start, [0] * (width - len(row))
+        place = len(row) if start is None else start
+        pad = [0] * (width - len(row))
         ids.append([*row[:place], *pad, *row[place:]])
-        mask.append([*[1] * place, *pad, *[1] * (len(row) - place)])
+        before, after = [1] * place, [1] * (len(row) - place)
+        mask.append([*before, *pad, *after])
     return {
         "input_ids": torch.tensor(ids, device=device),
         "attention_mask": torch.tensor(mask, device=device),

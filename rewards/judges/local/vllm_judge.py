@@ -20,7 +20,8 @@ import logging
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -290,27 +291,32 @@ class VllmJudge(LocalJudge):
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
         asked: dict[str, Any] = {"logprobs": top} if top else {"logprob_token_ids": ids}
-
-        def read(output: Any) -> dict[int, float]:
-            return {number: entry.logprob for number, entry in output.logprobs[0].items()}
-
-        return self._generate(prompts, read, max_tokens=1, **asked)
+        answers: list[Mapping[int, float] | Failure] = []
+        for output in self._outputs(prompts, max_tokens=1, **asked):
+            if isinstance(output, Failure):
+                answers.append(output)
+            else:
+                entries = output.logprobs[0].items()
+                answers.append({number: entry.logprob for number, entry in entries})
+        return answers
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
-        return self._generate(prompts, lambda output: list(output.token_ids), max_tokens=max_tokens)
+        answers: list[Sequence[int] | Failure] = []
+        for output in self._outputs(prompts, max_tokens=max_tokens):
+            answers.append(output if isinstance(output, Failure) else list(output.token_ids))
+        return answers
 
     def _run(self, requests: list[Any], params: Any, end: float) -> list[Any]:
         """Returns the engine's outputs. Raises as `watched` does."""
-        return watched(
-            lambda: self._engine.generate(requests, params, use_tqdm=False), self._processes, end
-        )
+        ask = partial(self._engine.generate, requests, params, use_tqdm=False)
+        return watched(ask, self._processes, end)
 
-    def _generate(
-        self, prompts: Sequence[Prompt], read: Callable[[Any], Any], **asked: Any
-    ) -> list[Any]:
-        """Returns what is read from vLLM's output for each prompt, or a Failure. asked: arguments
-        of SamplingParams.
+    def _outputs(self, prompts: Sequence[Prompt], **asked: Any) -> list[Any]:
+        """Returns vLLM's output for each prompt, or a Failure. asked: arguments of
+        SamplingParams.
         """
+        if not prompts:
+            return []
         from vllm import SamplingParams
 
         params = SamplingParams(temperature=0.0, detokenize=False, **asked)
@@ -331,14 +337,15 @@ class VllmJudge(LocalJudge):
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         self.usage.cached_tokens += sum(output.num_cached_tokens or 0 for output in outputs)
         self.usage.generated_tokens += sum(len(output.outputs[0].token_ids) for output in outputs)
-        return [
-            read(output.outputs[0])
-            if output.outputs[0].finish_reason in ("stop", "length")
-            else Failure(
-                Status.ERROR, f"vLLM ended the answer with {output.outputs[0].finish_reason!r}"
-            )
-            for output in outputs
-        ]
+        answers: list[Any] = []
+        for request in outputs:
+            output = request.outputs[0]
+            if output.finish_reason in ("stop", "length"):
+                answers.append(output)
+            else:
+                what = f"vLLM ended the answer with {output.finish_reason!r}"
+                answers.append(Failure(Status.ERROR, what))
+        return answers
 
     def _failure(self) -> Failure:
         """Returns the Failure that every question gets from now until the outermost `with judge:`

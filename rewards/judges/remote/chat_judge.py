@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from spanreward.rewards.judges.encoding.chat import encodable
+from spanreward.rewards.judges.encoding.prompt import Batch, encoded
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Body
-from spanreward.rewards.judges.remote.remote_judge import Encode, RemoteJudge
+from spanreward.rewards.judges.remote.remote_judge import UNBOUNDED, RemoteJudge
 
 # and what Unicode normalises to these
 OPENING = re.compile("([<[\u226e\ufe47\ufe64\uff1c\uff3b])(?! |\\Z)")
@@ -45,17 +46,16 @@ class ChatJudge(RemoteJudge):
                 )
         return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
-    def _encoding(
-        self, questions: Sequence[Question], reserve: int
-    ) -> tuple[Sequence[Question], Encode]:
-        def encode(question: Question) -> tuple[str, int]:
-            messages = [
-                {"role": one["role"], "content": neutralised(one["content"])}
-                for one in question.messages
-            ]
-            return json.dumps({"messages": messages}), 0
+    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
+        return encoded(questions, chat_input, UNBOUNDED)
 
-        return questions, encode
+
+def chat_input(question: Question, budget: int) -> tuple[str, int]:
+    """Returns the question's messages as JSON. They are not cut, whatever the budget."""
+    messages = []
+    for message in question.messages:
+        messages.append({"role": message["role"], "content": neutralised(message["content"])})
+    return json.dumps({"messages": messages}), 0
 
 
 def neutralised(content: str) -> str:

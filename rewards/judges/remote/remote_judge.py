@@ -8,29 +8,23 @@ is asked again and for how long.
 
 import json
 import math
+import sys
 import time
 import uuid
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files.http_client import run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
-from spanreward.rewards.judges.encoding.prompt import ask_once
-from spanreward.rewards.judges.judge import (
-    RATING_SCALE,
-    Failure,
-    Judge,
-    Question,
-    Rating,
-    by_reading,
-)
+from spanreward.rewards.judges.encoding.prompt import Batch
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, count_unparsed
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
 from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
 
-Encode = Callable[[Question], tuple[str, int]]
+UNBOUNDED = sys.maxsize  # tokens
 SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
 CALIBRATION = Question(
     [{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}]
@@ -127,11 +121,9 @@ class RemoteJudge(Judge):
         return token
 
     @abstractmethod
-    def _encoding(
-        self, questions: Sequence[Question], reserve: int
-    ) -> tuple[Iterable[Question], Encode]:
-        """Returns what `ask_once` gets: a code is the question's part of a request, beside
-        `reserve` tokens.
+    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
+        """Encodes each question's part of a request as JSON, and leaves space for `reserve`
+        tokens.
         """
 
     def start(self) -> None:
@@ -151,24 +143,23 @@ class RemoteJudge(Judge):
     def _wake(self) -> None:
         self._end = time.monotonic() + self.endpoint.deadline
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    def rate_each(
+        self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns one Rating per question, in order.
-
-        Raises ValueError for images and for entries of several tokens.
-        """
-        return by_reading(questions, lambda asked, top: self._rate(asked, scale, top), self.usage)
-
-    def _rate(
-        self, questions: Sequence[Question], scale: Sequence[str], top: int
-    ) -> list[Rating | Failure]:
-        fields, extras = self._rating_request(scale, top)
-        answers, cuts = self._ask(questions, {**fields, "max_tokens": 1}, extras)
-        return [
-            answer if isinstance(answer, Failure) else self._rating(answer, scale, top, cut)
-            for answer, cut in zip(answers, cuts, strict=True)
-        ]
+        """Answers `rate`. Raises ValueError for images and for entries of several tokens."""
+        ratings: dict[int, Rating | Failure] = {}
+        for top in dict.fromkeys(question.top for question in questions):
+            numbers = [n for n, question in enumerate(questions) if question.top == top]
+            fields, extras = self._rating_request(scale, top)
+            fields = {**fields, "max_tokens": 1}
+            answers, cuts = self._ask([questions[n] for n in numbers], fields, extras)
+            for number, answer, cut in zip(numbers, answers, cuts, strict=True):
+                if isinstance(answer, Failure):
+                    ratings[number] = answer
+                else:
+                    ratings[number] = self._rating(answer, scale, top, cut)
+        count_unparsed(self.usage, ratings.values())
+        return [ratings[number] for number in range(len(questions))]
 
     def _rating(
         self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int
@@ -218,10 +209,10 @@ class RemoteJudge(Judge):
         }
         return rating_from_logprobs(values, places, self.min_mass, cut)
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns one greedy text of at most max_tokens tokens per question, in order.
+    def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        """Answers `write` greedily.
 
-        Raises as `rate` does.
+        Raises as `rate_each` does.
         """
         answers, _ = self._ask(questions, {"max_tokens": max_tokens}, {"repetition_penalty": 1.0})
         texts = [answer if isinstance(answer, Failure) else answer.text for answer in answers]
@@ -233,28 +224,24 @@ class RemoteJudge(Judge):
     def _ask(
         self, questions: Sequence[Question], fields: Body, extras: Body
     ) -> tuple[list[Answer], list[int]]:
-        """`ask_once`, with these fields in every request. extras: fields that not every server
-        takes.
+        """Asks with these fields in every request, and returns an answer per question and how many
+        characters of its description were cut. extras: fields that not every server takes.
         """
         if any(question.images for question in questions):
             raise ValueError(
                 "this version's server judges read text only, and a question has images"
             )
 
-        def ask(inputs: list[str]) -> list[Answer]:
-            bodies = [
-                {"model": self.model, "temperature": 0.0, **json.loads(one), **fields}
-                for one in inputs
-            ]
-            found, retries = run(
-                self.endpoint.ask(self.path, bodies, {**self.extras, **extras}, self.left())
-            )
-            self._count(found, retries)
-            return found
-
-        self.usage.questions += len(questions)
         with self, self.usage.clock("seconds"):
-            return ask_once(*self._encoding(questions, fields["max_tokens"]), ask)
+            batch = self._encoded(questions, fields["max_tokens"])
+            common = {"model": self.model, "temperature": 0.0}
+            bodies = [{**common, **json.loads(asked), **fields} for asked in batch.inputs]
+            found: Sequence[Answer] = []
+            if bodies:
+                extras = {**self.extras, **extras}
+                found, retries = run(self.endpoint.ask(self.path, bodies, extras, self.left()))
+                self._count(found, retries)
+        return batch.by_question(found), batch.cuts
 
     def left(self) -> float:
         """Seconds of the deadline that are left within `with judge:`."""

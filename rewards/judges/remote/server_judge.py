@@ -13,20 +13,19 @@ how long it may be, as vLLM does; otherwise it is a Failure.
 import hashlib
 import json
 import re
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
+from spanreward.rewards.judges.encoding.prompt import Batch, encoded
 from spanreward.rewards.judges.encoding.tokenizer_files import FILES, TokenizerFiles
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
-from spanreward.rewards.judges.remote.remote_judge import Encode, RemoteJudge
+from spanreward.rewards.judges.remote.remote_judge import UNBOUNDED, RemoteJudge
 
 TOKEN_ID = "token_id:"
-UNBOUNDED = sys.maxsize  # tokens
 ID = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 
 
@@ -87,22 +86,14 @@ class ServerJudge(RemoteJudge):
             else ""
         )
 
-    def _encoding(
-        self, questions: Sequence[Question], reserve: int
-    ) -> tuple[Iterable[Question], Encode]:
-        served = (
-            self.served
-            if any(start < end for start, end in (q.description for q in questions))
-            else None
-        )
-        budget = (
-            served.max_model_len - reserve
-            if served is not None and served.max_model_len
-            else UNBOUNDED
-        )
+    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
+        budget = UNBOUNDED
+        if any(start < end for start, end in (question.description for question in questions)):
+            served = self.served
+            if served is not None and served.max_model_len:
+                budget = served.max_model_len - reserve
+        return encoded(self.encoder.ahead(questions, budget), self._input, budget)
 
-        def encode(question: Question) -> tuple[str, int]:
-            ids, cut = self.encoder.fit(question, budget)
-            return json.dumps({"prompt": ids}), cut
-
-        return self.encoder.ahead(questions, budget), encode
+    def _input(self, question: Question, budget: int) -> tuple[str, int]:
+        ids, cut = self.encoder.fit(question, budget)
+        return json.dumps({"prompt": ids}), cut
