@@ -74,16 +74,17 @@ class LocalJudge(Judge):
 
     @cached_property
     def name(self) -> str:
-        """Kind, model, hash of the model's files, and settings.
+        """Kind, model, hashes of the model's files and of the chat template in use, and settings.
 
         Judges with equal names give equal answers.
         """
-        name = (
-            f"{self.kind}:{self.model}@{files_hash(self.folder)} mass>={self.min_mass} "
-            f"tokens<={self.context}"
+        # a str, or several by name, of which the tokenizer takes one
+        template = str(self.encoder.tokenizer.chat_template)
+        return (
+            f"{self.kind}:{self.model}@{files_hash(self.folder)} "
+            f"template@{sha256(template.encode()).hexdigest()[:12]} "
+            f"mass>={self.min_mass} tokens<={self.context}"
         )
-        template = self.encoder.tokenizer.chat_template if self.chat_template else ""
-        return f"{name} template@{sha256(template.encode()).hexdigest()[:12]}" if template else name
 
     @property
     def folder(self) -> Path:

@@ -34,6 +34,10 @@ from spanreward.rewards.judges.match.text_index import TextIndex
 from spanreward.rewards.judges.probe import AnswerProbe, PhraseProbe, PresenceProbe
 from spanreward.rewards.language.parse import describe, reader_name
 
+# Part of the name, so that a cache holds no answers of another version. Raise it in the commit after
+# which `match` may rate a question otherwise, here or in what it reads texts with (language/,
+# text/).
+VERSION = 1
 REMEMBERED_GRAPHS = 256  # until the `with` ends
 NO_PROSE = Failure(
     Status.UNPARSED,
@@ -64,11 +68,11 @@ class MatchJudge(Judge):
 
     @property
     def name(self) -> str:
-        """Returns what it parses texts with.
+        """Returns its version, and what it parses texts with.
 
         Raises ImportError where the pipeline is not installed.
         """
-        return f"match {reader_name(self.pipeline, self.coref)}"
+        return f"match {VERSION}, {reader_name(self.pipeline, self.coref)}"
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]

@@ -6,18 +6,14 @@
         judge.rate(questions)  # the inner judge wakes at the first unknown question
     judge.hits, judge.misses
 
-The key of an answer has: the version of this package and the code of its judges (which encodes
-questions and reads answers), the inner judge's name (weights and settings), the scale or
-max_tokens, and every field of the question. Failures are not kept. If the file cannot be used, the
-inner judge is asked (see `Store`).
+The key of an answer has: READING, the inner judge's name (weights, chat template and settings), the
+scale or max_tokens, and every field of the question. Failures are not kept. If the file cannot be
+used, the inner judge is asked (see `Store`).
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +22,12 @@ from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.judges.shared.store import Store
 from spanreward.rewards.judges.usage import Usage
+
+# How this package asks and reads. Raise it in the commit after which a judge of one name may answer
+# a question otherwise: where encoding/ makes other tokens of a chat, where a rating is read
+# otherwise from log-probabilities or from a text (encoding/chat.py, remote/, function_judge.py), or
+# where a picture is shown otherwise (files/pictures.py). `match` has a version of its own.
+READING = 1
 
 
 class CachedJudge(OuterJudge):
@@ -110,8 +112,7 @@ class CachedJudge(OuterJudge):
         return [texts[key] for key in keys]
 
     def _keys(self, questions: Sequence[Question], asked_for: Mapping[str, Any]) -> list[str]:
-        made_by = {"spanreward": version("spanreward"), "code": code_hash(), "judge": self.name}
-        return question_keys(questions, {**made_by, **asked_for})
+        return question_keys(questions, {"reading": READING, "judge": self.name, **asked_for})
 
     def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:
         """Returns the answers in the file, as `_keep` wrote them."""
@@ -130,19 +131,6 @@ class CachedJudge(OuterJudge):
             if not isinstance(answer, Failure):
                 values[key] = _packed(answer)
         self.store.write(values)
-
-
-@cache
-def code_hash(package: Path = Path(__file__).parents[2]) -> str:
-    """Hash of the code that turns a question into an answer: judges, and what they read texts and
-    pictures with.
-    """
-    files = [
-        file
-        for name in ("files", "text", "language", "judges")
-        for file in (package / name).rglob("*.py")
-    ]
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()
 
 
 def _packed(answer: Rating | str) -> bytes:

@@ -14,6 +14,7 @@ from spanreward.rewards.files import cache_folder
 from spanreward.rewards.judges import CachedJudge, MatchJudge, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.judges.match.match_judge import VERSION
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.language.parse import reader_name
 from tests.support.fakes import FakeJudge
@@ -123,7 +124,7 @@ def test_a_cached_judge_is_started_closed_and_limited_as_the_inner_one() -> None
 
 
 def test_match_is_named_by_what_it_parses_with() -> None:
-    assert MatchJudge().name == f"match {reader_name()}" == MatchJudge().name
+    assert MatchJudge().name == f"match {VERSION}, {reader_name()}" == MatchJudge().name
     assert MatchJudge(coref="none").name != MatchJudge().name
 
 
