@@ -31,7 +31,7 @@ KINDS = {
     "cascade": ("experimental.cascade_judge.CascadeJudge", ""),
 }
 JURY = "experimental.jury_judge.JuryJudge"
-NAMES = ", ".join(f"{kind}:{given}" if given else kind for kind, (_, given) in KINDS.items())
+NAMES = ", ".join(f"{kind}:{given}".rstrip(":") for kind, (_, given) in KINDS.items())
 # else a + is of a folder's name
 MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")
 FORMS = (
@@ -86,11 +86,13 @@ def as_judge(judge: Judge | str) -> Judge:
 def options_of(judge_class: type[Judge]) -> list[str]:
     """Names of the arguments of a judge's class. `**settings` stand for those of its base class."""
     parameters = inspect.signature(judge_class).parameters.values()
-    names = [
-        one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
-    ]
-    passed_on = any(one.kind is one.VAR_KEYWORD for one in parameters)
-    return names + (options_of(judge_class.__mro__[1]) if passed_on else [])
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            names.append(parameter.name)
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        names += options_of(judge_class.__mro__[1])
+    return names
 
 
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
@@ -103,18 +105,20 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         made = [_make(name, {}) for name in names]
         judges = [judge for judge, _ in made]
         return _class_at(JURY)(*judges), any(has_model for _, has_model in made)
-    judge_class, given = (
-        (custom_part(spec, Judge, options), {}) if is_custom(spec) else _parts(spec)
-    )
+    judge_class: Any
+    given: dict[str, str] = {}
+    if is_custom(spec):
+        judge_class = custom_part(spec, Judge, options)
+    else:
+        judge_class, given = _parts(spec)
     if isinstance(judge_class, Judge):
         return judge_class, False
     valid = [option for option in options_of(judge_class) if option not in given]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
     if spec == "cascade":
-        options = {
-            key: as_judge(one) if key in ("student", "teacher") else one
-            for key, one in options.items()
-        }
+        for key in ("student", "teacher"):
+            if key in options:
+                options = {**options, key: as_judge(options[key])}
     # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of
     # its ratings.
     if given.get("model") == "smollm2":

@@ -89,16 +89,14 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
         shares = {entry: float(given.get(entry, 0.0)) for entry in scale}
         mass = sum(shares.values())
         usable = all(0 <= share <= 1 for share in shares.values()) and 0 < mass <= LARGEST_MASS
-        return (
-            Rating({entry: share / mass for entry, share in shares.items()}, min(mass, 1.0))
-            if usable
-            else None
-        )
+        if not usable:
+            return None
+        return Rating({entry: share / mass for entry, share in shares.items()}, min(mass, 1.0))
     if isinstance(answer, int | float):
-        rates = all(entry.isdecimal() for entry in scale) and float(scale[0]) <= answer <= float(
-            scale[-1]
-        )
-        return rating_of(answer, scale) if rates else None
+        has_numbers = all(entry.isdecimal() for entry in scale)
+        if has_numbers and float(scale[0]) <= answer <= float(scale[-1]):
+            return rating_of(answer, scale)
+        return None
     return read_rating(str(answer), scale)
 
 
@@ -110,5 +108,7 @@ def read_rating(text: str, scale: Sequence[str]) -> Rating | None:
     if scale[0].isdecimal():
         numbers = NUMBER.findall(text)
         return as_rating(float(numbers[-1]), scale) if numbers else None
-    found = [word for word in re.findall(r"\w+", text) if word in scale]
-    return Rating({entry: float(entry == found[-1]) for entry in scale}) if found else None
+    entries = [word for word in re.findall(r"\w+", text) if word in scale]
+    if not entries:
+        return None
+    return Rating({**dict.fromkeys(scale, 0.0), entries[-1]: 1.0})

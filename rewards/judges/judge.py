@@ -55,7 +55,11 @@ def rating_of(level: float, scale: Sequence[str]) -> Rating:
     """Returns the distribution with mean `level` on one entry of the scale, or on two
     neighbours.
     """
-    return Rating({entry: max(0.0, 1 - abs(float(entry) - level)) for entry in scale})
+    probabilities: dict[str, float] = {}
+    for entry in scale:
+        distance = abs(float(entry) - level)
+        probabilities[entry] = max(0.0, 1 - distance)
+    return Rating(probabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,10 @@ def sound(answers: Sequence[T | Failure]) -> list[T | Failure]:
     unrated = Failure(Status.UNPARSED, "the judge's rating has no probability on any entry")
     checked: list[T | Failure] = []
     for answer in answers:
-        is_empty = isinstance(answer, Rating) and not sum(answer.probabilities.values()) > 0
-        checked.append(unrated if is_empty else answer)
+        if isinstance(answer, Rating) and not sum(answer.probabilities.values()) > 0:
+            checked.append(unrated)
+        else:
+            checked.append(answer)
     return checked
 
 
@@ -95,7 +101,13 @@ def answered(
     """
     asked = [question for question in questions if isinstance(question, Question)]
     answers = iter(ask(asked, *more))
-    return [question if isinstance(question, Failure) else next(answers) for question in questions]
+    in_order: list[T | Failure] = []
+    for question in questions:
+        if isinstance(question, Failure):
+            in_order.append(question)
+        else:
+            in_order.append(next(answers))
+    return in_order
 
 
 class Judge(ABC):

@@ -106,12 +106,11 @@ class ChatEncoder:
         for start in range(0, len(questions), AHEAD):
             several = questions[start : start + AHEAD]
             sizes = [one.description[1] - one.description[0] for one in several]
-            short = [
-                one
-                for one, size in zip(several, sizes, strict=True)
-                if size <= budget and not one.images
-            ]
-            texts = list({text for one in short for text in self._texts(one)})
+            distinct: dict[str, None] = {}
+            for question, size in zip(several, sizes, strict=True):
+                if size <= budget and not question.images:
+                    distinct |= dict.fromkeys(self._texts(question))
+            texts = list(distinct)
             found = self._plain.encode_batch_fast(
                 [encodable(text) for text in texts], add_special_tokens=False
             )
@@ -153,11 +152,9 @@ class ChatEncoder:
         """
         *others, last = question.messages
         start, end = question.description
-        before, description, after = (
-            last["content"][:start],
-            last["content"][start:end],
-            last["content"][end:],
-        )
+        before = last["content"][:start]
+        description = last["content"][start:end]
+        after = last["content"][end:]
 
         def shortened(length: int) -> list[int]:
             return self.encode(
@@ -172,9 +169,9 @@ class ChatEncoder:
         starts = self._starts(description)
         left = budget - needed
         while left > 0:
-            length = (
-                cut_place(description, starts[left]) if left < len(starts) else len(description)
-            )
+            length = len(description)
+            if left < len(starts):
+                length = cut_place(description, starts[left])
             if length == 0:
                 break
             ids = shortened(length)
@@ -260,12 +257,9 @@ class ChatEncoder:
         ]
 
     def _plain_ids(self, text: str) -> list[int]:
-        known = self._ahead.get(text)
-        return (
-            known
-            if known is not None
-            else self._plain.encode(encodable(text), add_special_tokens=False).ids
-        )
+        if text in self._ahead:
+            return self._ahead[text]
+        return self._plain.encode(encodable(text), add_special_tokens=False).ids
 
     def _token_starts(self, text: str) -> Sequence[int]:
         """The character offset at which each token of the text begins."""
@@ -307,8 +301,10 @@ def cut_place(text: str, end: int) -> int:
     """
     if end >= len(text) or text[end].isspace():
         return end
-    spaces = [place for place in range(max(0, end - LONGEST_WORD), end) if text[place].isspace()]
-    return spaces[-1] + 1 if spaces else end
+    for place in reversed(range(max(0, end - LONGEST_WORD), end)):
+        if text[place].isspace():
+            return place + 1
+    return end
 
 
 def rating_from_top(

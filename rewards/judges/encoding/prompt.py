@@ -128,10 +128,13 @@ def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     shares beside it.
     """
     # shared[i]: prompts i - 1 and i
-    shared = [0, *(shared_length(pair) for pair in pairwise(prompts)), 0]
-    inner = range(1, len(prompts))
-    cuts = [i for i in inner if 2 * shared[i] < max(shared[i - 1], shared[i + 1])]
-    return list(pairwise([0, *cuts, len(prompts)]))
+    shared = [0, *map(shared_length, pairwise(prompts)), 0]
+    cuts = [0]
+    for place in range(1, len(prompts)):
+        beside = max(shared[place - 1], shared[place + 1])
+        if 2 * shared[place] < beside:
+            cuts.append(place)
+    return list(pairwise([*cuts, len(prompts)]))
 
 
 @dataclass(slots=True)

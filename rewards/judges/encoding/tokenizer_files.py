@@ -55,23 +55,23 @@ class TokenizerFiles:
             self.backend_tokenizer.decode,
         )
         config, template = folder / FILES[1], folder / FILES[2]
-        settings: dict[str, Any] = json.loads(config.read_text("utf-8")) if config.is_file() else {}
-        given = template.read_text("utf-8") if template.is_file() else settings.get("chat_template")
-        named = (
-            {one["name"]: one["template"] for one in given}
-            if isinstance(given, list)
-            else {"default": given}
-        )
-        self.chat_template: str | None = named.get("default")
-        tokens = {
-            name: token.get("content") if isinstance(token, dict) else token
-            for name, token in settings.items()
-        }
-        self._tokens = {
-            name: text
-            for name, text in tokens.items()
-            if name.endswith("_token") and isinstance(text, str)
-        }
+        settings: dict[str, Any] = {}
+        if config.is_file():
+            settings = json.loads(config.read_text("utf-8"))
+        self.chat_template: str | None = None
+        given = settings.get("chat_template")
+        if template.is_file():
+            self.chat_template = template.read_text("utf-8")
+        elif isinstance(given, list):
+            templates = {named["name"]: named["template"] for named in given}
+            self.chat_template = templates.get("default")
+        else:
+            self.chat_template = given
+        self._tokens: dict[str, str] = {}
+        for name, token in settings.items():
+            text = token.get("content") if isinstance(token, dict) else token
+            if name.endswith("_token") and isinstance(text, str):
+                self._tokens[name] = text
 
     def apply_chat_template(
         self, chat: list[dict[str, Any]], tokenize: bool = False, **options: Any

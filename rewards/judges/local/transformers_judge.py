@@ -117,8 +117,10 @@ class TransformersJudge(LocalJudge):
     ) -> list[Mapping[int, float]]:
         table = self._after([row.ids[shared:] for row in rows], cache)
         values, indices = table.topk(top)
-        likeliest = zip(indices.tolist(), values.tolist(), strict=True)
-        return [dict(zip(numbers, row, strict=True)) for numbers, row in likeliest]
+        likeliest: list[Mapping[int, float]] = []
+        for numbers, row in zip(indices.tolist(), values.tolist(), strict=True):
+            likeliest.append(dict(zip(numbers, row, strict=True)))
+        return likeliest
 
     def _texts(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Sequence[int] | Failure]:
         answers = self._in_runs(prompts, partial(self._continued, max_tokens))
@@ -140,17 +142,16 @@ class TransformersJudge(LocalJudge):
             try:
                 cache = self._prefilled(prompts[run.start], run.shared) if run.shared else None
             except RuntimeError as error:  # out of memory, above all
-                answers[run.start : run.stop] = [self._failure(error, run.stop - run.start)] * (
-                    run.stop - run.start
-                )
+                failure = self._failure(error, run.stop - run.start)
+                for number in range(run.start, run.stop):
+                    answers[number] = failure
                 continue
             order = sorted(range(run.start, run.stop), key=lambda n: len(prompts[n].ids))
             for first in range(0, len(order), self.batch_size):
                 batch = order[first : first + self.batch_size]
                 rows = [prompts[n] for n in batch]
-                for number, answer in zip(
-                    batch, self._halving(rows, run.shared, cache, ask), strict=True
-                ):
+                answers_of_batch = self._halving(rows, run.shared, cache, ask)
+                for number, answer in zip(batch, answers_of_batch, strict=True):
                     answers[number] = answer
             self.usage.cached_tokens += run.shared * (run.stop - run.start - 1)
         self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)

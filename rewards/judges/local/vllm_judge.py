@@ -73,7 +73,8 @@ SLEEP_SECONDS = 600.0
 class VllmJudge(LocalJudge):
     """A judge in vLLM's offline engine, which has its own process and sleeps outside `with judge:`.
 
-    With tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. The
+    LocalJudge encodes questions, and `_logprobs` and `_texts` ask the engine (`_outputs`). With
+    tensor_parallel 1 and LOCAL_RANK set, every rank has an engine on its own device. The
     engines of a device start one after another, those of different devices at once.
 
     Args:
@@ -241,7 +242,8 @@ class VllmJudge(LocalJudge):
         try:
             watched(self._engine.wake_up, self._processes, self._end)
             now = self._answer_to_check(self._end, tuple(self._at_start))
-            worst = max(abs(now[token] - before) for token, before in self._at_start.items())
+            differences = [abs(now[token] - self._at_start[token]) for token in self._at_start]
+            worst = max(differences)
             # also for NaN: its weights were not restored (vLLM #53888)
             if not worst <= CHECK_DIFFERENCE:
                 raise RuntimeError(
@@ -353,7 +355,9 @@ class VllmJudge(LocalJudge):
         """
         troubles = ", then ".join(self._failures)
         if len(self._failures) < ATTEMPTS:
-            within = f"no answer within {self.deadline:g} s" + (f": {troubles}" if troubles else "")
+            within = f"no answer within {self.deadline:g} s"
+            if troubles:
+                within = f"{within}: {troubles}"
             return Failure(
                 Status.TIMEOUT,
                 f"the judge {self.model} gave {within}; give it more time, or ask less",

@@ -25,8 +25,9 @@ from spanreward.rewards.judges.usage import Usage
 
 # How this package asks and reads. Raise it in the commit after which a judge of one name may answer
 # a question otherwise: where encoding/ makes other tokens of a chat, where a rating is read
-# otherwise from log-probabilities or from a text (encoding/chat.py, remote/, function_judge.py), or
-# where a picture is shown otherwise (files/pictures.py). `match` has a version of its own.
+# otherwise from log-probabilities or from a text (encoding/chat.py, remote/, function_judge.py,
+# experimental/encoder_judge.py), or where a picture is shown otherwise (files/pictures.py). `match`
+# has a version of its own.
 READING = 1
 
 
@@ -86,7 +87,7 @@ class CachedJudge(OuterJudge):
         ratings: dict[str, Rating | Failure] = {}
         for key, kept in self._look_up(keys).items():
             ratings[key] = Rating(**kept)
-        unknown = {key: one for key, one in zip(keys, questions, strict=True) if key not in ratings}
+        unknown = _without(ratings, keys, questions)
         if unknown:
             with self:
                 self._wake_inner()
@@ -100,7 +101,7 @@ class CachedJudge(OuterJudge):
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         keys = self._keys(questions, {"write": max_tokens})
         texts: dict[str, str | Failure] = {**self._look_up(keys)}
-        unknown = {key: one for key, one in zip(keys, questions, strict=True) if key not in texts}
+        unknown = _without(texts, keys, questions)
         if unknown:
             with self:
                 self._wake_inner()
@@ -116,7 +117,10 @@ class CachedJudge(OuterJudge):
 
     def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:
         """Returns the answers in the file, as `_keep` wrote them."""
-        return {key: json.loads(value) for key, value in self.store.read(keys).items()}
+        answers: dict[str, Any] = {}
+        for key, value in self.store.read(keys).items():
+            answers[key] = json.loads(value)
+        return answers
 
     def _wake_inner(self) -> None:
         """Wakes the inner judge, until the outermost `with` of this one ends."""
@@ -131,6 +135,17 @@ class CachedJudge(OuterJudge):
             if not isinstance(answer, Failure):
                 values[key] = _packed(answer)
         self.store.write(values)
+
+
+def _without(
+    known: Mapping[str, Any], keys: Sequence[str], questions: Sequence[Question]
+) -> dict[str, Question]:
+    """Returns the questions without a known answer, by key."""
+    unknown: dict[str, Question] = {}
+    for key, question in zip(keys, questions, strict=True):
+        if key not in known:
+            unknown[key] = question
+    return unknown
 
 
 def _packed(answer: Rating | str) -> bytes:

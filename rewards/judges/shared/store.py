@@ -122,10 +122,8 @@ class Store:
             if create and not self.path.exists():
                 _create(self.path)
             if self.path.exists():
-                patience, place = (
-                    IMPATIENCE if self._busy else PATIENCE,
-                    f"{self.path.absolute().as_uri()}?mode=rw",
-                )
+                patience = IMPATIENCE if self._busy else PATIENCE
+                place = f"{self.path.absolute().as_uri()}?mode=rw"
                 with closing(
                     sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)
                 ) as connection:
@@ -185,6 +183,7 @@ def _is_store(path: Path) -> bool:
 
 def _used_bytes(connection: sqlite3.Connection) -> int:
     """The file's size without its free pages, as this transaction sees it."""
-    pragmas = ("page_count", "freelist_count", "page_size")
-    pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
     return (pages - free) * size
