@@ -32,6 +32,7 @@ from spanreward.rewards.ready import (
 )
 from spanreward.rewards.reward.batching import BatchingReward as BatchingReward
 from spanreward.rewards.reward.from_function import reward as reward
+from spanreward.rewards.reward.judged_reward import JudgedReward as JudgedReward
 from spanreward.rewards.reward.remote_reward import RemoteReward as RemoteReward
 from spanreward.rewards.reward.reward import Reward as Reward
 from spanreward.rewards.scoring import score as score

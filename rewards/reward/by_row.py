@@ -52,7 +52,7 @@ class RowReward(ReadingReward):
         self.mode = mode
         self.evidence = evidence
         self.spans = spans
-        self.one_of = evidence_columns(evidence)
+        self.one_of = evidence_columns(evidence) if evidence else ()
 
     def show(self, sample: Sample) -> Any:
         """Returns what the judge sees beside the text.
