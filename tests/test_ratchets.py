@@ -6,6 +6,7 @@ an issue names it. Raise a number only then, and say in the commit which issue.
 
 import argparse
 import ast
+import inspect
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +51,7 @@ def recipe_keys() -> Iterator[tuple[str, str]]:
     """Yields each key that a recipe may have, with the part that first defines it."""
     for name, part in vars(recipe).items():
         if isinstance(part, type) and issubclass(part, BaseModel):
-            for key in part.__dict__.get("__annotations__", {}):
+            for key in inspect.get_annotations(part):
                 yield name, key
 
 
