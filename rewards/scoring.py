@@ -22,7 +22,6 @@ from os.path import isfile  # False for a text too long for a path, where Path's
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.values import messages_in, plain_value
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.files.outputs import (
     REMEDY,
@@ -31,11 +30,13 @@ from spanreward.rewards.files.outputs import (
     resumed_lines,
     write_whole,
 )
-from spanreward.rewards.files.tables import Rows, read_table, table_rows
 from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.messages import messages_in
+from spanreward.rewards.rows.sample import read_sample
+from spanreward.rewards.rows.tables import Rows, read_table, table_rows
+from spanreward.rewards.rows.values import plain_value
 
 CHUNK = 64
 KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}

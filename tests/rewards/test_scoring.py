@@ -17,11 +17,11 @@ from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.pictures import opened
 from spanreward.rewards.scoring import CHUNK, read_rows, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.paths import ROOT

@@ -29,13 +29,13 @@ from trl import GRPOConfig
 from trl.models import unwrap_model_for_generation
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN
-from spanreward.rewards.base.values import message_text
 from spanreward.rewards.comparison.length import share_interval
 from spanreward.rewards.comparison.resampling import ratio_interval
 from spanreward.rewards.files.outputs import write_whole
-from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.messages import message_text
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.evaluation.answers.columns import numbered, picture_of
 from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
 from spanreward.training.evaluation.answers.sides import ROW, read_answers

@@ -24,7 +24,7 @@ from spanreward.rewards.judges.judge import (
     Question,
     Rating,
 )
-from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
 

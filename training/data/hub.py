@@ -21,7 +21,7 @@ from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
 from spanreward.rewards.files.hub import load_split
-from spanreward.rewards.files.pictures import PictureError, open_file
+from spanreward.rewards.rows.pictures import PictureError, open_file
 from spanreward.training.data.rows import READERS, picture_key, read_rows
 from spanreward.training.recipe import HubPart, RecipeError
 

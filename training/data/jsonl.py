@@ -1,5 +1,5 @@
 """A file of a recipe's `source: jsonl` as rows: JSON Lines, or any table that
-rewards/files/tables.py reads.
+rewards/rows/tables.py reads.
 
     {"image": "a.jpg", "reference": ["A dog on grass.", "A brown dog."]}
     {"image": "a.jpg", "question": "What animal is it?", "answers": ["dog", "dog", "puppy"]}
@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.files.pictures import PictureError, opened
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.pictures import PictureError, opened
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.rows import read_rows
 from spanreward.training.recipe import JsonlPart, RecipeError
 

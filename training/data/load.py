@@ -14,9 +14,9 @@ from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
 
-from spanreward.rewards.base.values import texts
-from spanreward.rewards.files.pictures import DECODED_PIXELS, Pictures
+from spanreward.rewards.base.texts import texts
 from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.rows.pictures import DECODED_PIXELS, Pictures
 from spanreward.training.data.custom import custom_rows
 from spanreward.training.data.hub import hub_rows
 from spanreward.training.data.jsonl import jsonl_rows

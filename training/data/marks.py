@@ -1,4 +1,4 @@
-"""Texts in which people have marked the wrong words, from any table that rewards/files/tables.py
+"""Texts in which people have marked the wrong words, from any table that rewards/rows/tables.py
 reads.
 
 {"id": 1, "completion": "A red dog.", "reference": "A brown dog.", "mistakes": ["red"]}
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.base.values import entries
+from spanreward.rewards.base.texts import entries
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import read_table
-from spanreward.rewards.reward.row import READ, read_sample
+from spanreward.rewards.rows.sample import READ, read_sample
+from spanreward.rewards.rows.tables import read_table
 
 T = TypeVar("T")
 CharacterSpans = tuple[tuple[int, int], ...]

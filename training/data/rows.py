@@ -15,7 +15,9 @@ import logging
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
-from spanreward.rewards.base import values as cells
+from spanreward.rewards.base.texts import people, texts
+from spanreward.rewards.rows.messages import message_text, without_placeholders
+from spanreward.rewards.rows.values import box, one_text
 from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)
@@ -144,24 +146,24 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
     without a picture.
     """
     asked = values.pop("prompt") or prompt_for(values["question"], prompt)
-    plain = cells.without_placeholders(asked)
+    plain = without_placeholders(asked)
     if plain != asked and not pictured:
         raise RecipeError(
             f"{where} has the placeholder of a picture and no picture, {asked!r:.80}: name it in "
             "data.columns."
         )
-    values["question"] = values["question"] and cells.without_placeholders(values["question"])
+    values["question"] = values["question"] and without_placeholders(values["question"])
     return plain or DESCRIBE
 
 
 def _prompt(value: Any, column: str) -> str | None:
     """Returns a prompt as it is, or the text of its one message."""
     one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping)
-    return cells.one_text(cells.message_text(value[0]) if one else value, column)
+    return one_text(message_text(value[0]) if one else value, column)
 
 
 def _box(value: Any, column: str) -> list[float] | None:
-    found = cells.box(value, column)
+    found = box(value, column)
     if found and not (found[0] < found[2] and found[1] < found[3]):
         raise ValueError(
             f"the column {column!r} must hold x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}"
@@ -171,12 +173,12 @@ def _box(value: Any, column: str) -> list[float] | None:
 
 READERS: dict[str, Callable[[Any, str], Any]] = {
     "prompt": _prompt,
-    "reference": cells.texts,
-    "question": cells.one_text,
-    "answers": lambda value, column: list(cells.people(value, column)),
-    "context": cells.one_text,
-    "anchor": cells.one_text,
-    "criteria": cells.texts,
+    "reference": texts,
+    "question": one_text,
+    "answers": lambda value, column: list(people(value, column)),
+    "context": one_text,
+    "anchor": one_text,
+    "criteria": texts,
     "bbox": _box,
-    "task": cells.one_text,
+    "task": one_text,
 }

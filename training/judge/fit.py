@@ -38,7 +38,7 @@ from spanreward.rewards.judges.encoder.encoder_judge import (
     windows,
 )
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.reward.fingerprint import digest
+from spanreward.rewards.rows.fingerprint import digest
 from spanreward.training.judge.changes import Example
 from spanreward.training.judge.data import JudgeRecipe, examples_of
 from spanreward.training.recipe import RecipeError

@@ -14,7 +14,7 @@ from typing import Any
 from numpy import quantile
 
 from spanreward.rewards.files.hub import load_split
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.custom import custom_records
 from spanreward.training.recipe import DataPart, FilePart, HubPart, JsonlPart, RecipeError
 

@@ -21,7 +21,7 @@ from spanreward.rewards.files.outputs import object_in, write_whole
 from spanreward.rewards.judges import Question, closing
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.reward.fingerprint import digest
+from spanreward.rewards.rows.fingerprint import digest
 from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.files.json_lines import encodable
-from spanreward.rewards.files.pictures import DECODED_PIXELS, opened, shown_picture
-from spanreward.rewards.files.tables import table_rows
+from spanreward.rewards.rows.pictures import DECODED_PIXELS, opened, shown_picture
+from spanreward.rewards.rows.tables import table_rows
 from spanreward.training.data.jsonl import usable_picture
 from spanreward.training.data.rows import asked_in, picture_key, read_values
 from spanreward.training.evaluation.answers.columns import Values, parted, records_of

@@ -7,18 +7,18 @@
 
 A run is a folder with a policy or an adapter over one, a hub model, or a file of answers that
 another model has written, {"id": "1", "completion": "A dog on grass."}, in any table that
-rewards/files/tables.py reads.
+rewards/rows/tables.py reads.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.values import completion_text
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import is_table, read_table
-from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.messages import completion_text
+from spanreward.rewards.rows.sample import read_sample
+from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping

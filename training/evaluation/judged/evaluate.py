@@ -17,10 +17,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from spanreward.rewards.files.tables import is_table
-from spanreward.rewards.reward.fingerprint import digest, fingerprint
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import digest, fingerprint
+from spanreward.rewards.rows.sample import read_sample
+from spanreward.rewards.rows.tables import is_table
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_answers

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.judged.evaluate import Answers

@@ -37,7 +37,7 @@ def fingerprint(sample: Sample, columns: bool = False) -> str:
 
 
 def _picture(picture: Any) -> str:
-    """Returns a mark of what `opened` takes (files/pictures.py); the name of what is not there."""
+    """Returns a mark of what `opened` takes (rows/pictures.py); the name of what is not there."""
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):
             return digest(repr((picture.mode, picture.size)), picture.tobytes())

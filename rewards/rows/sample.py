@@ -7,8 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.base import values
+from spanreward.rewards.base.texts import entries, people, texts
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.messages import (
+    completion_text,
+    prompt_text,
+    without_placeholders,
+)
+from spanreward.rewards.rows.values import box, one_text, plain_value
 
 _FIELDS = "prompt image images reference question answers task bbox context anchor criteria id"
 READ = frozenset(_FIELDS.split())  # the dataset columns that become fields of a Sample
@@ -19,20 +25,20 @@ def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sa
 
     Raises ValueError for a value of the wrong type.
     """
-    question = values.one_text(row.get("question"), "question")
+    question = one_text(row.get("question"), "question")
     images = pictures(row.get("images"), "images") or pictures(row.get("image"), "image")
     return Sample(
-        prompt=values.prompt_text(prompt),
-        completion=values.completion_text(completion),
+        prompt=prompt_text(prompt),
+        completion=completion_text(completion),
         images=images,
-        references=values.texts(row.get("reference"), "reference"),
-        question=question and values.without_placeholders(question),
-        answers=values.people(row.get("answers"), "answers"),
-        task=values.one_text(row.get("task"), "task"),
-        bbox=values.box(row.get("bbox"), "bbox"),
-        context=values.one_text(row.get("context"), "context"),
-        anchor=values.one_text(row.get("anchor"), "anchor"),
-        criteria=values.texts(row.get("criteria"), "criteria"),
+        references=texts(row.get("reference"), "reference"),
+        question=question and without_placeholders(question),
+        answers=people(row.get("answers"), "answers"),
+        task=one_text(row.get("task"), "task"),
+        bbox=box(row.get("bbox"), "bbox"),
+        context=one_text(row.get("context"), "context"),
+        anchor=one_text(row.get("anchor"), "anchor"),
+        criteria=texts(row.get("criteria"), "criteria"),
         id=None if row.get("id") is None else str(row["id"]),
         columns={name: value for name, value in row.items() if name not in READ},
     )
@@ -43,8 +49,8 @@ def pictures(value: Any, column: str) -> tuple[Any, ...]:
 
     An array of numbers is one value, and no picture.
     """
-    value = values.plain_value(value)
-    found = [value] if isinstance(value, np.ndarray) else values.entries(value, column)
+    value = plain_value(value)
+    found = [value] if isinstance(value, np.ndarray) else entries(value, column)
     if any(isinstance(one, int | float) or one is None for one in found):
         raise ValueError(
             f"the column {column!r} must hold a picture or a list of pictures, got {value!r:.80}"

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from PIL import Image
 
-from spanreward.rewards.files.pictures import (
+from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
+from spanreward.rewards.rows.pictures import (
     MAX_PIXELS,
     PictureError,
     opened,
     shown_picture,
     with_box,
 )
-from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
 
 
 def png(image: Image.Image) -> bytes:
