@@ -34,8 +34,8 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
     from spanreward.rewards.language.scene_graph import Entity, SceneGraph
     from spanreward.rewards.lave.reward import read_rating
     from spanreward.rewards.pairwise.ranking import read_ranking
+    from spanreward.rewards.rows.lines import read_row
     from spanreward.rewards.rows.tables import read_table, table_rows
-    from spanreward.rewards.scoring import read_row
     from spanreward.training.data.rows import read_rows
     from spanreward.training.recipe import JsonlPart, RecipeError, check_recipe
     from spanreward.training.recipe_file import read_mapping

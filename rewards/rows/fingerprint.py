@@ -2,10 +2,12 @@
 
 fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))
 # 16 hexadecimal digits
+row_fingerprint({"prompt": "Describe.", "reference": "A circle."})      # of a row without an answer
 """
 
 import hashlib
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.sample import row_sample
 
 
 def fingerprint(sample: Sample, columns: bool = False) -> str:
@@ -23,17 +26,20 @@ def fingerprint(sample: Sample, columns: bool = False) -> str:
     by its content: a copied or moved file is the same picture, and another one under the same name
     is not.
     """
-    held = {field.name: getattr(sample, field.name) for field in fields(sample)}
-    held |= {
-        "id": None,
-        "images": list(map(_picture, sample.images)),
-        "columns": columns and sample.columns,
-    }
-    return digest(
-        json.dumps(
-            {name: value for name, value in held.items() if value}, sort_keys=True, default=repr
-        )
-    )
+    content = {field.name: getattr(sample, field.name) for field in fields(sample)}
+    content["id"] = None
+    content["images"] = [_picture(picture) for picture in sample.images]
+    if not columns:
+        content["columns"] = None
+    filled = {name: value for name, value in content.items() if value}
+    return digest(json.dumps(filled, sort_keys=True, default=repr))
+
+
+def row_fingerprint(row: Mapping[str, Any]) -> str:
+    """Returns the fingerprint of a row, whatever its answer: what a file of answers keeps beside
+    each. Raises ValueError for a value of the wrong type.
+    """
+    return fingerprint(row_sample(row))
 
 
 def _picture(picture: Any) -> str:
@@ -41,13 +47,13 @@ def _picture(picture: Any) -> str:
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):
             return digest(repr((picture.mode, picture.size)), picture.tobytes())
-        held = (
-            (picture.get("bytes") or picture.get("path")) if isinstance(picture, dict) else picture
-        )
-        if isinstance(held, bytes):
-            return digest("", held)
-        if isinstance(held, (str, Path)) and Path(held).is_file():
-            return digest("", Path(held).read_bytes())
+        content = picture
+        if isinstance(picture, dict):
+            content = picture.get("bytes") or picture.get("path")
+        if isinstance(content, bytes):
+            return digest("", content)
+        if isinstance(content, (str, Path)) and Path(content).is_file():
+            return digest("", Path(content).read_bytes())
     return repr(picture)
 
 

@@ -111,13 +111,19 @@ def message_text(message: Any) -> str | None:
     return "".join(said) if said or not blocks else None
 
 
-def messages_in(text: str) -> list[Any] | None:
-    """Returns the messages that a table without lists holds as a text; None for any other text."""
-    found = list_in(text.strip()) if text.lstrip().startswith("[") else None
-    messages = isinstance(found, list) and all(
-        isinstance(one, dict) and one.keys() & {"role", "from"} for one in found
-    )
-    return found if messages and found else None
+def messages_in(completion: Any) -> Any:
+    """Returns the messages that a table without lists holds as a text; any other completion as it
+    is.
+    """
+    if not isinstance(completion, str) or not completion.lstrip().startswith("["):
+        return completion
+    messages = list_in(completion.strip())
+    if not messages or not isinstance(messages, list):
+        return completion
+    for message in messages:
+        if not isinstance(message, dict) or not message.keys() & {"role", "from"}:
+            return completion
+    return messages
 
 
 def tools_pictures(completion: Any) -> tuple[Any, ...]:

@@ -16,9 +16,10 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os.path import exists  # False for a text too long for a path, where Path's raises
 from pathlib import Path
 from typing import Any
 
@@ -38,44 +39,92 @@ class PictureError(NotApplicable):
     """The picture or its box cannot be used. The message says why."""
 
 
-def opened(picture: Any) -> Image.Image:
+def opened(picture: Any, folder: Path = Path()) -> Image.Image:
     """Returns the picture decoded.
 
     picture: a PIL image, a path, a data URL, or a dict with "bytes" or "path" (as `datasets` stores
-    them). Raises PictureError for anything else, for another URL, and for a file that is missing or
-    cannot be decoded.
+    them). folder: see `located`. Raises PictureError for anything else, for another URL, and for a
+    file that is missing or cannot be decoded.
     """
-    source = picture
-    if isinstance(picture, dict):
-        content = picture.get("bytes")
-        names = (picture[key] for key in ("path", "image", "url") if picture.get(key))
-        source = (
-            io.BytesIO(content)
-            if isinstance(content, bytes | bytearray | memoryview)
-            else next(names, None)
-        )
-    if isinstance(source, str) and (found := ENCODED.match(source)):
-        try:
-            source = io.BytesIO(base64.b64decode(source[found.end() :], validate=True))
-        except ValueError as error:
-            raise PictureError(f"the picture {source[:40]!r} is no base64 ({error})") from None
-    name = str(source)[:200]
-    if isinstance(source, str) and "://" in source:
-        raise PictureError(
-            f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image"
-        )
-    if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
-        raise PictureError(
-            f"a picture is a PIL image or the path of a file, got {type(source).__name__}"
-        )
-    shown = repr(name) if isinstance(source, (str, Path)) else "the picture of this row"
+    source = _source(located(picture, folder))
+    label = "the picture of this row"
+    name = ""
+    if isinstance(source, str | Path):
+        name = str(source)[:200]
+        label = repr(name)
+    if "://" in name:
+        cure = "give a file or a PIL image"
+        raise PictureError(f"the picture {name!r} is a URL, and nothing is downloaded: {cure}")
     try:
-        return loaded(source if isinstance(source, Image.Image) else open_file(source))
+        if isinstance(source, Image.Image):
+            return loaded(source)
+        return loaded(open_file(source))
     except FileNotFoundError:
         where = "paths go from the working folder, in a file of rows from its own"
-        raise PictureError(f"there is no picture {name}: {where}") from None
+        raise PictureError(f"there is no picture {folder / name}: {where}") from None
     except PictureError as error:
-        raise PictureError(f"{shown} cannot be read as a picture ({error})") from None
+        raise PictureError(f"{label} cannot be read as a picture ({error})") from None
+
+
+def located(picture: Any, folder: Path) -> Any:
+    """Returns the path of the file that a picture names.
+
+    The path goes from `folder`, where the file of rows is, or from the working folder where no such
+    file is there. A picture that names no file which is there stays as it is.
+    """
+    name = _name(picture)
+    if name is None or "://" in str(name) or ENCODED.match(str(name)):
+        return picture
+    for path in (folder / name, name):
+        if exists(path):
+            return str(path)
+    return picture
+
+
+def _name(picture: Any) -> str | Path | None:
+    """Returns the path or the URL of a picture, None for one that is there itself."""
+    if isinstance(picture, str | Path):
+        return picture
+    if not isinstance(picture, Mapping) or _content(picture):
+        return None
+    for key in ("path", "image", "url"):
+        name = picture.get(key)
+        if name and isinstance(name, str | Path):
+            return name
+    return None
+
+
+def _content(picture: Any) -> bytes | bytearray | memoryview | None:
+    """Returns the bytes of a picture that `datasets` stores."""
+    content = picture.get("bytes") if isinstance(picture, Mapping) else None
+    if isinstance(content, bytes | bytearray | memoryview):
+        return content
+    return None
+
+
+def _source(picture: Any) -> Image.Image | io.BytesIO | str | Path:
+    """Returns the image, its bytes, or its path or URL. Raises PictureError for anything else."""
+    if isinstance(picture, Image.Image):
+        return picture
+    content = _content(picture)
+    if content is not None:
+        return io.BytesIO(content)
+    name = _name(picture)
+    if name is None:
+        kind = "NoneType" if isinstance(picture, Mapping) else type(picture).__name__
+        raise PictureError(f"a picture is a PIL image or the path of a file, got {kind}")
+    if ENCODED.match(str(name)):
+        return _decoded(str(name))
+    return name
+
+
+def _decoded(url: str) -> io.BytesIO:
+    """Returns what a data URL holds."""
+    content = ENCODED.sub("", url, count=1)
+    try:
+        return io.BytesIO(base64.b64decode(content, validate=True))
+    except ValueError as error:
+        raise PictureError(f"the picture {url[:40]!r} is no base64 ({error})") from None
 
 
 def as_text(picture: Any, scale: bool = True) -> str:

@@ -37,6 +37,20 @@ def box(value: Any, column: str) -> tuple[float, float, float, float] | None:
     return x0, y0, x1, y1
 
 
+def pictures(value: Any, column: str) -> tuple[Any, ...]:
+    """Returns a picture, or several, as other columns hold texts.
+
+    An array of numbers is one value, and no picture.
+    """
+    value = plain_value(value)
+    listed = [value] if isinstance(value, np.ndarray) else entries(value, column)
+    if any(isinstance(picture, int | float) or picture is None for picture in listed):
+        raise ValueError(
+            f"the column {column!r} must hold a picture or a list of pictures, got {value!r:.80}"
+        )
+    return tuple(picture for picture in listed if not isinstance(picture, str) or picture.strip())
+
+
 def plain_value(value: Any) -> Any:
     """Returns a value of pandas or numpy as JSON has it: arrays as lists, NaN as None.
 

@@ -21,8 +21,9 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.lines import read_rows
 from spanreward.rewards.rows.pictures import opened
-from spanreward.rewards.scoring import CHUNK, read_rows, score, score_file
+from spanreward.rewards.scoring import CHUNK, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.paths import ROOT
 

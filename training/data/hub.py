@@ -21,8 +21,9 @@ from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
 from spanreward.rewards.files.hub import load_split
+from spanreward.rewards.rows.columns import picture_key
 from spanreward.rewards.rows.pictures import PictureError, open_file
-from spanreward.training.data.rows import READERS, picture_key, read_rows
+from spanreward.training.data.rows import COLUMNS, read_rows
 from spanreward.training.recipe import HubPart, RecipeError
 
 
@@ -39,7 +40,7 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     key = picture_key(data.columns, features)
     check_columns(data, features)
     names: Mapping[Any, str] = data.columns
-    columns = [key, *(names.get(name, name) for name in READERS)]
+    columns = [key, *(names.get(name, name) for name in COLUMNS)]
     records, pictured = (
         split.select_columns([name for name in columns if name in features]),
         key in features,

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.base.texts import entries
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.sample import READ, read_sample
+from spanreward.rewards.rows.columns import READ
+from spanreward.rewards.rows.lines import folder_of, line_sample, no_rows, plain_row
 from spanreward.rewards.rows.tables import read_table
 
 T = TypeVar("T")
@@ -49,20 +50,22 @@ def read_each(
     a row that cannot be used.
     """
     check_known("column", columns or (), {*READ, *needed})
-    found = []
+    folder = folder_of(source)
+    results = []
     for where, row in read_table(source, columns, limit):
-        if lacking := [name for name in needed if name not in row]:
-            name = lacking[0]
-            raise ValueError(
-                f"{where} has no column {name!r}, only {', '.join(row)}: name it with {name}=NAME."
-            )
+        for name in needed:
+            if name not in row:
+                names = ", ".join(row)
+                raise ValueError(
+                    f"{where} has no column {name!r}, only {names}: name it with {name}=NAME."
+                )
         try:
-            found.append(read(read_sample(row, row.get("completion", ""), row.get("prompt") or "")))
+            results.append(read(line_sample(plain_row(row), folder)))
         except ValueError as error:
             raise ValueError(f"{where}: {error}.") from None
-    if not found:
-        raise ValueError(f"{source} holds no rows: write one JSON object a line.")
-    return found
+    if not results:
+        raise no_rows(source)
+    return results
 
 
 def marks(value: Any, column: str, text: str) -> CharacterSpans:

@@ -4,20 +4,21 @@ rewards take.
     rows = read_rows(records, data, picture)
     # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
-A record holds a picture, or a prompt of its own, and any of READERS (docs/recipes.md), under their
-own names or those in `data.columns`. Either all rows have pictures or none has. A row has a value
+A record holds a picture, or a prompt of its own, and any column of a Sample (docs/recipes.md),
+under their own names or those in `data.columns`. spanreward/rewards/rows reads their values; this
+file makes what the policy is asked. Either all rows have pictures or none has. A row has a value
 or None for each column for which some row has a value. A record that has keys for reference,
 answers or context, and nothing in any of them, is left out and counted. A record without these keys
 is for metrics without a reference.
 """
 
 import logging
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.base.texts import people, texts
+from spanreward.rewards.rows.columns import READ, READERS, picture_key, read_columns
 from spanreward.rewards.rows.messages import message_text, without_placeholders
-from spanreward.rewards.rows.values import box, one_text
+from spanreward.rewards.rows.values import one_text
 from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 DESCRIBE = "Describe the picture."
 ASKED = "{question}"
 ALL_OR_NONE = "give all rows of a run a picture, or none"
+COLUMNS = ("prompt", *READERS)  # of a row, beside its id and picture
 RIGHT = ("reference", "answers", "context")  # what an answer can be compared with
 
 
@@ -44,7 +46,7 @@ def read_rows(
     rows: list[dict[str, Any]] = []
     left_out = 0
     pictures: set[bool] = set()  # whether there is one
-    read = {"id", "image", "images", *READERS, *data.columns.values()}
+    read = {*READ, *data.columns.values()}
     for number, (where, record) in enumerate(records, start=1):
         values = read_values(record, data.columns, where)
         image_key = picture_key(data.columns, record)
@@ -100,18 +102,21 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
 def read_values(
     record: Mapping[str, Any], columns: Mapping[Any, str], where: str
 ) -> dict[str, Any]:
-    """Returns the record's value or None for each column in READERS.
-
-    Raises RecipeError for a value of another kind.
+    """Returns the record's value or None for each of COLUMNS, as a dataset holds it: lists for
+    tuples. Raises RecipeError for a value of another kind.
     """
-    values = {}
-    for column, read in READERS.items():
-        key = columns.get(column, column)
-        try:
-            value = None if record.get(key) is None else read(record[key], key)
-            values[column] = (list(value) if isinstance(value, tuple) else value) or None
-        except ValueError as error:
-            raise RecipeError(f"{where}: {error}.") from None
+    prompt_key = columns.get("prompt", "prompt")
+    box_key = columns.get("bbox", "bbox")
+    try:
+        values = {"prompt": read_prompt(record.get(prompt_key), prompt_key)}
+        values |= read_columns(record, columns)
+        if values["bbox"] is not None:
+            values["bbox"] = ordered_box(values["bbox"], record[box_key], box_key)
+    except ValueError as error:
+        raise RecipeError(f"{where}: {error}.") from None
+    for column, value in values.items():
+        if isinstance(value, tuple):
+            values[column] = list(value) or None
     return values
 
 
@@ -132,14 +137,6 @@ def is_empty(
     return there and all(values[column] is None for column in RIGHT)
 
 
-def picture_key(columns: Mapping[Any, str], present: Container[str]) -> str:
-    """Returns the key of the picture: the one that `columns` names, else "image", or "images" where
-    only that is.
-    """
-    alone = "images" if "images" in present and "image" not in present else "image"
-    return columns.get("image", alone)
-
-
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
     """Takes the row's prompt out of its values, and returns what the policy is asked. A picture's
     placeholder goes, as the policy's processor puts it in. Raises RecipeError for a placeholder
@@ -156,29 +153,20 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
     return plain or DESCRIBE
 
 
-def _prompt(value: Any, column: str) -> str | None:
+def read_prompt(value: Any, column: str) -> str | None:
     """Returns a prompt as it is, or the text of its one message."""
-    one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping)
-    return one_text(message_text(value[0]) if one else value, column)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        value = message_text(value[0])
+    return one_text(value, column)
 
 
-def _box(value: Any, column: str) -> list[float] | None:
-    found = box(value, column)
-    if found and not (found[0] < found[2] and found[1] < found[3]):
+def ordered_box(box: Sequence[float], value: Any, column: str) -> list[float]:
+    """Returns the corners. Raises ValueError, with the value as it is written, for those that no
+    picture has.
+    """
+    x0, y0, x1, y1 = box
+    if not (x0 < x1 and y0 < y1):
         raise ValueError(
             f"the column {column!r} must hold x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}"
         )
-    return [float(one) for one in found] if found else None
-
-
-READERS: dict[str, Callable[[Any, str], Any]] = {
-    "prompt": _prompt,
-    "reference": texts,
-    "question": one_text,
-    "answers": lambda value, column: list(people(value, column)),
-    "context": one_text,
-    "anchor": one_text,
-    "criteria": texts,
-    "bbox": _box,
-    "task": one_text,
-}
+    return [float(corner) for corner in box]

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.files.json_lines import encodable
-from spanreward.rewards.rows.pictures import DECODED_PIXELS, opened, shown_picture
+from spanreward.rewards.rows.columns import picture_key
+from spanreward.rewards.rows.lines import folder_of, row_id
+from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
 from spanreward.rewards.rows.tables import table_rows
-from spanreward.training.data.jsonl import usable_picture
-from spanreward.training.data.rows import asked_in, picture_key, read_values
-from spanreward.training.evaluation.answers.columns import Values, parted, records_of
+from spanreward.training.data.pictures import open_picture
+from spanreward.training.data.records import records_of
+from spanreward.training.data.rows import asked_in, read_values
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
+from spanreward.training.evaluation.answers.slicing import Values, parted
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
 
 
@@ -81,12 +84,12 @@ def prompts_of_file(
             continue
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
-        name, where = str(record.get("id", number)), f"{path} {place}"
+        name, where = row_id(record, number), f"{path} {place}"
         if name in rows:
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
-        rows[name] = row_of(encodable(record, where), name, where, Path(path).parent)
+        rows[name] = prompt_row(encodable(record, where), name, where, folder_of(path))
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
@@ -97,16 +100,15 @@ def prompts_of_file(
     )
 
 
-def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
-    """Returns a line of the file as a row. folder: where its picture's path begins."""
-    values, image = read_values(record, {}, where), record.get(picture_key({}, record))
-    picture = (
-        None
-        if image is None
-        else shown_picture(opened(usable_picture(folder, image, where)), DECODED_PIXELS)
-    )
-    asked = asked_in(values, None, picture is not None, where)
-    return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
+def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
+    """Returns a line of the file as a row. folder: see `located`."""
+    values = read_values(record, {}, where)
+    picture = record.get(picture_key({}, record))
+    if picture is not None:
+        picture = shown_picture(open_picture(folder, picture, where), DECODED_PIXELS)
+    question = asked_in(values, None, picture is not None, where)
+    messages = [{"role": "user", "content": question}]
+    return {"id": name, "image": picture, "prompt": messages, **values}
 
 
 def first_of(taken: int, count: int, there: int | None) -> list[str]:

@@ -16,8 +16,8 @@ from typing import Any
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.fingerprint import fingerprint
-from spanreward.rewards.rows.messages import completion_text
-from spanreward.rewards.rows.sample import read_sample
+from spanreward.rewards.rows.messages import completion_text, messages_in
+from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
@@ -108,24 +108,21 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first of prompt, question, reference and ROW that the line has and the row has
     otherwise, or "".
     """
+    compared = ("prompt", "question", "reference")
     try:
-        line = read_sample(
-            {key: record.get(key) for key in ("question", "reference")},
-            "",
-            record.get("prompt") or "",
-        )
+        line = row_sample({key: record.get(key) for key in compared})
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    prompts = line.prompt.split(), row.prompt.split()
-    pairs: list[tuple[str, Any, Any]] = [
-        ("prompt", *prompts),
-        ("question", line.question, row.question),
-    ]
-    pairs += [
-        ("reference", line.references, row.references),
-        (ROW, record.get(ROW), fingerprint(row)),
-    ]
-    return next((key for key, one, other in pairs if one and other and one != other), "")
+    pairs: dict[str, tuple[Any, Any]] = {
+        "prompt": (line.prompt.split(), row.prompt.split()),
+        "question": (line.question, row.question),
+        "reference": (line.references, row.references),
+        ROW: (record.get(ROW), fingerprint(row)),
+    }
+    for key, (of_line, of_row) in pairs.items():
+        if of_line and of_row and of_line != of_row:
+            return key
+    return ""
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -134,30 +131,27 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     another row than the data's of this id.
     """
     texts: dict[str, str] = {}
-    asked = {str(row["id"]): read_sample(row, "", row.get("prompt", "")) for row in rows}
+    samples = {str(row["id"]): row_sample(row) for row in rows}
     for where, record in read_table(path):
-        name, said = record.get("id"), record.get("completion")
-        if name is None or not isinstance(said, str | list):
+        name = str(record.get("id"))
+        text = answer_in(record, where)
+        if name in texts:
             raise RecipeError(
-                f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}."
+                f"{where} answers the row {record['id']!r} a second time: keep one answer a row."
             )
-        if str(name) in texts:
+        texts[name] = text
+        if name not in samples:
+            continue
+        if key := differing(record, samples[name], where):
             raise RecipeError(
-                f"{where} answers the row {name!r} a second time: keep one answer a row."
+                f"{where} answers another row than the data's {record['id']!r}: they differ in "
+                f"their {key}."
             )
-        try:
-            texts[str(name)] = completion_text(said)
-        except ValueError as error:
-            raise RecipeError(f"{where}: {error}.") from None
-        if str(name) in asked and (key := differing(record, asked[str(name)], where)):
-            raise RecipeError(
-                f"{where} answers another row than the data's {name!r}: they differ in their {key}."
-            )
-    if "0" in texts.keys() - asked.keys() and "1" in asked:
+    if "0" in texts.keys() - samples.keys() and "1" in samples:
         raise RecipeError(
             f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
         )
-    missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
+    missing = [name for name in samples if name not in texts]
     if missing:
         raise RecipeError(
             f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them "
@@ -165,3 +159,18 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
             "their numbers from 1 where they have none."
         )
     return [texts[str(row["id"])] for row in rows]
+
+
+def answer_in(record: Mapping[str, Any], where: str) -> str:
+    """Returns the text of a line's completion. Raises RecipeError for a line without it or an
+    id.
+    """
+    completion = record.get("completion")
+    if record.get("id") is None or not isinstance(completion, str | list):
+        raise RecipeError(
+            f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}."
+        )
+    try:
+        return completion_text(messages_in(completion))
+    except ValueError as error:
+        raise RecipeError(f"{where}: {error}.") from None
