@@ -35,16 +35,22 @@ def texts(value: Any, column: str) -> tuple[str, ...]:
 
 def people(value: Any, column: str) -> tuple[str, ...]:
     """Returns people's answers to one question: texts, or objects with the text in "answer"."""
-    found: list[Any] = []
+    answers: list[Any] = []
     for entry in entries(value, column, (str, dict)):
-        found += entries(entry.get("answer", 0), column) if isinstance(entry, Mapping) else [entry]
-    return texts_of(found, column, 'a text, a list of texts or of {"answer": text}', value)
+        if isinstance(entry, Mapping):
+            answers += entries(entry.get("answer", 0), column)
+        else:
+            answers.append(entry)
+    return texts_of(answers, column, 'a text, a list of texts or of {"answer": text}', value)
 
 
-def texts_of(found: list[Any], column: str, wanted: str, value: Any) -> tuple[str, ...]:
-    if not all(isinstance(text, str) for text in found):
-        raise ValueError(f"the column {column!r} must hold {wanted}, got {value!r}")
-    return tuple(text for text in found if text.strip())
+def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str, ...]:
+    """Returns the texts that are not blank. kind: what the column holds, for the error. value: the
+    column's, as it is written. Raises ValueError where an entry is no text.
+    """
+    if not all(isinstance(text, str) for text in listed):
+        raise ValueError(f"the column {column!r} must hold {kind}, got {value!r}")
+    return tuple(text for text in listed if text.strip())
 
 
 def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
@@ -53,9 +59,13 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
     """
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, list | tuple):
+        return list(value)
+    if value is None or is_nan(value):
+        return []
     if isinstance(value, str) and value.lstrip().startswith(("[", "(", "array(")):
         listed = list_in(value.strip())
-        if isinstance(listed, (list, tuple)) and all(isinstance(entry, kinds) for entry in listed):
+        if isinstance(listed, list | tuple) and all(isinstance(entry, kinds) for entry in listed):
             return list(listed)
         if _LIST.match(value):
             cure = "give the list itself, or write it as JSON"
@@ -63,9 +73,12 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
                 f"the column {column!r} holds a list in a string that cannot be read, "
                 f"{value!r:.80}: {cure}"
             )
-    if value is None or (isinstance(value, float) and value != value):  # NaN is pandas' None
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    return [value]
+
+
+def is_nan(value: Any) -> bool:
+    """Whether the value is NaN, which is pandas' None."""
+    return isinstance(value, float) and value != value
 
 
 def list_in(text: str) -> Any:
@@ -78,11 +91,17 @@ def list_in(text: str) -> Any:
     except (ValueError, RecursionError):
         pass
     try:
-        found = ast.literal_eval(text)
-        if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
-            return found
-        # as numpy writes no commas between texts
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]
+        value = ast.literal_eval(text)
+        if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+            return _strings_in(text)
+        return value
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
+
+
+def _strings_in(text: str) -> list[str]:
+    """Returns each string of a Python list: numpy writes no commas between them, and Python joins
+    such strings.
+    """
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]

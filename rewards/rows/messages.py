@@ -22,7 +22,8 @@ _PLACEHOLDER = re.compile(
 )
 _ASSISTANT = ("assistant", "gpt", "model")
 # a message's keys for what it says: OpenAI's, LLaVA's, others'
-SAID = {"content", "value", "text", "parts"}
+TEXT_KEYS = {"content", "value", "text", "parts"}
+TEXT_BLOCKS = ("text", "input_text", "output_text")
 
 
 def completion_text(completion: Any) -> str:
@@ -39,27 +40,36 @@ def assistants_texts(completion: Any) -> Iterator[str]:
     """
     if isinstance(completion, str):
         completion = [{"content": completion}]
-    turns = completion if isinstance(completion, (list, tuple)) else []
-    said_by = [
-        turn.get("role", turn.get("from")) if isinstance(turn, Mapping) else None for turn in turns
-    ]
-    own = [
-        turn
-        for turn, role in zip(turns, said_by, strict=True)
-        if len(turns) == 1 or role in _ASSISTANT
-    ]
-    if not own:
+    messages = _assistants_messages(completion)
+    if not messages:
         raise ValueError(
             "a completion must be a text or messages with one of the assistant's, got "
             f"{completion!r:.200}"
         )
-    for turn in reversed(own):
-        text = message_text(turn)
+    for message in reversed(messages):
+        text = message_text(message)
         if text is None:
             raise ValueError(
-                f"no text was found in a completion's message with the keys {_keys(turn)}"
+                f"no text was found in a completion's message with the keys {_keys(message)}"
             )
         yield text
+
+
+def _assistants_messages(completion: Any) -> list[Any]:
+    """Returns the assistant's messages; a single message is the assistant's, whoever it names."""
+    if not isinstance(completion, list | tuple):
+        return []
+    if len(completion) == 1:
+        return list(completion)
+    messages = []
+    for message in completion:
+        if isinstance(message, Mapping) and _role(message) in _ASSISTANT:
+            messages.append(message)
+    return messages
+
+
+def _role(message: Mapping[str, Any]) -> Any:
+    return message.get("role", message.get("from"))
 
 
 def prompt_text(prompt: Any) -> str:
@@ -68,15 +78,17 @@ def prompt_text(prompt: Any) -> str:
     """
     if isinstance(prompt, str):
         return without_placeholders(prompt)
-    if not isinstance(prompt, (list, tuple)):
+    if not isinstance(prompt, list | tuple):
         raise ValueError(f"a prompt must be a text or a list of messages, got {prompt!r}")
-    said = [message_text(message) for message in prompt]
-    for message, text in zip(prompt, said, strict=True):
-        if text is None and not message.keys() & SAID:
+    texts = []
+    for message in prompt:
+        text = message_text(message)
+        if text is None and not message.keys() & TEXT_KEYS:
             raise ValueError(
                 f"no text was found in a prompt's message with the keys {_keys(message)}"
             )
-    return "\n".join(without_placeholders(text or "") for text in said)
+        texts.append(without_placeholders(text or ""))
+    return "\n".join(texts)
 
 
 def message_text(message: Any) -> str | None:
@@ -86,29 +98,34 @@ def message_text(message: Any) -> str | None:
     """
     if not isinstance(message, Mapping):
         raise ValueError(f"a message must hold a role and content, got {message!r}")
-    content = next(
-        (message[key] for key in message if key in SAID and message[key] is not None), None
-    )
-    if content is None:
-        return (
-            ""
-            if message.keys() & {*SAID, "tool_calls"} or message.keys() <= {"role", "from", "name"}
-            else None
-        )
+    contents = [value for key, value in message.items() if key in TEXT_KEYS and value is not None]
+    if contents:
+        return _content_text(contents[0])
+    if message.keys() & {*TEXT_KEYS, "tool_calls"} or message.keys() <= {"role", "from", "name"}:
+        return ""
+    return None
+
+
+def _content_text(content: Any) -> str | None:
+    """Returns the text of a message's content; None for blocks without any."""
     if isinstance(content, str):
         return content
-    blocks = content if isinstance(content, (list, tuple)) else [content]
-    if not all(isinstance(block, (Mapping, str)) for block in blocks):
-        raise ValueError(f"a message's content must be a text or a list of blocks, got {content!r}")
-    parts: list[Any] = [{"text": block} if isinstance(block, str) else block for block in blocks]
-    said = [
-        part.get("text")
-        for part in parts
-        if part.get("type", "text") in ("text", "input_text", "output_text")
-    ]
-    if not all(isinstance(text, str) for text in said):
+    blocks = content if isinstance(content, list | tuple) else [content]
+    texts = []
+    for block in blocks:
+        if isinstance(block, str):
+            texts.append(block)
+        elif not isinstance(block, Mapping):
+            raise ValueError(
+                f"a message's content must be a text or a list of blocks, got {content!r}"
+            )
+        elif block.get("type", "text") in TEXT_BLOCKS:
+            texts.append(block.get("text"))
+    if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"a block of type 'text' must hold a text, got {content!r}")
-    return "".join(said) if said or not blocks else None
+    if blocks and not texts:
+        return None
+    return "".join(texts)
 
 
 def messages_in(completion: Any) -> Any:
@@ -130,19 +147,23 @@ def tools_pictures(completion: Any) -> tuple[Any, ...]:
     """Returns the pictures in a completion's messages, where TRL keeps what tools return as blocks
     of type "image".
     """
-    turns = completion if isinstance(completion, (list, tuple)) else []
-    contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), list)]
-    return tuple(
-        block["image"] for content in contents for block in content if block.get("type") == "image"
-    )
+    pictures = []
+    for message in completion if isinstance(completion, list | tuple) else ():
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") == "image":
+                pictures.append(block["image"])
+    return tuple(pictures)
 
 
 def without_placeholders(text: str) -> str:
     """Returns the text without `<image>` and the like, which stand for a picture that is given
     beside it.
     """
-    found = _PLACEHOLDER.sub("", text)
-    return text if found == text else found.strip()
+    rest = _PLACEHOLDER.sub("", text)
+    if rest == text:
+        return text
+    return rest.strip()
 
 
 def _keys(message: Mapping[str, Any]) -> str:
