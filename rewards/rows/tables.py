@@ -52,7 +52,8 @@ def read_table(
     for _, where, row in table_rows(source, columns, limit):
         if isinstance(row, str):
             raise ValueError(f"{source} {row}")
-        yield f"{source} {where}", encodable(row, f"{source} {where}")
+        place = f"{source} {where}"
+        yield place, encodable(row, place)
 
 
 def table_rows(

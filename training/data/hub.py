@@ -41,12 +41,10 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     check_columns(data, features)
     names: Mapping[Any, str] = data.columns
     columns = [key, *(names.get(name, name) for name in COLUMNS)]
-    records, pictured = (
-        split.select_columns([name for name in columns if name in features]),
-        key in features,
-    )
-    # structs become pictures too
-    records = records.cast_column(key, Image(decode=False)) if pictured else records
+    pictured = key in features
+    records = split.select_columns([name for name in columns if name in features])
+    if pictured:
+        records = records.cast_column(key, Image(decode=False))  # structs become pictures too
     named = (
         (f"{data.id} {data.split} row {number}", record)
         for number, record in enumerate(records, start=1)
@@ -61,7 +59,9 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     if isinstance(split, IterableDataset) or not pictured:
         return rows, None
     pictures = split.select_columns([key]).cast_column(key, Image())
-    return rows, pictures if key == "image" else pictures.rename_column(key, "image")
+    if key != "image":
+        pictures = pictures.rename_column(key, "image")
+    return rows, pictures
 
 
 def split_names(data: HubPart) -> list[str]:
@@ -112,14 +112,20 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
             "without streaming a dataset is downloaded whole; addresses in it are not followed."
         )
     try:
-        inside = (
-            Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
-            for folder in folders
-        )
-        if content is None and not any(inside):
+        if content is not None:
+            open_file(io.BytesIO(content)).close()
+        elif is_inside(path, folders):
+            open_file(path).close()
+        else:
             raise PictureError(f"it is the file {path!r} outside the dataset's folder")
-        open_file(path if content is None else io.BytesIO(content)).close()
     except (FileNotFoundError, PictureError) as error:
         raise RecipeError(
             f"{where} cannot be read as a picture ({error}): leave the row out of the dataset."
         ) from None
+
+
+def is_inside(path: str, folders: Sequence[Path]) -> bool:
+    for folder in folders:
+        if Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder)):
+            return True
+    return False

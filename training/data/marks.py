@@ -80,7 +80,9 @@ def marks(value: Any, column: str, text: str) -> CharacterSpans:
 
 
 def _mark(entry: Any, column: str, text: str) -> tuple[int, int]:
-    word, which = entry if isinstance(entry, list) and len(entry) == 2 else (entry, None)
+    word, which = entry, None
+    if isinstance(entry, list) and len(entry) == 2:
+        word, which = entry
     if type(word) is type(which) is int and 0 <= word < which <= len(text):
         return word, which
     places = whole_words(word, text) if isinstance(word, str) else []
@@ -100,15 +102,11 @@ def _mark(entry: Any, column: str, text: str) -> tuple[int, int]:
 
 def whole_words(word: str, text: str) -> list[tuple[int, int]]:
     """Returns where the word, or the words, stand in the text and in no longer word."""
-    before, after = (
-        (r"(?<!\w)" if word[:1].isalnum() else ""),
-        (r"(?!\w)" if word[-1:].isalnum() else ""),
-    )
-    return (
-        [found.span() for found in re.finditer(before + re.escape(word) + after, text)]
-        if word
-        else []
-    )
+    if not word:
+        return []
+    before = r"(?<!\w)" if word[0].isalnum() else ""
+    after = r"(?!\w)" if word[-1].isalnum() else ""
+    return [match.span() for match in re.finditer(before + re.escape(word) + after, text)]
 
 
 def wrong(column: str, wanted: str, value: Any) -> ValueError:

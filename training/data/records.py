@@ -31,6 +31,8 @@ def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
         from datasets import Dataset  # of the extra train
 
         split = load_split(part.id, part.split, part.subset, part.revision, part.streaming)
-        return split if isinstance(split, Dataset) else list(split.take(part.count or 0))
+        if isinstance(split, Dataset):
+            return split
+        return list(split.take(part.count or 0))
     records = custom_records(part) if isinstance(part, FilePart) else read_table(part.path)
     return [record for _, record in islice(records, last)]  # a function may give rows without end

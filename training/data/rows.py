@@ -45,46 +45,75 @@ def read_rows(
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
-    pictures: set[bool] = set()  # whether there is one
-    read = {*READ, *data.columns.values()}
+    first_pictured: bool | None = None
     for number, (where, record) in enumerate(records, start=1):
-        values = read_values(record, data.columns, where)
-        image_key = picture_key(data.columns, record)
-        pictured = image_key in record
-        if not pictured and (values["prompt"] is None or "image" in data.columns):
-            raise RecipeError(
-                f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its "
-                "keys; a row without a picture needs a 'prompt', and no name for pictures in "
-                "data.columns."
-            )
-        if is_empty(record, values, data.columns, where):
+        values = usable_values(record, data, where)
+        if values is None:
             left_out += 1
             continue
-        if values["bbox"] is not None and data.max_pixels is not None:
+        image_key = picture_key(data.columns, record)
+        pictured = image_key in record
+        if first_pictured is None:
+            first_pictured = pictured
+        if pictured != first_pictured:
+            article = "a" if pictured else "no"
             raise RecipeError(
-                f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels "
-                "out."
-            )
-        values["task"] = values["task"] or data.task
-        pictures.add(pictured)
-        if len(pictures) > 1:
-            raise RecipeError(
-                f"{where} has {'a' if pictured else 'no'} picture, unlike the rows before it: "
-                f"{ALL_OR_NONE}."
+                f"{where} has {article} picture, unlike the rows before it: {ALL_OR_NONE}."
             )
         image = picture(record[image_key], where) if pictured else None
-        asked = asked_in(values, data.prompt, pictured, where)
-        more = {name: value for name, value in record.items() if others and name not in read}
-        rows.append({"id": str(number), "image": image, "prompt": asked, **values, **more})
+        prompt = asked_in(values, data.prompt, pictured, where)
+        row = {"id": str(number), "image": image, "prompt": prompt, **values}
+        if others:
+            row |= other_columns(record, data)
+        rows.append(row)
         if len(rows) == data.count:
             break
     if left_out:
         log.warning(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)
         )
-    present = dict.fromkeys(
-        column for row in rows for column, value in row.items() if value is not None
-    )
+    return with_equal_columns(rows)
+
+
+def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict[str, Any] | None:
+    """Returns what `read_values` does; None for a record with nothing to judge by.
+
+    Raises RecipeError for a record that cannot be used.
+    """
+    values = read_values(record, data.columns, where)
+    image_key = picture_key(data.columns, record)
+    if image_key not in record and (values["prompt"] is None or "image" in data.columns):
+        raise RecipeError(
+            f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its "
+            "keys; a row without a picture needs a 'prompt', and no name for pictures in "
+            "data.columns."
+        )
+    if is_empty(record, values, data.columns, where):
+        return None
+    if values["bbox"] is not None and data.max_pixels is not None:
+        raise RecipeError(
+            f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out."
+        )
+    if values["task"] is None:
+        values["task"] = data.task
+    return values
+
+
+def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
+    """Returns what the record holds beside what rewards and policies read."""
+    read = {*READ, *data.columns.values()}
+    return {name: value for name, value in record.items() if name not in read}
+
+
+def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the rows with the columns in which some row has a value, and None where one lacks
+    it.
+    """
+    present: dict[str, None] = {}
+    for row in rows:
+        for column, value in row.items():
+            if value is not None:
+                present[column] = None
     return [{column: row.get(column) for column in present} for row in rows]
 
 
@@ -93,10 +122,14 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
     else after it.
     """
     if question is None:
-        return DESCRIBE if prompt is None or ASKED in prompt else prompt
+        if prompt is None or ASKED in prompt:
+            return DESCRIBE
+        return prompt
     if prompt is None:
         return question
-    return prompt.replace(ASKED, question) if ASKED in prompt else f"{prompt}\n{question}"
+    if ASKED in prompt:
+        return prompt.replace(ASKED, question)
+    return f"{prompt}\n{question}"
 
 
 def read_values(
@@ -142,14 +175,16 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
     placeholder goes, as the policy's processor puts it in. Raises RecipeError for a placeholder
     without a picture.
     """
-    asked = values.pop("prompt") or prompt_for(values["question"], prompt)
-    plain = without_placeholders(asked)
-    if plain != asked and not pictured:
+    question = values["question"]
+    written = values.pop("prompt") or prompt_for(question, prompt)
+    plain = without_placeholders(written)
+    if plain != written and not pictured:
         raise RecipeError(
-            f"{where} has the placeholder of a picture and no picture, {asked!r:.80}: name it in "
+            f"{where} has the placeholder of a picture and no picture, {written!r:.80}: name it in "
             "data.columns."
         )
-    values["question"] = values["question"] and without_placeholders(values["question"])
+    if question is not None:
+        values["question"] = without_placeholders(question)
     return plain or DESCRIBE
 
 

@@ -59,7 +59,9 @@ def prompts_of(
     from spanreward.training.data.load import load_data  # needs the extra train
 
     rows = list(load_data(data))
-    records = records_of(data, [row["id"] for row in rows]) if columns or cluster else []
+    records = []
+    if columns or cluster:
+        records = records_of(data, [row["id"] for row in rows])
     where = " and ".join(part.source for part in data.parts)
     slices, clusters = parted(rows, records, columns, cluster, where)
     return Prompts(rows, slices, data.model_dump(), clusters, warnings)
@@ -117,6 +119,7 @@ def first_of(taken: int, count: int, there: int | None) -> list[str]:
     """
     if taken < count or there == taken:
         return []
-    of = "the first rows" if there is None else f"the first of {there:,} rows"
-    more = f"{there or 'N'} takes more{'' if there else ', where there are more'}"
-    return [f"compared on {taken:,} prompts, {of} in the data's order: --limit {more}"]
+    rows, more = "the first rows", "N takes more, where there are more"
+    if there is not None:
+        rows, more = f"the first of {there:,} rows", f"{there} takes more"
+    return [f"compared on {taken:,} prompts, {rows} in the data's order: --limit {more}"]

@@ -49,12 +49,14 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
             "every model needs as many folders (training seeds) as the others, or a single one, "
             f"got {counts}."
         )
-    for name, run in ((name, run) for name, runs in sides.items() for run in runs):
-        check_run(name, run)
-    return {
-        name: runs * max(counts.values()) if len(runs) == 1 else runs
-        for name, runs in sides.items()
-    }
+    for name, runs in sides.items():
+        for run in runs:
+            check_run(name, run)
+    most = max(counts.values())
+    for name, runs in sides.items():
+        if len(runs) == 1:
+            sides[name] = runs * most
+    return sides
 
 
 def check_run(name: str, run: str) -> None:
@@ -93,7 +95,9 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
         raise ValueError(
             f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}."
         )
-    return list(range(count)) if seeds is None else list(seeds)
+    if seeds is None:
+        return list(range(count))
+    return list(seeds)
 
 
 def recipe_of(run: str) -> dict[str, Any]:

@@ -29,26 +29,24 @@ def parted(
 
     Raises RecipeError for others.
     """
-    found = {
-        name: [values_of(record.get(name)) for record in records]
-        for name in (*columns, cluster)
-        if name
-    }
-    for name, values in found.items():
-        if not any(values):
+    values: dict[str, list[Values]] = {}
+    for name in filter(None, (*columns, cluster)):
+        values[name] = [values_of(record.get(name)) for record in records]
+        if not any(values[name]):
             raise RecipeError(f"--slice {name}: no row of {where} has this column.")
-    groups = found[cluster] if cluster else [picture_of(row) for row in rows]
-    return {**slices_of(rows), **{name: found[name] for name in columns}}, numbered(groups)
+    slices = slices_of(rows)
+    slices |= {name: values[name] for name in columns}
+    if cluster:
+        return slices, numbered(values[cluster])
+    return slices, numbered([picture_of(row) for row in rows])
 
 
 def picture_of(row: Mapping[str, Any]) -> Any:
     """Returns a key that is equal for equal pictures; the row's id where it has no picture."""
     image = row.get("image")
-    return (
-        row["id"]
-        if image is None
-        else (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
-    )
+    if image is None:
+        return row["id"]
+    return image.mode, image.size, hashlib.blake2b(image.tobytes()).digest()
 
 
 def numbered(values: Sequence[Any]) -> list[int]:
@@ -61,26 +59,41 @@ def slices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Values]]:
     """Slices by what is asked, and in thirds by the longest reference's length, both known before
     any answer.
     """
-    kinds: list[Values] = [
-        ("question",) if row.get("question") else ("description",) for row in rows
-    ]
-    lengths = [
-        max((len(text.split()) for text in row.get("reference") or ()), default=None)
-        for row in rows
-    ]
-    known = [length for length in lengths if length is not None]
-    short, long = (
-        (round(float(edge)) for edge in quantile(known, [1 / 3, 2 / 3])) if known else (0, 0)
-    )
-    names = (f"up to {short}", f"{short + 1} to {long}", f"over {long}")
-    bins: list[Values] = [
-        () if length is None else (names[(length > short) + (length > long)],) for length in lengths
-    ]
-    return {"asked for": kinds, "words of the reference": bins}
+    kinds: list[Values] = []
+    for row in rows:
+        kind = "question" if row.get("question") else "description"
+        kinds.append((kind,))
+    lengths = [longest_reference(row) for row in rows]
+    return {"asked for": kinds, "words of the reference": thirds(lengths)}
+
+
+def longest_reference(row: Mapping[str, Any]) -> int | None:
+    """Returns the words of the longest reference, None for a row without any."""
+    references = row.get("reference") or ()
+    return max((len(text.split()) for text in references), default=None)
+
+
+def thirds(lengths: Sequence[int | None]) -> list[Values]:
+    """Returns the third in which each length is; () for None."""
+    present = [length for length in lengths if length is not None]
+    short, long = 0, 0
+    if present:
+        edges = quantile(present, [1 / 3, 2 / 3])
+        short, long = round(float(edges[0])), round(float(edges[1]))
+    names: list[Values] = []
+    for length in lengths:
+        if length is None:
+            names.append(())
+        elif length <= short:
+            names.append((f"up to {short}",))
+        elif length <= long:
+            names.append((f"{short + 1} to {long}",))
+        else:
+            names.append((f"over {long}",))
+    return names
 
 
 def values_of(value: Any) -> Values:
     """Returns a column's value as texts: those of a list, or the one."""
-    return tuple(
-        str(entry) for entry in (value if isinstance(value, list) else [value]) if entry is not None
-    )
+    listed = value if isinstance(value, list) else [value]
+    return tuple(str(entry) for entry in listed if entry is not None)
