@@ -16,8 +16,7 @@ from functools import partial
 from typing import Any
 
 from spanreward.rewards.rows.tables import read_table
-from spanreward.training.data.pictures import usable_picture
-from spanreward.training.data.rows import read_rows
+from spanreward.training.data.rows import read_rows, usable_picture
 from spanreward.training.recipe import JsonlPart
 
 

@@ -10,14 +10,17 @@ rows have. Pictures of hub datasets stay on disk until a row is read.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
 
 from spanreward.rewards.base.texts import texts
+from spanreward.rewards.files.hub import load_split
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, Pictures
-from spanreward.training.data.custom import custom_rows
+from spanreward.rewards.rows.tables import read_table
+from spanreward.training.data.custom import custom_records, custom_rows
 from spanreward.training.data.hub import hub_rows
 from spanreward.training.data.jsonl import jsonl_rows
 from spanreward.training.data.rows import ALL_OR_NONE
@@ -117,3 +120,26 @@ def most_frequent(answers: Sequence[str]) -> str:
     """
     forms = [normalise(answer) or answer for answer in answers]
     return answers[forms.index(max(forms, key=forms.count))]
+
+
+def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
+    """Returns what the data's own files hold of each row."""
+    places = [
+        (int(part or 0), int(number)) for part, _, number in (row.rpartition("/") for row in ids)
+    ]
+    last = max((number for _, number in places), default=0)
+    records = [records_of_part(part, last) for part in data.parts]
+    return [records[part][number - 1] for part, number in places]
+
+
+def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
+    """Returns a block's records as they were written, at least up to the row `last`; row `id` is at
+    place id - 1.
+    """
+    if isinstance(part, HubPart):
+        split = load_split(part.id, part.split, part.subset, part.revision, part.streaming)
+        if isinstance(split, Dataset):
+            return split
+        return list(split.take(part.count or 0))
+    records = custom_records(part) if isinstance(part, FilePart) else read_table(part.path)
+    return [record for _, record in islice(records, last)]  # a function may give rows without end

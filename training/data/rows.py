@@ -6,7 +6,7 @@ rewards take.
 
 A record holds a picture, or a prompt of its own, and any column of a Sample (docs/recipes.md),
 under their own names or those in `data.columns`. spanreward/rewards/rows reads their values; this
-file makes what the policy is asked. Either all rows have pictures or none has. A row has a value
+file makes what the policy is asked and sees. Either all rows have pictures or none has. A row has a value
 or None for each column for which some row has a value. A record that has keys for reference,
 answers or context, and nothing in any of them, is left out and counted. A record without these keys
 is for metrics without a reference.
@@ -14,10 +14,14 @@ is for metrics without a reference.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from spanreward.rewards.rows.columns import READ, READERS, picture_key, read_columns
 from spanreward.rewards.rows.messages import message_text, without_placeholders
+from spanreward.rewards.rows.pictures import ENCODED, PictureError, located, opened
 from spanreward.rewards.rows.values import one_text
 from spanreward.training.recipe import RecipeError, RowsPart
 
@@ -186,6 +190,38 @@ def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: 
     if question is not None:
         values["question"] = without_placeholders(question)
     return plain or DESCRIBE
+
+
+def usable_picture(folder: Path, value: Any, where: str) -> Any:
+    """Returns the picture as `datasets` takes it: its path, its {"bytes", "path"}, or a PIL image.
+
+    folder: see `located`. Raises as `open_picture`.
+    """
+    image = open_picture(folder, value, where)
+    picture = located(only_picture(value, where), folder)
+    if isinstance(picture, str) and ENCODED.match(picture):
+        return image  # `datasets` reads no data URL
+    return picture
+
+
+def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
+    """Returns the picture decoded to its end, as a damaged JPEG may begin well.
+
+    Raises RecipeError for one that cannot be read, and for several.
+    """
+    try:
+        return opened(only_picture(value, where), folder)
+    except PictureError as error:
+        raise RecipeError(f"{where}: {error}.") from None
+
+
+def only_picture(value: Any, where: str) -> Any:
+    """Returns the picture, maybe out of a list of one."""
+    if not isinstance(value, list):
+        return value
+    if len(value) != 1:
+        raise RecipeError(f"{where} must hold one picture, got {len(value)}.")
+    return value[0]
 
 
 def read_prompt(value: Any, column: str) -> str | None:

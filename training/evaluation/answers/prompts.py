@@ -15,9 +15,7 @@ from spanreward.rewards.rows.columns import picture_key
 from spanreward.rewards.rows.lines import folder_of, row_id
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
 from spanreward.rewards.rows.tables import table_rows
-from spanreward.training.data.pictures import open_picture
-from spanreward.training.data.records import records_of
-from spanreward.training.data.rows import asked_in, read_values
+from spanreward.training.data.rows import asked_in, open_picture, read_values
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.evaluation.answers.slicing import Values, parted
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
@@ -56,7 +54,7 @@ def prompts_of(
     """Returns every row of a data block, also sliced by these columns of its files. Rows with the
     same value in the column `cluster` are drawn together, without one those with the same picture.
     """
-    from spanreward.training.data.load import load_data  # needs the extra train
+    from spanreward.training.data.load import load_data, records_of  # needs the extra train
 
     rows = list(load_data(data))
     records = []
