@@ -15,7 +15,7 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.messages import messages_in
 from spanreward.rewards.rows.pictures import located
 from spanreward.rewards.rows.sample import row_sample
-from spanreward.rewards.rows.tables import Rows, table_rows
+from spanreward.rewards.rows.tables import Rows, folder_of, no_rows, row_id, table_rows
 from spanreward.rewards.rows.values import plain_value
 
 
@@ -43,17 +43,6 @@ def read_rows(
     if not rows:
         raise no_rows(source)
     return rows
-
-
-def folder_of(source: Rows) -> Path:
-    """Returns the folder where the paths of a file's pictures begin."""
-    if isinstance(source, str | Path):
-        return Path(source).parent
-    return Path()
-
-
-def no_rows(source: Rows) -> ValueError:
-    return ValueError(f"{source} holds no rows: write one JSON object a line.")
 
 
 def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
@@ -86,14 +75,6 @@ def line_sample(row: Mapping[str, Any], folder: Path) -> Sample:
     """
     sample = row_sample(row, messages_in(row.get("completion", "")))
     return replace(sample, images=tuple(located(picture, folder) for picture in sample.images))
-
-
-def row_id(row: Mapping[str, Any], number: int) -> str:
-    """Returns the row's id, or its number where it has none."""
-    name = row.get("id")
-    if name is None:
-        return str(number)
-    return str(name)
 
 
 def _is_completion(value: Any) -> bool:

@@ -71,6 +71,25 @@ def table_rows(
             yield number, where, row
 
 
+def folder_of(source: Rows) -> Path:
+    """Returns the folder where the paths of a file's pictures begin."""
+    if isinstance(source, str | Path):
+        return Path(source).parent
+    return Path()
+
+
+def no_rows(source: Rows) -> ValueError:
+    return ValueError(f"{source} holds no rows: write one JSON object a line.")
+
+
+def row_id(row: Mapping[str, Any], number: int) -> str:
+    """Returns the row's id, or its number where it has none."""
+    name = row.get("id")
+    if name is None:
+        return str(number)
+    return str(name)
+
+
 def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any] | str:
     """Returns the row with our names too, or why it has none of them."""
     ours = {}

@@ -16,8 +16,8 @@ from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.base.texts import entries
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.columns import READ
-from spanreward.rewards.rows.lines import folder_of, line_sample, no_rows, plain_row
-from spanreward.rewards.rows.tables import read_table
+from spanreward.rewards.rows.lines import line_sample, plain_row
+from spanreward.rewards.rows.tables import folder_of, no_rows, read_table
 
 T = TypeVar("T")
 CharacterSpans = tuple[tuple[int, int], ...]

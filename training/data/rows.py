@@ -5,8 +5,8 @@ rewards take.
     # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
 A record holds a picture, or a prompt of its own, and any column of a Sample (docs/recipes.md),
-under their own names or those in `data.columns`. spanreward/rewards/rows reads their values; this
-file makes what the policy is asked and sees. Either all rows have pictures or none has. A row has a value
+under their own names or those in `data.columns`. rewards/rows reads their values; this file makes
+what the policy is asked and sees. Either all rows have pictures or none has. A row has a value
 or None for each column for which some row has a value. A record that has keys for reference,
 answers or context, and nothing in any of them, is left out and counted. A record without these keys
 is for metrics without a reference.

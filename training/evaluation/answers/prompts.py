@@ -12,9 +12,8 @@ from typing import Any
 
 from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.rows.columns import picture_key
-from spanreward.rewards.rows.lines import folder_of, row_id
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
-from spanreward.rewards.rows.tables import table_rows
+from spanreward.rewards.rows.tables import folder_of, row_id, table_rows
 from spanreward.training.data.rows import asked_in, open_picture, read_values
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.evaluation.answers.slicing import Values, parted
