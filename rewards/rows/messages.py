@@ -111,7 +111,7 @@ def _content_text(content: Any) -> str | None:
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list | tuple) else [content]
-    texts = []
+    texts: list[Any] = []
     for block in blocks:
         if isinstance(block, str):
             texts.append(block)

@@ -145,7 +145,7 @@ def read_values(
     prompt_key = columns.get("prompt", "prompt")
     box_key = columns.get("bbox", "bbox")
     try:
-        values = {"prompt": read_prompt(record.get(prompt_key), prompt_key)}
+        values: dict[str, Any] = {"prompt": read_prompt(record.get(prompt_key), prompt_key)}
         values |= read_columns(record, columns)
         if values["bbox"] is not None:
             values["bbox"] = ordered_box(values["bbox"], record[box_key], box_key)
