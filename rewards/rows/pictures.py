@@ -131,12 +131,15 @@ def as_text(picture: Any, scale: bool = True) -> str:
     """Returns what `opened` takes as a text for HTTP. scale: to MAX_PIXELS, not where a box counts
     pixels.
     """
-    image, content = opened(picture), io.BytesIO()
+    image = opened(picture)
+    content = io.BytesIO()
     with _one_reason():
-        (shown_picture(image) if scale else _rgb(ImageOps.exif_transpose(image))).save(
-            content, "PNG", compress_level=1
-        )
-    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
+        image = _rgb(ImageOps.exif_transpose(image))
+        if scale:
+            image = scaled(image, MAX_PIXELS)
+        image.save(content, "PNG", compress_level=1)
+    encoded = base64.b64encode(content.getvalue()).decode()
+    return f"data:image/png;base64,{encoded}"
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:
@@ -205,12 +208,10 @@ class Pictures:
     pixels: int
 
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        seen = (
-            {"image": [shown_picture(image, self.pixels) for image in batch["image"]]}
-            if "image" in batch
-            else {}
-        )
-        return {**batch, **seen}
+        if "image" not in batch:
+            return dict(batch)
+        images = [shown_picture(image, self.pixels) for image in batch["image"]]
+        return {**batch, "image": images}
 
 
 def _rgb(image: Image.Image) -> Image.Image:
@@ -235,7 +236,9 @@ def eight_bits(values: np.ndarray) -> np.ndarray:
         return ((values.astype(np.float64) - low) * (255 / (high - low or 1))).astype(np.uint8)
     if high <= 1:
         return (values * 255).round().astype(np.uint8)
-    step = next(step for step in (1, 16, 256) if high < 256 * step)
+    step = 1
+    while high >= 256 * step:
+        step *= 16
     return (values // step).astype(np.uint8)
 
 
@@ -244,11 +247,10 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
     if image.width * image.height <= pixels:
         return image
     ratio = (pixels / (image.width * image.height)) ** 0.5
-    width, height = max(1, int(image.width * ratio)), max(1, int(image.height * ratio))
+    width = min(max(1, int(image.width * ratio)), pixels)
+    height = min(max(1, int(image.height * ratio)), pixels)
     # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
-    return image.resize(
-        (min(width, pixels), min(height, pixels)), Image.Resampling.BICUBIC, reducing_gap=2.0
-    )
+    return image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0)
 
 
 def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Image.Image:

@@ -124,12 +124,13 @@ def most_frequent(answers: Sequence[str]) -> str:
 
 def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
     """Returns what the data's own files hold of each row."""
-    places = [
-        (int(part or 0), int(number)) for part, _, number in (row.rpartition("/") for row in ids)
-    ]
+    places = []
+    for name in ids:
+        part, _, number = name.rpartition("/")
+        places.append((int(part or 0), int(number)))
     last = max((number for _, number in places), default=0)
     records = [records_of_part(part, last) for part in data.parts]
-    return [records[part][number - 1] for part, number in places]
+    return [records[place][number - 1] for place, number in places]
 
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:

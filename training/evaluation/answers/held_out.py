@@ -44,9 +44,11 @@ def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
     if isinstance(part, HubPart):
         return part.id, part.subset or "", part.split
     if isinstance(part, FilePart):
-        options = dict(sorted(part.options.items()))
-        options.pop("count", None)
-        return part.source, *(f"{name}={value}" for name, value in options.items())
+        rows = [part.source]
+        for name, value in sorted(part.options.items()):
+            if name != "count":
+                rows.append(f"{name}={value}")
+        return tuple(rows)
     return (part.path,)
 
 
