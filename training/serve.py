@@ -31,7 +31,7 @@ from spanreward.rewards.files.http_client import KEY, api_key, legible
 from spanreward.rewards.reward.batching import BatchingReward
 from spanreward.rewards.reward.remote_reward import Answer, Description
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.grpo.credit import token_credit
 
 BODY, BODIES = 1 << 26, 1 << 28  # bytes of one request's body, and of all that are read or judged

@@ -29,16 +29,16 @@ from trl import GRPOConfig
 from trl.models import unwrap_model_for_generation
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN
-from spanreward.rewards.base.values import message_text
 from spanreward.rewards.comparison.length import share_interval
 from spanreward.rewards.comparison.resampling import ratio_interval
 from spanreward.rewards.files.outputs import write_whole
-from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
-from spanreward.training.evaluation.answers.columns import numbered, picture_of
+from spanreward.rewards.rows.fingerprint import row_fingerprint
+from spanreward.rewards.rows.messages import message_text
+from spanreward.rewards.rows.sample import row_sample
 from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
 from spanreward.training.evaluation.answers.sides import ROW, read_answers
+from spanreward.training.evaluation.answers.slicing import numbered, picture_of
 from spanreward.training.evaluation.judged.compute import CURVE
 from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
@@ -101,7 +101,7 @@ class WinRateCallback(TrainerCallback):
         present = {"anchor", *(name for row in self.rows for name in row if row[name] is not None)}
         if missing := reward.missing_column(present):
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
-        self._marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in self.rows]
+        self._marks = [row_fingerprint(row) for row in self.rows]
         self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
 
     def on_train_begin(
@@ -167,7 +167,7 @@ class WinRateCallback(TrainerCallback):
     def _scores(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the reward's scores of these answers to all rows, NaN where there is none."""
         rows = [(self.rows[number], texts[number]) for number in self._share()]
-        samples = [read_sample(row, text, row["prompt"]) for row, text in rows]
+        samples = [row_sample(row, text) for row, text in rows]
         batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
         verdicts = [verdict for batch in batches for verdict in self.reward.judge_samples(batch)]
         without = next(

@@ -191,7 +191,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
 
     Raises ValueError, and OSError for files that cannot be read.
     """
-    from spanreward.rewards.files.tables import is_table
+    from spanreward.rewards.rows.tables import is_table
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides

@@ -55,7 +55,8 @@ def main() -> None:
     metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
 
-    from spanreward.rewards.scoring import read_rows, read_verdicts, score_file
+    from spanreward.rewards.rows.lines import read_rows
+    from spanreward.rewards.scoring import read_verdicts, score_file
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
 

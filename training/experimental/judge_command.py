@@ -24,7 +24,7 @@ from spanreward.rewards.judges.judge import (
     Question,
     Rating,
 )
-from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
 
@@ -115,7 +115,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
 
 def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
-    from spanreward.rewards.scoring import read_rows
+    from spanreward.rewards.rows.lines import read_rows
 
     metric_options.check_files(
         arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}

@@ -18,10 +18,10 @@ from transformers import PreTrainedTokenizerBase, ProcessorMixin
 from trl.trainer.utils import get_callable_name
 
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.base.values import message_text
-from spanreward.rewards.files.pictures import Pictures
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.messages import message_text
+from spanreward.rewards.rows.pictures import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)

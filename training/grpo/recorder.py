@@ -19,7 +19,6 @@ from dataclasses import replace
 from threading import Timer
 from typing import Any
 
-from spanreward.rewards.base.values import tools_pictures
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
@@ -31,6 +30,7 @@ from spanreward.rewards.reward.reward import (
     judges_of,
     summarise,
 )
+from spanreward.rewards.rows.messages import tools_pictures
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 

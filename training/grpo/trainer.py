@@ -29,10 +29,10 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
-from spanreward.rewards.base.values import assistants_texts
 from spanreward.rewards.base.verdict import LARGEST
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.messages import assistants_texts
 from spanreward.training.grpo import credit as spans
 from spanreward.training.grpo.adapter_push import keep_base
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config

@@ -20,8 +20,8 @@ from transformers import AutoConfig
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
-from spanreward.rewards.files.tables import table_rows
 from spanreward.rewards.judges.model_files import model_folder
+from spanreward.rewards.rows.tables import table_rows
 from spanreward.training.callbacks.win_rate import MAX_TOKENS, questions_of
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import check_columns, check_policy, check_rows

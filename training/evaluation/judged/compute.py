@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.evaluation.answers.sides import recipe_of
 
 COUNTS = ("step", "num_tokens", "train_runtime")

@@ -17,10 +17,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from spanreward.rewards.files.tables import is_table
-from spanreward.rewards.reward.fingerprint import digest, fingerprint
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import digest, row_fingerprint
+from spanreward.rewards.rows.sample import row_sample
+from spanreward.rewards.rows.tables import is_table
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_answers
@@ -62,9 +62,7 @@ def decided_by(setup: Setup) -> dict[str, Any]:
     """Returns what decides a comparison's scores: the models as they are, the rows, and who scores
     them.
     """
-    rows = [
-        (row["id"], fingerprint(read_sample(row, "", row["prompt"]))) for row in setup.prompts.rows
-    ]
+    rows = [(row["id"], row_fingerprint(row)) for row in setup.prompts.rows]
     versions = {run: digest(repr(version_of(run))) for runs in setup.sides.values() for run in runs}
     decided = {
         "models": setup.sides,
@@ -113,9 +111,7 @@ def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
     A judge's deadline is for one batch.
     """
     rows, rewards = setup.prompts.rows, setup.rewards
-    samples = [
-        read_sample(row, text, row["prompt"]) for row, text in zip(rows, written[0], strict=True)
-    ]
+    samples = [row_sample(row, text) for row, text in zip(rows, written[0], strict=True)]
     batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
     of_reward = [
         [verdict for batch in batches for verdict in reward.judge_samples(batch)]

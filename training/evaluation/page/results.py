@@ -10,8 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.judged.evaluate import Answers
@@ -107,7 +106,7 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
     """Writes a line per side, run and prompt: the completion, its scores, the shown verdict, the
     row's fingerprint.
     """
-    marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in setup.prompts.rows]
+    marks = [row_fingerprint(row) for row in setup.prompts.rows]
     with path.open("w", encoding="utf-8") as file:
         for side, of_seeds in answers.items():
             for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):

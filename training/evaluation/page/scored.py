@@ -18,8 +18,8 @@ from typing import Any
 
 from spanreward.rewards.base.coloured_text import legible, level, segments
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
-from spanreward.rewards.files.pictures import opened
-from spanreward.rewards.scoring import InputRow
+from spanreward.rewards.rows.lines import InputRow
+from spanreward.rewards.rows.pictures import opened
 from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
 
 SHOWN = 12_000  # rows of a page: of more, the worst half and the best half

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import TypeAdapter
 from scipy.stats import binomtest
 
-from spanreward.rewards.files.tables import is_table, read_table
+from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.data.rows import read_values
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup

@@ -38,7 +38,7 @@ from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.reward.fingerprint import digest
+from spanreward.rewards.rows.fingerprint import digest
 from spanreward.training.experimental.judge.changes import Example
 from spanreward.training.experimental.judge.data import JudgeRecipe, examples_of
 from spanreward.training.recipe import RecipeError
