@@ -201,8 +201,10 @@ class Interview:
         corner"), else None.
         """
         relations = self.source.entities[number].relations
-        only = relations[0] if len(relations) == 1 else None
-        return only if only is not None and only.object == number != only.subject else None
+        if len(relations) != 1:
+            return None
+        (only,) = relations
+        return only if only.object == number != only.subject else None
 
 
 def tie_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
@@ -211,8 +213,10 @@ def tie_of(view: GraphView, relation: RelationView, number: int, described: bool
     """
     reverse = relation.object == number
     other = view.entities[relation.subject if reverse else relation.object]
-    attributes = tuple(attribute.text for attribute in other.attributes) if described else ()
-    return Link(relation.text, Mention(other.text, attributes), reverse)
+    attributes: list[str] = []
+    if described:
+        attributes = [attribute.text for attribute in other.attributes]
+    return Link(relation.text, Mention(other.text, tuple(attributes)), reverse)
 
 
 def _names(denial: Denial) -> list[frozenset[str]]:
@@ -223,9 +227,11 @@ def denied_thing(denial: Denial) -> tuple[str, Mention]:
     """Returns the name of a thing that is said not to be there, such as "red hat (part of man)",
     and it as data.
     """
-    where = ", ".join(f"{relation} {' '.join(other)}" for relation, other in denial.links)
-    links = tuple(
-        Link(relation, Mention(other[-1], tuple(other[:-1]))) for relation, other in denial.links
-    )
-    name = f"{denial.name} ({where})" if where else denial.name
-    return name, Mention(denial.head, tuple(denial.attributes), links)
+    places: list[str] = []
+    links: list[Link] = []
+    for relation, words in denial.links:
+        *attributes, head = words
+        places.append(" ".join((relation, *words)))
+        links.append(Link(relation, Mention(head, tuple(attributes))))
+    name = f"{denial.name} ({', '.join(places)})" if places else denial.name
+    return name, Mention(denial.head, tuple(denial.attributes), tuple(links))

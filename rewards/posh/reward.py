@@ -258,7 +258,8 @@ class PoshReward(ReadingReward):
         pairs: dict[int, list[Pair]] = {}
         for number, row in enumerate(rows):
             paid = backed(row.graph, known[row.sample.references]) if default else row.graph
-            said, wanted = views[id(row.graph)], [views[id(own)] for own, _ in row.references]
+            said = views[id(row.graph)]
+            wanted = [views[id(reference)] for reference, _ in row.references]
             # in the published code a reference without components has recall 1, and an empty
             # completion precision 1
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
