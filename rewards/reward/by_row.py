@@ -35,7 +35,7 @@ SENTENCES = 4  # of a completion, as costs assume
 class RowReward(ReadingReward):
     """Base class. A subclass defines `show`, `rate` and `cost_of_text`."""
 
-    evidences: tuple[str, ...] = EVIDENCE
+    evidences: tuple[str | None, ...] = EVIDENCE
     ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
     pipeline: Language | str | None = None  # finds the sentences
     lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion

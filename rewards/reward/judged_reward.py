@@ -25,7 +25,7 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdi
 from spanreward.rewards.files.templates import fill, placeholders, places
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.shared.cached_judge import rate_once, write_once
-from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
+from spanreward.rewards.reward.by_row import Raw, Row, RowReward
 from spanreward.rewards.reward.rows import Evidence, judged, seen
 
 PLACEHOLDERS = (
@@ -74,7 +74,7 @@ class JudgedReward(RowReward):
             fewer than two entries.
     """
 
-    evidences = ("picture", "context", None)
+    evidences: tuple[str | None, ...] = ("picture", "context", None)
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class JudgedReward(RowReward):
         evidence: Evidence | None = None,
         max_tokens: int = MAX_ANSWER_TOKENS,
         mode: Mode = "default",
-        spans: Spans = "none",
+        spans: str = "none",
         name: str = "judged",
     ) -> None:
         super().__init__(name, judge, mode, evidence, spans)
