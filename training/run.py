@@ -34,8 +34,8 @@ from spanreward.training.callbacks.win_rate import WinRateCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.grpo.preflight import pad_left
-from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
+from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.recipe import (
     JsonlPart,

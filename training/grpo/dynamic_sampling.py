@@ -13,10 +13,12 @@ order of their own, which is the same on every rank and goes on after a checkpoi
 round finds beyond those missing are dropped. docs/logged_keys.md says what `sampling/...` logs.
 """
 
+import json
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.verdict import Verdict
@@ -148,6 +150,17 @@ class DynamicSampling:
         counts = {"rounds": rounds, "drawn_groups": drawn, "resampled_groups": len(replaced)}
         rollouts = share([rollout for group in groups for rollout in group], rank, ranks)
         return batch, rollouts, {"reward": reward, "unfilled_groups": len(missing), **counts}
+
+    def save(self, checkpoint: Path) -> None:
+        """Write the state into a checkpoint's folder, which need not be there yet."""
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        (checkpoint / STATE_FILE).write_text(json.dumps({"drawn": self.drawn}))
+
+    def load(self, checkpoint: Path) -> None:
+        """Read the state from a checkpoint's folder, if it was saved there."""
+        file = checkpoint / STATE_FILE
+        if file.is_file():
+            self.drawn = json.loads(file.read_text())["drawn"]
 
     def _read(self, row: int, like: Mapping[str, Any]) -> dict[str, Any]:
         read = self.dataset[row]

@@ -30,7 +30,7 @@ TENSORS, EACH = 256, 1024  # of the trained weights that are looked at, at most,
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchCounts:
     """Counts of the last batch of completions, over all ranks.
 
     completions; kept: whose tokens count in the loss; rows: of these, with an advantage; tokens: of
@@ -52,7 +52,7 @@ class Pulse(TrainerCallback):
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
         self.stopped = ""
-        self.batch = Batch()
+        self.batch = BatchCounts()
         self.idle = IDLE
         self._before: list[torch.Tensor] = []
         self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained ones
@@ -76,7 +76,7 @@ class Pulse(TrainerCallback):
             moving.sum(),
             mask.sum(),
         ]
-        self.batch = Batch(*self._over_ranks(torch.stack(counts)))
+        self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any

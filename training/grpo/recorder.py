@@ -19,6 +19,8 @@ from dataclasses import replace
 from threading import Timer
 from typing import Any
 
+import torch
+
 from spanreward.rewards.base.values import tools_pictures
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
@@ -126,16 +128,26 @@ class Recorder:
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
     ) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
-        self.samples, self.verdicts, self.advantages, self.token_advantages = (
-            samples,
-            verdicts,
-            None,
-            {},
-        )
-        self.paid, self._judged = [], True
+        self.samples = samples
+        self.verdicts = verdicts
+        self.advantages = None
+        self.token_advantages = {}
+        self.paid = []
+        self._judged = True
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
+
+    def receive(
+        self,
+        advantages: list[float],
+        token_advantages: dict[int, Received],
+        paid: Sequence[Paid],
+    ) -> None:
+        """Keep what the trainer made of this batch: see the attributes of these names."""
+        self.advantages = advantages
+        self.token_advantages = token_advantages
+        self.paid = paid
 
     def __call__(
         self,
@@ -156,6 +168,34 @@ class Recorder:
         for watcher in self.watchers:
             watcher(self, log_metric)
         return [verdict.score for verdict in self.verdicts]
+
+
+def advantages_by_token(
+    advantages: torch.Tensor, offsets: Mapping[int, Sequence[tuple[int, int]]]
+) -> dict[int, Received]:
+    """Returns what each token of the rows in `offsets` received.
+
+    advantages: (B, T) where a row has offsets. offsets: by row, each token's characters.
+    """
+    received: dict[int, Received] = {}
+    for row, places in offsets.items():
+        values = advantages[row].tolist()  # as long as the longest completion
+        received[row] = [
+            (start, end, value) for (start, end), value in zip(places, values, strict=False)
+        ]
+    return received
+
+
+def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> list[Paid]:
+    """Returns for each completion what each reward function gave it, and the function's weight.
+
+    rewards: (B, R), NaN for none. weights: of the R functions, by name.
+    """
+    paid: list[Paid] = []
+    for values in rewards.tolist():
+        by_function = zip(weights.items(), values, strict=True)
+        paid.append({name: (value, weight) for (name, weight), value in by_function})
+    return paid
 
 
 def judge_step(
