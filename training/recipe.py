@@ -301,9 +301,15 @@ SOURCES: dict[str, type[Part]] = {
 }
 PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
     **SOURCES,
-    **{"policy": PolicyPart, "lora": LoraPart},
-    **{"rewards": RewardPart, "referees": RewardPart, "win_rate": WinRatePart},
-    **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
+    "policy": PolicyPart,
+    "lora": LoraPart,
+    "rewards": RewardPart,
+    "referees": RewardPart,
+    "win_rate": WinRatePart,
+    "judge": JudgePart,
+    "student": JudgePart,
+    "teacher": JudgePart,
+    "cascade": CascadePart,
 }
 
 PLACES: dict[str, type[Part]] = {  # of a key that stands elsewhere

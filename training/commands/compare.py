@@ -239,11 +239,9 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         readers=read_by,
         title=arguments.title,
         facts={
-            **{
-                "command": shlex.join(["python", *sys.argv]),
-                "seeds": ", ".join(map(str, seeds)),
-                "machine": machine(),
-            },
+            "command": shlex.join(["python", *sys.argv]),
+            "seeds": ", ".join(map(str, seeds)),
+            "machine": machine(),
             **{f"texts of {name} read by": reader for name, reader in read_by.items()},
             **versions(),
         },

@@ -218,12 +218,10 @@ def _check_saves(args: SpanGRPOConfig) -> None:
             "save_steps=%s ends within the %d passes over a batch of completions "
             "(steps_per_generation %d x num_iterations %d): a run resumed there samples anew and "
             "is not the uninterrupted one.",
-            *(
-                args.save_steps,
-                args.passes_per_batch,
-                args.steps_per_generation,
-                args.num_iterations,
-            ),
+            args.save_steps,
+            args.passes_per_batch,
+            args.steps_per_generation,
+            args.num_iterations,
         )
 
 

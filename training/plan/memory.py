@@ -35,8 +35,11 @@ TILE = 4096, 32768  # tokens, entries of the vocabulary
 PINNED = 1.51
 LIVE = 1_000_000_000  # parameters
 SHARDED: dict[str, tuple[str, ...]] = {
-    **{"none": (), "zero1": ("optimizer",), "zero2": ("optimizer", "gradients")},
-    **dict.fromkeys(("zero3", "fsdp"), ("optimizer", "gradients", "weights")),
+    "none": (),
+    "zero1": ("optimizer",),
+    "zero2": ("optimizer", "gradients"),
+    "zero3": ("optimizer", "gradients", "weights"),
+    "fsdp": ("optimizer", "gradients", "weights"),
 }
 
 

@@ -53,10 +53,10 @@ class Metric:
 JUDGELESS = {  # by: what an answer is compared with
     "vqa_accuracy": Metric("judgeless", "people's answers", main=True),
     "overlap": Metric("judgeless", "the references, by content words", main=True),
-    **{
-        name: Metric("judgeless", "", main=False)
-        for name in ("words", "length", "truncated", "degenerate")
-    },
+    "words": Metric("judgeless", "", main=False),
+    "length": Metric("judgeless", "", main=False),
+    "truncated": Metric("judgeless", "", main=False),
+    "degenerate": Metric("judgeless", "", main=False),
 }
 
 

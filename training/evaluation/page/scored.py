@@ -49,7 +49,9 @@ def write_scored(
         "scored.html.jinja",
         title=title,
         rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
-        **{"shown": len(shown), "count": len(rows), "scored": len(scores)},
+        shown=len(shown),
+        count=len(rows),
+        scored=len(scores),
         mean=fmean(scores.values()) if scores else None,
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -67,11 +69,9 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     with suppress(NotApplicable):
         picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
     return {
-        **{
-            "score": verdict.score,
-            "status": verdict.status.value.replace("_", " "),
-            "note": verdict.note,
-        },
+        "score": verdict.score,
+        "status": verdict.status.value.replace("_", " "),
+        "note": verdict.note,
         "parts": [(label(part), value) for part, value in verdict.parts.items()],
         "told": [
             ("Row", [row.id]),
