@@ -192,7 +192,8 @@ def begin(
     one, and a resumed one may be longer than recipe.yaml said. read_by: what reads the texts, by
     the reward's name. data: fingerprints, which a resumed run must have too, else RecipeError.
     """
-    output, read_by = Path(recipe.output), dict(read_by or {})
+    output = Path(recipe.output)
+    read_by = dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
     about = {"processes": processes, "machine": machine(), "readers": read_by, **data}
     made: dict[str, Any] = {**versions(), **about}
@@ -201,7 +202,8 @@ def begin(
             shutil.rmtree(folder)
         made["resumed"] = []
     else:
-        now, made = made, read_versions(output)
+        now = made
+        made = read_versions(output)
         if data != {name: made.get(name) for name in data}:
             raise RecipeError(
                 f"the data of the run in {output} have changed since it began: begin another run."

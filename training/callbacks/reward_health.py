@@ -129,7 +129,8 @@ class RewardHealthCallback(Watching):
         self._warned_of: set[str] = set()
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        before, self._usage = self._usage, total_usage(self._judges)
+        before = self._usage
+        self._usage = total_usage(self._judges)
         used = self._usage.since(before)
         shares, audited, agreed = zip(
             *gather_object([(self._rows(), used.audited, used.agreed)]), strict=True
@@ -155,7 +156,8 @@ class RewardHealthCallback(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_end(args, state, control)
-        found, self._found = self._found, {}
+        found = self._found
+        self._found = {}
         for problem, sentence in found.items():
             if problem not in self._warned_of and state.is_world_process_zero:
                 log.warning("step %d: %s", state.global_step, sentence)
@@ -247,8 +249,10 @@ def problems(
     """Returns {problem: a sentence}. why: the reason of the last batch's first "failed" and
     "unscored".
     """
-    window, found = limits.window, dict[str, str]()
-    failed, batches = history["failed_fraction"][-1], len(history["failed_fraction"])
+    window = limits.window
+    found = dict[str, str]()
+    failed = history["failed_fraction"][-1]
+    batches = len(history["failed_fraction"])
     if failed > limits.failed_fraction:
         found["failed"] = (
             f"{failed:.0%} of the batch's completions could not be judged (limit "
@@ -263,10 +267,8 @@ def problems(
     if batches >= window:
         found |= levels(means(history, slice(-window, None)), limits)
     if batches >= 2 * window:
-        late, early = (
-            means(history, slice(-window, None)),
-            means(history, slice(-2 * window, -window)),
-        )
+        late = means(history, slice(-window, None))
+        early = means(history, slice(-2 * window, -window))
         found |= growth(late, early, mean(history["length"][:window]), limits)
     return found
 
@@ -305,12 +307,10 @@ def growth(
     first one's length.
     """
     found: dict[str, str] = {}
-    length, beside, cut, grown = (
-        late["length"],
-        late["length_ratio"],
-        late.get("truncated_fraction", 0),
-        "",
-    )
+    length = late["length"]
+    beside = late["length_ratio"]
+    cut = late.get("truncated_fraction", 0)
+    grown = ""
     ratio = length / first if first else math.inf
     beside, than = (
         (ratio, "at the start") if math.isnan(beside) else (beside, "the longest reference")
@@ -355,7 +355,8 @@ def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
     """Returns a sentence if the last window's interval is MARGIN below the first's, or below the
     floor, else "".
     """
-    first, now = interval(audits[:window]), interval(audits[-window:])
+    first = interval(audits[:window])
+    now = interval(audits[-window:])
     if (
         len(audits) < window
         or first is None

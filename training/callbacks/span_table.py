@@ -106,7 +106,8 @@ class SpanTableCallback(Watching):
         shares = gather_object([here])  # one for each rank
         rewards, padded, paid = zip(*(of_row for share in shares for of_row in share), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
-        group, found = group_size(args), []
+        group = group_size(args)
+        found = []
         for place, (kind, i) in enumerate(choose(rewards, padded, group, MOST)):
             if first <= i < first + len(self._rows):
                 row = replace(self._rows[i - first], kind=kind, lead=lead_of(i, rewards, group))
@@ -131,7 +132,8 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     A trainer that does not say what it paid has paid by GRPOConfig's weights, if there are as many,
     else 1 each.
     """
-    first, rows = recorders[0], []
+    first = recorders[0]
+    rows = []
     given = args.reward_weights if isinstance(args, GRPOConfig) else None
     weights = given if given and len(given) == len(recorders) else [1.0] * len(recorders)
     advantages: Sequence[float | None] = first.advantages or [None] * len(first.samples)

@@ -80,7 +80,10 @@ class WinRateCallback(TrainerCallback):
         max_tokens: int | None = None,
         stop: bool = False,
     ) -> None:
-        self.trainer, self.reward, self.every, self.stop = trainer, reward, every, stop
+        self.trainer = trainer
+        self.reward = reward
+        self.every = every
+        self.stop = stop
         self.rows = [
             row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
         ]
@@ -89,7 +92,8 @@ class WinRateCallback(TrainerCallback):
         )
         self.max_tokens = max_tokens or longest or MAX_TOKENS
         self.against = "anchor" in reward.columns  # the reward itself compares
-        self.stopped, self._warned = "", False
+        self.stopped = ""
+        self._warned = False
         if every < 1 or len(self.rows) < 2:
             raise ValueError(
                 f"a win rate needs every >= 1 and 2 rows or more, got {every} and {len(self.rows)}."
@@ -107,7 +111,8 @@ class WinRateCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        count, times = len(self.rows), 1 + ceil(state.max_steps / self.every)
+        count = len(self.rows)
+        times = 1 + ceil(state.max_steps / self.every)
         if state.is_world_process_zero:
             asked = questions_of(self.reward, count, self.max_tokens)[1]
             text = (
@@ -138,14 +143,10 @@ class WinRateCallback(TrainerCallback):
 
     def _answers(self, args: TrainingArguments, state: TrainerState) -> list[str]:
         """Returns the policy's answers to all rows, and keeps them in a file."""
-        wrapped, end = (
-            self.trainer.model_wrapped,
-            args.reasoning_end if isinstance(args, SpanGRPOConfig) else None,
-        )
-        rows, processor = (
-            [self.rows[number] for number in self._share()],
-            self.trainer.processing_class,
-        )
+        wrapped = self.trainer.model_wrapped
+        end = args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
+        rows = [self.rows[number] for number in self._share()]
+        processor = self.trainer.processing_class
         with unwrap_model_for_generation(wrapped, self.trainer.accelerator) as model:
             training = model.training
             written, _ = continue_prompts(
@@ -202,7 +203,8 @@ class WinRateCallback(TrainerCallback):
         """Returns the numbers of this rank's rows, equally many on every rank, as sharded weights
         are read together.
         """
-        ranks, count = self.trainer.accelerator.num_processes, len(self.rows)
+        ranks = self.trainer.accelerator.num_processes
+        count = len(self.rows)
         first = self.trainer.accelerator.process_index
         return [number % count for number in range(first, ceil(count / ranks) * ranks, ranks)]
 
@@ -229,7 +231,8 @@ def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
 
     Raises ValueError for another.
     """
-    pictures, prompt = list(row.get("images") or ()), row.get("prompt")
+    pictures = list(row.get("images") or ())
+    prompt = row.get("prompt")
     if not isinstance(prompt, list) or len(pictures) > 1:
         raise ValueError(
             f"row {number} needs a prompt of messages and at most one picture, got {prompt!r:.80}."

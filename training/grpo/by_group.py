@@ -55,7 +55,8 @@ def group_advantages(
     values, marks = spans.on_tokens(
         spans.residual_credit(phrases), tokens, (len(mask), len(mask[0]))
     )
-    credit, covered = torch.from_numpy(values).float(), torch.from_numpy(marks)
+    credit = torch.from_numpy(values).float()
+    covered = torch.from_numpy(marks)
     scaled = scale_credit(credit, covered, credit_std(credit_moments(credit, covered)))
     advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)
     return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]

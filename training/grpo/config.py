@@ -61,12 +61,14 @@ class SpanGRPOConfig(GRPOConfig):
         if self.metric_for_best_model is None and (
             self.load_best_model_at_end or self.save_strategy == "best"
         ):
-            self.metric_for_best_model, self.greater_is_better = "eval_reward", True
+            self.metric_for_best_model = "eval_reward"
+            self.greater_is_better = True
         super().__post_init__()
         for name in SpanGRPOConfig.__annotations__:
             if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
                 raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
-        cache, longest = self.soft_overlong_cache, self.max_completion_length or 0
+        cache = self.soft_overlong_cache
+        longest = self.max_completion_length or 0
         if cache is not None and cache > longest:
             raise ValueError(
                 f"soft_overlong_cache must be at most max_completion_length, got {cache} and "

@@ -94,7 +94,8 @@ def token_offsets(
                 return None
             offsets += _group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
-            context, group = group, []
+            context = group
+            group = []
     return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
@@ -115,7 +116,8 @@ def _group_offsets(
     offsets = []
     done = 0  # characters of the piece that are finished
     for count, token in enumerate(group, start=1):
-        start, end = done, done
+        start = done
+        end = done
         if token not in special:
             now = piece
             if count < len(group):
@@ -198,7 +200,8 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
     earliest_start = list(backwards)[::-1]  # of all tokens from here on
     tokens = []
     for span in mentions:
-        first, stop = bisect_right(latest_end, span.start), bisect_left(earliest_start, span.end)
+        first = bisect_right(latest_end, span.start)
+        stop = bisect_left(earliest_start, span.end)
         near = range(first, stop)  # tokens elsewhere do not overlap
         tokens.append(
             [i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)]
@@ -213,7 +216,8 @@ def on_tokens(
     of each row's phrases, which share their value equally. values: of these in the same order. A
     token of several gets the sum.
     """
-    credit, covered = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+    credit = np.zeros(shape)
+    covered = np.zeros(shape, dtype=np.bool_)
     phrases = ((row, of_phrase) for row, of_row in tokens.items() for of_phrase in of_row)
     for value, (row, of_phrase) in zip(values, phrases, strict=True):
         credit[row, of_phrase] += value / max(len(of_phrase), 1)

@@ -129,10 +129,13 @@ class DynamicSampling:
         reward = sum(rewards) / len(rewards) if rewards else math.nan
         missing = [number for number, group in enumerate(groups) if not has_variance(group)]
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset
-        rounds, drawn, useful = 0, 0, len(groups) - len(missing)
+        rounds = 0
+        drawn = 0
+        useful = len(groups) - len(missing)
         while missing and rounds < self.max_resamples:
             wanted = groups_to_draw(len(missing), useful, len(groups) + drawn, len(groups))
-            begin, self.drawn = self.drawn, self.drawn + round_groups(wanted, size, ranks)
+            begin = self.drawn
+            self.drawn += round_groups(wanted, size, ranks)
             numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
             found = draft([self._read(row, inputs[0]) for row in rows])
@@ -141,8 +144,10 @@ class DynamicSampling:
                     useful += 1
                     if missing:
                         place = missing.pop(0)
-                        groups[place], replaced[place] = group, row
-            rounds, drawn = rounds + 1, drawn + len(numbers)
+                        groups[place] = group
+                        replaced[place] = row
+            rounds += 1
+            drawn += len(numbers)
         batch = []
         for number, given in enumerate(inputs, start=rank * len(inputs)):
             place = number // size

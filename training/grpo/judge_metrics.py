@@ -57,7 +57,8 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
             (*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True
         )
     )
-    timeouts, peak = values.pop("timeouts"), values.pop("peak_memory_bytes")
+    timeouts = values.pop("timeouts")
+    peak = values.pop("peak_memory_bytes")
     student, teacher, audited, agreed, audits_failed = (values.pop(name) for name in CASCADE)
     return {
         "judge/failed_fraction": failed / count if count else math.nan,

@@ -40,7 +40,9 @@ class Phases(TrainerCallback):
         """
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
-        start, outer, self._inner = time.perf_counter(), self._inner, 0.0
+        start = time.perf_counter()
+        outer = self._inner
+        self._inner = 0.0
         try:
             yield
         finally:

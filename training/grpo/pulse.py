@@ -26,7 +26,8 @@ log = logging.getLogger(__name__)
 IDLE = 5  # steps
 # that must have equal rewards before that ends a run, since a small batch may have them by chance
 GROUPS = 32
-TENSORS, EACH = 256, 1024  # of the trained weights that are looked at, at most, and entries of each
+TENSORS = 256  # of the trained weights that are looked at, at most
+EACH = 1024  # entries of each, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,8 @@ class Pulse(TrainerCallback):
 
     def _cause(self, with_gradient: int) -> str:
         """Returns the likeliest reason, and what to do."""
-        trainer, batch = self.trainer, self.batch
+        trainer = self.trainer
+        batch = self.batch
         parameters = {id(one) for one in trainer.model.parameters() if one.requires_grad}
         held = {id(one) for group in trainer.optimizer.param_groups for one in group["params"]}
         if not batch.kept and trainer.mask_truncated_completions:

@@ -248,7 +248,8 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
     An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no
     Exception and does.
     """
-    asleep, woken = "", []
+    asleep = ""
+    woken = []
     for judge in judges:
         try:
             judge.__enter__()

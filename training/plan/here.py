@@ -114,10 +114,8 @@ def files_here(what: str, model: str) -> Finding:
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
     except (OSError, ImportError) as error:
-        offline, folder = (
-            constants.HF_HUB_OFFLINE,
-            model.count("/") != 1 or Path(model).parent.exists(),
-        )
+        offline = constants.HF_HUB_OFFLINE
+        folder = model.count("/") != 1 or Path(model).parent.exists()
         if not (offline or folder or model[0] in "~/."):
             return Finding(
                 what, None, f"{model} is not here yet", "the run downloads it, if the hub has it"

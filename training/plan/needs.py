@@ -81,7 +81,9 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     """Returns the memory of a run; None on the CPU, and where the size of a model is not known
     here.
     """
-    settings, policy, judges = settings_of(recipe), size_by_name(recipe.policy.model), []
+    settings = settings_of(recipe)
+    policy = size_by_name(recipe.policy.model)
+    judges = []
     if settings["use_cpu"] or policy is None:
         return None
     for judge, _ in asked_judges(recipe):
@@ -89,10 +91,8 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         if kind in ("vllm", "transformers"):  # it is on a rank's GPU
             if (size := size_by_name(model)) is None:
                 return None
-            awake, cache = (
-                Awake(size, int(judge.options.get("tensor_parallel", 1))),
-                judge.options.get("memory") or 0,
-            )
+            awake = Awake(size, int(judge.options.get("tensor_parallel", 1)))
+            cache = judge.options.get("memory") or 0
             judges.append(
                 replace(awake, kv_tokens=int(cache / size.kv_bytes)) if cache > 1 else awake
             )
@@ -123,8 +123,10 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
 
     Raises RecipeError for a batch that is no whole number of groups.
     """
-    per_device, generations = settings["per_device_train_batch_size"], settings["num_generations"]
-    batch, accumulation = settings["generation_batch_size"], settings["gradient_accumulation_steps"]
+    per_device = settings["per_device_train_batch_size"]
+    generations = settings["num_generations"]
+    batch = settings["generation_batch_size"]
+    accumulation = settings["gradient_accumulation_steps"]
     rounds = settings["steps_per_generation"] or (
         batch // (per_device * processes) if batch else accumulation
     )
@@ -135,7 +137,8 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
             f"not a whole number of groups of trainer.num_generations {generations}."
         )
     # of a process over one batch
-    groups, passes = batch // generations, rounds * settings["num_iterations"]
+    groups = batch // generations
+    passes = rounds * settings["num_iterations"]
     total = settings["max_steps"] if settings["max_steps"] > 0 else None
     if rows is not None and total is None:
         total = math.ceil(

@@ -59,11 +59,9 @@ def training_of(run: str) -> dict[str, Any]:
     out where none were logged. win_rate: at each step where it was logged, the step, the rate and
     the ends of its interval.
     """
-    recipe, log, versions_file = (
-        recipe_of(run),
-        Path(run) / "metrics.jsonl",
-        Path(run) / "versions.json",
-    )
+    recipe = recipe_of(run)
+    log = Path(run) / "metrics.jsonl"
+    versions_file = Path(run) / "versions.json"
     if not recipe:
         return {}
     lines = [line for _, line in read_table(log)] if log.is_file() else []

@@ -112,7 +112,8 @@ def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
 
     A judge's deadline is for one batch.
     """
-    rows, rewards = setup.prompts.rows, setup.rewards
+    rows = setup.prompts.rows
+    rewards = setup.rewards
     samples = [
         read_sample(row, text, row["prompt"]) for row, text in zip(rows, written[0], strict=True)
     ]

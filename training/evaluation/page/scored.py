@@ -42,7 +42,8 @@ def write_scored(
     order = sorted(scores, key=scores.__getitem__) + [
         n for n in range(len(rows)) if n not in scores
     ]
-    pictured, script = set(ends(order, PICTURES)), SCRIPT.read_text("utf-8")
+    pictured = set(ends(order, PICTURES))
+    script = SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
     write_rendered(
         path,
@@ -65,7 +66,8 @@ def ends(order: list[int], most: int) -> list[int]:
 def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     """Returns what the script draws of a row: texts, and texts in pieces."""
     sample = Sample("", "") if isinstance(row.sample, str) else row.sample
-    picture, asked = None, [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
+    picture = None
+    asked = [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
     with suppress(NotApplicable):
         picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
     return {

@@ -81,7 +81,8 @@ class Comparison:
 
 def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     """Returns the comparison. Raises ValueError where nothing could be judged."""
-    scores, prompts = evaluation.scores, setup.prompts
+    scores = evaluation.scores
+    prompts = setup.prompts
     metrics = metrics_of(setup, next(iter(scores.values())))
     written = {
         side: [one for run in own for one in run] for side, own in evaluation.answers.items()

@@ -176,7 +176,8 @@ def differences(a: ArrayLike, b: ArrayLike) -> Array:
 
     Raises ValueError when the shapes differ (numpy would broadcast).
     """
-    first, second = as_scores(a), as_scores(b)
+    first = as_scores(a)
+    second = as_scores(b)
     if first.shape != second.shape:
         raise ValueError(
             f"paired scores need one shape (seeds, prompts), got {first.shape} and {second.shape}"

@@ -124,7 +124,8 @@ def contradictions(
         learned = "it has learned to please its reward, or the reward sees what the others do not"
         why = learned if metrics[metric].kind == "trained" else "look at what each of them sees"
         if sure:
-            said, others = as_said([metric], signs, metrics), as_said(sure, signs, metrics)
+            said = as_said([metric], signs, metrics)
+            others = as_said(sure, signs, metrics)
             warnings.append(f"{later} against {earlier}: {said}, but {others}: {why}")
         doubtful = doubtful or len(against) > len(sure)
     if not doubtful:

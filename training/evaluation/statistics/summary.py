@@ -68,7 +68,8 @@ def summarise_models(
         for model, table in scores.items()
     }
     rows = range(len(next(iter(arrays.values()))[metrics[0]]))
-    names, of_run = list(seeds or rows), runs or dict.fromkeys(scores, rows)
+    names = list(seeds or rows)
+    of_run = runs or dict.fromkeys(scores, rows)
 
     def lost(model: str, metric: str) -> Flags:
         return (
@@ -85,8 +86,10 @@ def summarise_models(
         return replace(found, failed=int(lost(model, metric).sum()))
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
-        a, b = arrays[later][metric], arrays[earlier][metric]
-        failed_a, failed_b = lost(later, metric), lost(earlier, metric)
+        a = arrays[later][metric]
+        b = arrays[earlier][metric]
+        failed_a = lost(later, metric)
+        failed_b = lost(earlier, metric)
         together = independent(names, list(zip(of_run[later], of_run[earlier], strict=True)))
         ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
         found = paired_difference(a, b, together, resamples, clusters)
