@@ -51,7 +51,8 @@ def group_advantages(
         if found and not verdict.status.failed:
             tokens[row] = found[0]
             phrases += found[1]
-    mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids)))] for sampled in ids])
+    lengths = torch.tensor([len(sampled) for sampled in ids])
+    mask = torch.arange(max(map(len, ids))) < lengths.unsqueeze(1)
     values, marks = spans.on_tokens(
         spans.residual_credit(phrases), tokens, (len(mask), len(mask[0]))
     )

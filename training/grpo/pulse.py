@@ -63,11 +63,9 @@ class Pulse(TrainerCallback):
         """Counts a training batch. output: as TRL's `_generate_and_score_completions` returns it,
         of this rank.
         """
-        mask = (
-            output["completion_mask"]
-            * output.get("tool_mask", torch.ones_like(output["completion_mask"]))
-            > 0
-        )
+        mask = output["completion_mask"].bool()
+        if "tool_mask" in output:
+            mask = mask & output["tool_mask"].bool()
         advantages = output["advantages"].reshape(len(mask), -1)
         moving = mask & (advantages != 0)
         counts = [
@@ -92,9 +90,9 @@ class Pulse(TrainerCallback):
         ]
         gradients = [local(parameter.grad) for parameter in trained if parameter.grad is not None]
         norms = [gradient.float().norm().to(args.device) for gradient in gradients]
-        self._gradients = (
-            (int(torch.stack(norms).count_nonzero()), len(trained)) if norms else (0, 0)
-        )
+        self._gradients = (0, 0)
+        if norms:
+            self._gradients = (int(torch.stack(norms).count_nonzero()), len(trained))
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -131,9 +129,8 @@ class Pulse(TrainerCallback):
                 log.error("training stops at step %d: %s", state.global_step, self.stopped)
 
     def _over_ranks(self, counts: torch.Tensor) -> list[int]:
-        return list(
-            map(int, self.trainer.accelerator.reduce(counts.double(), reduction="sum").tolist())
-        )
+        sums = self.trainer.accelerator.reduce(counts.double(), reduction="sum")
+        return [int(total) for total in sums.tolist()]
 
     def _cause(self, with_gradient: int) -> str:
         """Returns the likeliest reason, and what to do."""
@@ -177,9 +174,14 @@ def sample_of(parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
     """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors that
     this rank has.
     """
-    trained = [local(one.detach()).reshape(-1) for one in parameters if one.requires_grad]
-    chosen = trained[:: max(1, len(trained) // TENSORS)][:TENSORS]
-    return [flat[:: max(1, flat.numel() // EACH)][:EACH].clone() for flat in chosen]
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    step = max(1, len(trained) // TENSORS)
+    copies = []
+    for parameter in trained[::step][:TENSORS]:
+        entries = local(parameter.detach()).reshape(-1)
+        stride = max(1, entries.numel() // EACH)
+        copies.append(entries[::stride][:EACH].clone())
+    return copies
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:

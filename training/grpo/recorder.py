@@ -99,10 +99,9 @@ class Recorder:
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
         if self.tool_pictures:
-            pictures = map(tools_pictures, completions)
             samples = [
-                replace(one, images=one.images + more)
-                for one, more in zip(samples, pictures, strict=True)
+                replace(sample, images=sample.images + tools_pictures(completion))
+                for sample, completion in zip(samples, completions, strict=True)
             ]
         answers = samples
         if parts is not None:
@@ -228,16 +227,20 @@ def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
     """
     groups: dict[int, list[Recorder]] = {}
     for recorder in recorders:
-        held = recorder.reward.judges_to_wake
-        groups.setdefault(id(held[0]) if held else id(recorder), []).append(recorder)
+        judges = recorder.reward.judges_to_wake
+        key = id(judges[0]) if judges else id(recorder)
+        groups.setdefault(key, []).append(recorder)
     return list(groups.values())
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
     """Returns for each completion whether a judge failed on it, for any reward."""
-    return [
-        any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)
-    ]
+    failed = [False] * rows
+    for recorder in recorders:
+        for row in range(rows):
+            if recorder.verdicts[row].status.failed:
+                failed[row] = True
+    return failed
 
 
 @contextmanager
@@ -272,14 +275,14 @@ def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
     the others wait.
     """
     for reward in rewards:
-        own = [
-            ("reward", reward.deadline),
-            *(("judge of", judge.deadline) for judge in reward.judges),
-        ]
-        for whose, deadline in own:
-            if deadline is not None and deadline >= timeout:
-                raise ValueError(
-                    f"the {whose} {reward.__name__} may take {deadline:g} s in a step (its "
-                    f"deadline), and the other ranks wait {timeout:g} s (ddp_timeout): give it "
-                    "less, or the trainer more."
-                )
+        _check_deadline(f"reward {reward.__name__}", reward.deadline, timeout)
+        for judge in reward.judges:
+            _check_deadline(f"judge of {reward.__name__}", judge.deadline, timeout)
+
+
+def _check_deadline(what: str, deadline: float | None, timeout: float) -> None:
+    if deadline is not None and deadline >= timeout:
+        raise ValueError(
+            f"the {what} may take {deadline:g} s in a step (its deadline), and the other ranks "
+            f"wait {timeout:g} s (ddp_timeout): give it less, or the trainer more."
+        )
