@@ -30,6 +30,7 @@ from trl.models import unwrap_model_for_generation
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN
 from spanreward.rewards.base.values import message_text
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.comparison.length import share_interval
 from spanreward.rewards.comparison.resampling import ratio_interval
 from spanreward.rewards.files.outputs import write_whole
@@ -87,9 +88,9 @@ class WinRateCallback(TrainerCallback):
         self.rows = [
             row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
         ]
-        longest = (
-            trainer.args.max_completion_length if isinstance(trainer.args, GRPOConfig) else None
-        )
+        longest = None
+        if isinstance(trainer.args, GRPOConfig):
+            longest = trainer.args.max_completion_length
         self.max_tokens = max_tokens or longest or MAX_TOKENS
         self.against = "anchor" in reward.columns  # the reward itself compares
         self.stopped = ""
@@ -102,8 +103,11 @@ class WinRateCallback(TrainerCallback):
             raise ValueError(
                 f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
             )
-        present = {"anchor", *(name for row in self.rows for name in row if row[name] is not None)}
-        if missing := reward.missing_column(present):
+        present = {"anchor"}
+        for row in self.rows:
+            present |= {name for name, value in row.items() if value is not None}
+        missing = reward.missing_column(present)
+        if missing:
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
         self._marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in self.rows]
         self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
@@ -114,15 +118,14 @@ class WinRateCallback(TrainerCallback):
         count = len(self.rows)
         times = 1 + ceil(state.max_steps / self.every)
         if state.is_world_process_zero:
-            asked = questions_of(self.reward, count, self.max_tokens)[1]
-            text = (
-                f"win rate by {self.reward.__name__}: {times} times, first before the first "
-                f"step, {count} prompts "
+            _, questions = questions_of(self.reward, count, self.max_tokens)
+            print(
+                f"win rate by {self.reward.__name__}: {times} times, first before the first step, "
+                f"{count} prompts are answered with at most {self.max_tokens} tokens each, and "
+                f"judged with {questions}.",
+                file=sys.stderr,
+                flush=True,
             )
-            text += (
-                f"are answered with at most {self.max_tokens} tokens each, and judged with {asked}."
-            )
-            print(text, file=sys.stderr, flush=True)
         own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []
         anchors = self.anchors or texts or read_answers(str(own), self.rows)
@@ -167,18 +170,18 @@ class WinRateCallback(TrainerCallback):
 
     def _scores(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the reward's scores of these answers to all rows, NaN where there is none."""
-        rows = [(self.rows[number], texts[number]) for number in self._share()]
-        samples = [read_sample(row, text, row["prompt"]) for row, text in rows]
-        batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
-        verdicts = [verdict for batch in batches for verdict in self.reward.judge_samples(batch)]
-        without = next(
-            (verdict.note or verdict.status.value for verdict in verdicts if verdict.score is None),
-            "",
-        )
-        if without and not self._warned:
+        samples = []
+        for number in self._share():
+            row = self.rows[number]
+            samples.append(read_sample(row, texts[number], row["prompt"]))
+        verdicts: list[Verdict] = []
+        for start in range(0, len(samples), BATCH):
+            verdicts += self.reward.judge_samples(samples[start : start + BATCH])
+        unscored = [verdict for verdict in verdicts if verdict.score is None]
+        if unscored and not self._warned:
             log.warning(
                 "the win rate leaves out prompts without a score, of which the first says: %s",
-                without,
+                unscored[0].note or unscored[0].status.value,
             )
             self._warned = True
         return np.array(self._of_all([verdict.score for verdict in verdicts]), dtype=float)
@@ -219,11 +222,10 @@ def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None,
     in words.
     """
     cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
-    count = None if cost is None else round(cost.questions * prompts)
-    return (
-        count,
-        "an unknown number of questions" if count is None else f"about {count:,} questions",
-    )
+    if cost is None:
+        return None, "an unknown number of questions"
+    count = round(cost.questions * prompts)
+    return count, f"about {count:,} questions"
 
 
 def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -253,7 +255,8 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
         (f"{KEY}_difference", gaps, ratio_interval),
     ):
         sums, counts = in_clusters(values[None], clusters)
-        if bounds := interval(sums, counts):
+        bounds = interval(sums, counts)
+        if bounds:
             logged |= {
                 name: float(sums.sum() / counts.sum()),
                 f"{name}_low": bounds.low,
