@@ -54,8 +54,10 @@ def dry_run(
     if settings.get("use_vllm"):
         found.append(vllm_here("trainer.use_vllm"))
     if not settings["use_cpu"]:
-        most = max(sum(parts.values()) for parts in phases(recipe, plan).values()) if plan else 0
-        found.append(gpus_here(launch.processes // launch.machines, most))
+        needed = 0
+        if plan is not None:
+            needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
+        found.append(gpus_here(launch.processes // launch.machines, needed))
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
     for one in found:
@@ -66,13 +68,14 @@ def dry_run(
         title="Dry run: no model is loaded, nothing is written",
         show_lines=True,
     )
-    facts = [*facts_of(recipe, launch, plan)]
-    for name, said, _ in facts:
-        table.add_row(name, said)
+    facts = list(facts_of(recipe, launch, plan))
+    for name, text, _ in facts:
+        table.add_row(name, text)
     console.print(table)
     numbers = {name: data for name, _, data in facts if name in DATA}
     write_json(json_path, {"here": [asdict(one) for one in found], **numbers})
-    if stops := [str(one) for one in found if one.ok is False]:
+    stops = [str(finding) for finding in found if finding.ok is False]
+    if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
@@ -201,7 +204,12 @@ def row_count(data: DataPart) -> int | None:
     for number, part in enumerate(data.parts):
         if isinstance(part, JsonlPart):
             counts[number] = sum(1 for _ in table_rows(part.file, limit=part.count))
-    return None if None in counts else sum(filter(None, counts))
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def question_lines(
@@ -236,8 +244,9 @@ def question_lines(
 def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     text = ""
     for phase, parts in phases(recipe, plan).items():
-        sizes = " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
-        text += f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = {sizes}\n"
+        sizes = [f"{part} {size / 1e9:.1f}" for part, size in parts.items()]
+        total = sum(parts.values()) / 1e9
+        text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
     asleep = plan.main_memory / launch.machines / 1e9
     on = f"a GPU of {needs.gpu_memory() / 1e9:.0f} GB"
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
