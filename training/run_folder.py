@@ -234,9 +234,8 @@ def continue_lines(path: Path, step: int) -> None:
     if not path.is_file():
         return
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    write_whole(
-        path, "".join(f"{line}\n" for line in lines if step_of(line) <= step) if step else ""
-    )
+    kept = [f"{line}\n" for line in lines if step_of(line) <= step] if step else []
+    write_whole(path, "".join(kept))
 
 
 def step_of(line: str) -> float:
@@ -283,7 +282,9 @@ def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
 
 
 def checkpoints(output: Path) -> list[Path]:
-    found = [
-        (re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")
-    ]
-    return [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
+    by_step: dict[int, Path] = {}
+    for path in output.glob("checkpoint-*"):
+        match = re.fullmatch(r"checkpoint-(\d+)", path.name)
+        if match:
+            by_step[int(match[1])] = path
+    return [by_step[step] for step in sorted(by_step)]

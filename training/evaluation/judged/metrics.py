@@ -71,8 +71,9 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
         kind = kind_of(reward, part, trained, known=all(known) or bool(setup.learned))
         by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
-        main, *_ = own = names_of(reward)
-        found |= {name: Metric(kind, by, main=name == main) for name in own}
+        reward_names = names_of(reward)
+        for name in reward_names:
+            found[name] = Metric(kind, by, main=name == reward_names[0])
     return {name: found[name] for name in names}
 
 

@@ -39,9 +39,8 @@ def write_scored(
         for number, verdict in enumerate(verdicts)
         if verdict.score is not None
     }
-    order = sorted(scores, key=scores.__getitem__) + [
-        n for n in range(len(rows)) if n not in scores
-    ]
+    order = sorted(scores, key=scores.__getitem__)
+    order += [number for number in range(len(rows)) if number not in scores]
     pictured = set(ends(order, PICTURES))
     script = SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
@@ -60,7 +59,9 @@ def write_scored(
 
 
 def ends(order: list[int], most: int) -> list[int]:
-    return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
+    if len(order) <= most:
+        return order
+    return order[: most // 2] + order[-most // 2 :]
 
 
 def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
@@ -69,7 +70,11 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     picture = None
     asked = [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
     with suppress(NotApplicable):
-        picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
+        if pictured and sample.images:
+            picture = data_uri(opened(sample.images[0]), 190)
+    missed = []
+    if verdict.left_out:
+        missed = pieces(sample.references[verdict.reference], verdict.left_out)
     return {
         "score": verdict.score,
         "status": verdict.status.value.replace("_", " "),
@@ -82,9 +87,7 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
             ("Answers", sample.answers),
         ],
         "text": pieces(sample.completion, verdict.spans),
-        "missed": pieces(sample.references[verdict.reference], verdict.left_out)
-        if verdict.left_out
-        else [],
+        "missed": missed,
         "picture": picture,
     }
 

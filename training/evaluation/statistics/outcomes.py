@@ -121,7 +121,8 @@ def sign(low: float | None, high: float | None) -> int:
 
 
 def count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    ending = "" if number == 1 else "s"
+    return f"{number} {what}{ending}"
 
 
 def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:
