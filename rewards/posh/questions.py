@@ -149,13 +149,11 @@ def presence_question(
     after = f"\n\n{question}\n\n{instructions}" if published else f"\n\n{question}"
     start, end = (len(before) + place for place in interview.description)
     probe = PresenceProbe(
-        *(
-            interview.target_text,
-            component.kind,
-            component.mention,
-            component.words,
-            component.other,
-        ),
+        interview.target_text,
+        component.kind,
+        component.mention,
+        component.words,
+        component.other,
         interview.target_graph,
         source=interview.source_text if shows_source else "",
         places=component.spans if shows_source else (),

@@ -61,14 +61,13 @@ def main() -> None:
     from spanreward.training.evaluation.page.scored import write_scored
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
-    console, log = Console(stderr=True, soft_wrap=True), logging.getLogger("spanreward.rewards")
+    console = Console(stderr=True, soft_wrap=True)
+    log = logging.getLogger("spanreward.rewards")
     level = log.level
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
-        inputs, columns = (
-            (arguments.input, arguments.reward),
-            metric_options.renamed(arguments.columns),
-        )
+        inputs = (arguments.input, arguments.reward)
+        columns = metric_options.renamed(arguments.columns)
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")

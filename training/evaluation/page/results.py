@@ -27,7 +27,9 @@ RANKED = ("mean", "low", "high", "counted", "failed")
 
 def results_of(comparison: Comparison) -> dict[str, Any]:
     """Returns what results.json holds: plain numbers, texts, lists and None."""
-    setup, metrics, parts = comparison.setup, comparison.metrics, comparison.parts
+    setup = comparison.setup
+    metrics = comparison.metrics
+    parts = comparison.parts
     size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
     pairs = {f"{pair.later}_minus_{pair.earlier}": pair for pair in comparison.pairs}
     of_parts = {
@@ -90,7 +92,8 @@ def compared(entry: Compared, main: bool) -> dict[str, Any]:
 
 def sliced(row: Slice) -> dict[str, Any]:
     found = asdict(row)
-    difference, outcome = found.pop("difference"), found.pop("outcome")
+    difference = found.pop("difference")
+    outcome = found.pop("outcome")
     return (
         found | {name: value for name, value in difference.items() if name not in WHOLE} | outcome
     )
