@@ -29,13 +29,13 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
     import spanreward.rewards.lave.prompts as lave
     import spanreward.rewards.pairwise.questions as pairwise
     import spanreward.rewards.posh.prompts as posh
-    from spanreward.rewards.files.tables import read_table, table_rows
     from spanreward.rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
     from spanreward.rewards.judges.shared.store import Store
     from spanreward.rewards.language.scene_graph import Entity, SceneGraph
     from spanreward.rewards.lave.reward import read_rating
     from spanreward.rewards.pairwise.ranking import read_ranking
-    from spanreward.rewards.scoring import read_row
+    from spanreward.rewards.rows.lines import read_row
+    from spanreward.rewards.rows.tables import read_table, table_rows
     from spanreward.training.data.rows import read_rows
     from spanreward.training.recipe import JsonlPart, RecipeError, check_recipe
     from spanreward.training.recipe_file import read_mapping

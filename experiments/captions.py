@@ -25,8 +25,8 @@ from random import Random
 from typing import Any
 
 from experiments.agreement.caption_sets import load_discosg_graphs
-from spanreward.rewards.base.values import texts
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.base.texts import texts
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.experimental.judge.data import picture_name, place_of
 
 SETS = {  # file: the keys of the picture and of its captions

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from spanreward import Reward, Sample, Span, Verdict
-from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.language.pipeline import load_pipeline
+from spanreward.rewards.rows.tables import read_table
 
 KINDS = {"NOUN", "PROPN", "ADJ", "VERB"}
 Word = tuple[str, int, int]

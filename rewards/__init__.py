@@ -5,15 +5,6 @@ A name is imported when it is first used, as those of `spanreward` are: `import 
 loads no parser.
 """
 
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
+from lazy_loader import attach_stub
 
-
-def __getattr__(name: str) -> Any:
-    package = import_module("spanreward")
-    if package.MODULES.get(name, "").startswith(f"{__name__}."):
-        return getattr(package, name)
-    if find_spec(f"{__name__}.{name}") is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -17,12 +17,10 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from os.path import isfile  # False for a text too long for a path, where Path's raises
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.values import messages_in, plain_value
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.files.outputs import (
     REMEDY,
@@ -31,11 +29,11 @@ from spanreward.rewards.files.outputs import (
     resumed_lines,
     write_whole,
 )
-from spanreward.rewards.files.tables import Rows, read_table, table_rows
 from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.lines import InputRow, read_rows
+from spanreward.rewards.rows.tables import Rows, read_table
 
 CHUNK = 64
 KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
@@ -62,18 +60,6 @@ class Summary:
     mean_score: float | None
     seconds: float
     pairs_per_second: float
-
-
-@dataclass(frozen=True, slots=True)
-class InputRow:
-    """One line of the input: its number, its `id` in the output, what it holds, and its Sample or
-    why it has none.
-    """
-
-    number: int
-    id: str
-    held: Mapping[str, Any]
-    sample: Sample | str
 
 
 def score_file(
@@ -196,20 +182,6 @@ def _text(lines: Iterable[Line]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def read_rows(
-    source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
-) -> list[InputRow]:
-    """Returns the rows of all that `table_rows` reads.
-
-    Raises what it does, and ValueError where there is no row.
-    """
-    folder = Path(source).parent if isinstance(source, str | Path) else Path()
-    rows = [read_row(*row, folder) for row in table_rows(source, columns, limit)]
-    if not rows:
-        raise ValueError(f"{source} holds no rows: write one JSON object a line.")
-    return rows
-
-
 def read_verdicts(output: Path) -> list[Verdict]:
     """Returns the verdicts that `score_file` wrote, in the rows' order.
 
@@ -220,42 +192,6 @@ def read_verdicts(output: Path) -> list[Verdict]:
         Verdict.from_dict({key: line[key] for key in names & line.keys()})
         for _, line in read_table(output)
     ]
-
-
-def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
-    """Returns the row, with the reason in place of the sample when it cannot be judged. folder:
-    where its pictures' paths go from, if such a file is there, as they may go from the working
-    folder.
-    """
-    if isinstance(row, str):
-        return InputRow(number, where, {}, row)
-    row = {str(key): plain_value(value) for key, value in row.items()}
-    said = row.get("completion")
-    said = (messages_in(said) or said) if isinstance(said, str) else said
-    sample: Sample | str = f"{where} needs the key 'completion' with a text, got {said!r}"
-    if isinstance(said, str) or (
-        isinstance(said, list) and all(isinstance(message, dict) for message in said)
-    ):
-        try:
-            sample = read_sample(row, said, "" if row.get("prompt") is None else row["prompt"])
-            sample = replace(
-                sample, images=tuple(placed(picture, folder) for picture in sample.images)
-            )
-        except ValueError as error:
-            sample = f"{where}: {error}"
-    return InputRow(number, str(number if row.get("id") is None else row["id"]), row, sample)
-
-
-def placed(picture: Any, folder: Path) -> Any:
-    """Returns the picture, as a path in the folder if it is one there."""
-    path = (
-        picture.get("path") if isinstance(picture, dict) and not picture.get("bytes") else picture
-    )
-    return (
-        str(folder / path)
-        if isinstance(path, str) and "://" not in path and isfile(folder / path)
-        else picture
-    )
 
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:

@@ -14,12 +14,11 @@ engine 1800 s to start, because a large model from a slow disk takes more than v
 reads that when it is itself imported, as TRL does.
 """
 
-import ast
 import os
-from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
+
+from lazy_loader import attach_stub
 
 from spanreward.rewards.base.needs import lacking
 
@@ -31,25 +30,17 @@ REPORTING_OFF = {
 for _name, _value in {**REPORTING_OFF, "VLLM_ENGINE_READY_TIMEOUT_S": "1800"}.items():
     os.environ.setdefault(_name, _value)
 
-# the one list of names, as in SPEC 1
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
-_IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
-MODULES = {name.name: str(node.module) for node in _IMPORTS for name in node.names}
-__all__ = list(MODULES)
+# SPEC 1 of scientific Python: __init__.pyi is the one list of names
+_import_name, __dir__, __all__ = attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return version("spanreward")
-    if name not in MODULES:
-        raise AttributeError(f"module 'spanreward' has no attribute {name!r}")
     try:
-        return getattr(import_module(MODULES[name]), name)
+        return _import_name(name)
     except (ImportError, RuntimeError) as error:
-        if message := lacking(name, error):
+        message = lacking(name, error)
+        if message:
             raise ImportError(message) from error
         raise
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *MODULES]

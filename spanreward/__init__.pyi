@@ -1,28 +1,31 @@
-# The public names, at one place: type checkers read this file, and __init__.py finds a name's
-# module in it.
-from spanreward.rewards.base.verdict import (
+# The public names: type checkers read this file, and __init__.py finds a name's module in it. Those
+# of rewards/ that are no function of one line have their module in rewards/__init__.pyi.
+from .rewards import (
+    BatchingReward as BatchingReward,
+    CriteriaReward as CriteriaReward,
+    DifferencesReward as DifferencesReward,
+    Failure as Failure,
+    FunctionJudge as FunctionJudge,
+    HarmonicReward as HarmonicReward,
+    Judge as Judge,
+    JudgedReward as JudgedReward,
+    LaveReward as LaveReward,
+    MatchJudge as MatchJudge,
+    PairwiseReward as PairwiseReward,
+    PoshReward as PoshReward,
+    Question as Question,
+    Rating as Rating,
+    RemoteReward as RemoteReward,
+    Reward as Reward,
     Sample as Sample,
     Span as Span,
     Status as Status,
     Verdict as Verdict,
+    build_reward as build_reward,
+    load_judge as load_judge,
+    score as score,
 )
-from spanreward.rewards.criteria import CriteriaReward as CriteriaReward
-from spanreward.rewards.experimental.differences import DifferencesReward as DifferencesReward
-from spanreward.rewards.harmonic import HarmonicReward as HarmonicReward
-from spanreward.rewards.judges.by_name import load_judge as load_judge
-from spanreward.rewards.judges.function_judge import FunctionJudge as FunctionJudge
-from spanreward.rewards.judges.judge import (
-    Failure as Failure,
-    Judge as Judge,
-    Question as Question,
-    Rating as Rating,
-)
-from spanreward.rewards.judges.match.match_judge import MatchJudge as MatchJudge
-from spanreward.rewards.lave import LaveReward as LaveReward
-from spanreward.rewards.metrics import build_reward as build_reward
-from spanreward.rewards.pairwise import PairwiseReward as PairwiseReward
-from spanreward.rewards.posh import PoshReward as PoshReward
-from spanreward.rewards.ready import (
+from .rewards.ready import (
     criteria as criteria,
     differences as differences,
     harmonic as harmonic,
@@ -30,24 +33,19 @@ from spanreward.rewards.ready import (
     pairwise as pairwise,
     posh as posh,
 )
-from spanreward.rewards.reward.batching import BatchingReward as BatchingReward
-from spanreward.rewards.reward.from_function import reward as reward
-from spanreward.rewards.reward.remote_reward import RemoteReward as RemoteReward
-from spanreward.rewards.reward.reward import Reward as Reward
-from spanreward.rewards.scoring import score as score
-from spanreward.training.callbacks.json_lines import (
+from .rewards.reward.from_function import reward as reward
+from .training.callbacks.json_lines import (
     MetricsFile as MetricsFile,
     VerdictFile as VerdictFile,
 )
-from spanreward.training.callbacks.reward_health import RewardHealthCallback as RewardHealthCallback
-from spanreward.training.callbacks.span_table import SpanTableCallback as SpanTableCallback
-from spanreward.training.callbacks.stop_on_signal import StopOnSignal as StopOnSignal
-from spanreward.training.callbacks.win_rate import WinRateCallback as WinRateCallback
-from spanreward.training.grpo.config import SpanGRPOConfig as SpanGRPOConfig
-from spanreward.training.grpo.credit import token_credit as token_credit
-from spanreward.training.grpo.recorder import Recorder as Recorder
-from spanreward.training.grpo.trainer import SpanGRPOTrainer as SpanGRPOTrainer
+from .training.callbacks.reward_health import RewardHealthCallback as RewardHealthCallback
+from .training.callbacks.span_table import SpanTableCallback as SpanTableCallback
+from .training.callbacks.stop_on_signal import StopOnSignal as StopOnSignal
+from .training.callbacks.win_rate import WinRateCallback as WinRateCallback
+from .training.grpo.config import SpanGRPOConfig as SpanGRPOConfig
+from .training.grpo.credit import token_credit as token_credit
+from .training.grpo.recorder import Recorder as Recorder
+from .training.grpo.trainer import SpanGRPOTrainer as SpanGRPOTrainer
 
 __version__: str
-MODULES: dict[str, str]
 REPORTING_OFF: dict[str, str]

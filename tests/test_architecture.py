@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 # From the ground up: a room may import those that stand before it.
 FLOORS = {
     "rewards": (
-        "base files text language judges reward comparison posh harmonic lave pairwise criteria "
+        "base files rows text language judges reward comparison posh harmonic lave pairwise criteria "
         "experimental metrics ready scoring"
     ),
     "rewards.judges": (

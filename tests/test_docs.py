@@ -48,7 +48,9 @@ def test_what_a_page_names_exists(page: Path) -> None:
     for target in re.findall(r"(?:^|`|&& )make ([\w-]+)", text, re.MULTILINE):
         assert f"\n{target}:" in makefile, target
     for path in NAMED.findall(text):
-        assert (ROOT / path).exists(), path
+        # spanreward.rewards is the folder rewards/, and spanreward.training the folder training/
+        in_checkout = re.sub(r"^spanreward/(?=rewards/|training/)", "", path)
+        assert (ROOT / in_checkout).exists(), path
     for path in IN_THE_CHECKOUT.findall(text):
         # the page has the text of a file that a user writes
         assert f"\n# {path}\n" in text, f"spanreward/{path}"
@@ -89,7 +91,7 @@ def test_a_page_on_using_it_tells_no_history_and_counts_no_tests(page: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "number", range(4), ids=["function", "metric", "judge from a function", "judge"]
+    "number", range(5), ids=["prompt", "function", "metric", "judge from a function", "judge"]
 )
 def test_metrics_and_judges_as_the_page_writes_them(number: int) -> None:
     page = (ROOT / "docs" / "extending.md").read_text()
@@ -103,6 +105,15 @@ def test_metrics_and_judges_as_the_page_writes_them(number: int) -> None:
         prompts, ["A red circle and a blue star.", "A green dog."], reference=reference
     )
     assert 0 <= bad < good <= 1
+
+
+def test_what_a_page_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """The worked example that docs/extending.md opens with."""
+    page = (ROOT / "docs" / "extending.md").read_text()
+    example = r"<!-- tested -->\n```python\n(.*?)```\n\n```\n(.*?)```"
+    code, printed = re.findall(example, page, re.DOTALL)[0]
+    exec(code, {})
+    assert capsys.readouterr().out == printed
 
 
 def test_every_page_is_in_the_site() -> None:
@@ -122,7 +133,7 @@ def test_every_public_name_is_in_the_reference_and_has_its_word() -> None:
     for where in documented:
         module_name, _, name = where.rpartition(".")
         assert hasattr(import_module(module_name), name), where
-    rows = re.findall(r"^\| (?:stable|may change) \| (.*) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| (?:stable|may change|experimental) \| (.*) \|$", page, re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(named) == sorted(
         {*spanreward.__all__, *(where.rpartition(".")[2] for where in documented)}

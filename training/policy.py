@@ -111,15 +111,16 @@ def base_of(model: str) -> str:
     is.
     """
     adapter = Path(model) / "adapter_config.json"
-    return (
-        str(json.loads(adapter.read_text("utf-8"))["base_model_name_or_path"])
-        if adapter.is_file()
-        else model
-    )
+    if not adapter.is_file():
+        return model
+    return str(json.loads(adapter.read_text("utf-8"))["base_model_name_or_path"])
 
 
 def processor_folder(model: str, files: Sequence[str]) -> str:
     """Returns where the policy's processor is: for an adapter without any of its files, its
     base.
     """
-    return model if any((Path(model) / name).is_file() for name in files) else base_of(model)
+    for name in files:
+        if (Path(model) / name).is_file():
+            return model
+    return base_of(model)

@@ -150,9 +150,15 @@ class FilePart(RowsPart):
 
 def source_of(block: Any) -> Any:
     """Returns the source of a data block, a mapping or a part; "file" for FILE.py:FUNCTION."""
-    held = block if isinstance(block, dict) else vars(block) if isinstance(block, Part) else {}
-    source = held.get("source")
-    return "file" if isinstance(source, str) and is_custom(source) else source
+    if isinstance(block, dict):
+        source = block.get("source")
+    elif isinstance(block, Part):
+        source = vars(block).get("source")
+    else:
+        source = None
+    if isinstance(source, str) and is_custom(source):
+        return "file"
+    return source
 
 
 WRONG_SOURCE = {
@@ -301,9 +307,15 @@ SOURCES: dict[str, type[Part]] = {
 }
 PARTS: dict[str, type[Part]] = {  # by the last name in a key's path that is no list index
     **SOURCES,
-    **{"policy": PolicyPart, "lora": LoraPart},
-    **{"rewards": RewardPart, "referees": RewardPart, "win_rate": WinRatePart},
-    **{"judge": JudgePart, "student": JudgePart, "teacher": JudgePart, "cascade": CascadePart},
+    "policy": PolicyPart,
+    "lora": LoraPart,
+    "rewards": RewardPart,
+    "referees": RewardPart,
+    "win_rate": WinRatePart,
+    "judge": JudgePart,
+    "student": JudgePart,
+    "teacher": JudgePart,
+    "cascade": CascadePart,
 }
 
 PLACES: dict[str, type[Part]] = {  # of a key that stands elsewhere
@@ -410,11 +422,10 @@ def misplaced(key: str, here: Collection[str], shown: str) -> str:
     if "options" in here and key not in known and not get_close_matches(key, here, 1):
         return f"unknown recipe key {shown!r}: arguments of its class belong under options."
     if not get_close_matches(key, {*here, *known}, 1, CLOSE):
-        dapo, sft = ({*arguments_of(one)}.difference(RESERVED) for one in ("dapo", "sft"))
-        places |= {
-            "under trainer": dapo & sft,
-            "under trainer where the algorithm is grpo or dapo": dapo - sft,
-        }
+        dapo = set(arguments_of("dapo")).difference(RESERVED)
+        sft = set(arguments_of("sft")).difference(RESERVED)
+        places["under trainer"] = dapo & sft
+        places["under trainer where the algorithm is grpo or dapo"] = dapo - sft
         places["under trainer where the algorithm is sft"] = sft - dapo
     return unknown("recipe key", key, here, shown, places)
 
@@ -473,10 +484,13 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
     # which pydantic puts in
-    shown = ".".join(filter(None, [within, *(step for step in path if step not in SOURCES)]))
+    keys = [step for step in path if step not in SOURCES]
+    shown = ".".join(filter(None, [within, *keys]))
     extra = first["type"] == "extra_forbidden"
-    holders = [step for step in path[: len(path) - extra] if not step.isdigit()]
-    part = PARTS.get(holders[-1], part) if holders else part
+    parents = path[:-1] if extra else path
+    holders = [step for step in parents if not step.isdigit()]
+    if holders:
+        part = PARTS.get(holders[-1], part)
     if extra:
         return misplaced(path[-1], part.model_fields, shown)
     if first["type"] == "model_type":
@@ -485,5 +499,7 @@ def explain(error: ValidationError, within: str = "", part: type[Part] = Recipe)
             f"recipe key {shown}: it holds keys and values, as {{{key}: ...}}, got "
             f"{first['input']!r}."
         )
-    value = f", got {first['input']!r}" if first["type"] not in ("missing", "value_error") else ""
+    value = ""
+    if first["type"] not in ("missing", "value_error"):
+        value = f", got {first['input']!r}"
     return f"recipe key {shown or 'data'}: {first['msg'].removeprefix('Value error, ')}{value}."

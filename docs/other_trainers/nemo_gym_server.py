@@ -19,7 +19,7 @@ from nemo_gym.base_resources_server import (
 from pydantic import ConfigDict
 
 from spanreward import RemoteReward, Sample
-from spanreward.rewards.base.values import message_text
+from spanreward.rewards.rows.messages import message_text
 
 
 class Config(BaseResourcesServerConfig):

@@ -13,8 +13,8 @@ import os
 from statistics import fmean
 
 from spanreward import RemoteReward, Sample
-from spanreward.rewards.base.values import prompt_text
 from spanreward.rewards.reward.batching import JudgeFailed
+from spanreward.rewards.rows.messages import prompt_text
 
 REWARD = RemoteReward(os.environ.get("REWARD_URL", "http://127.0.0.1:8400"), name="posh")
 

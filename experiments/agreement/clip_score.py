@@ -15,8 +15,8 @@ import torch
 from transformers import AutoModel, AutoProcessor
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.pictures import PictureError, opened, shown_picture
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.pictures import PictureError, opened, shown_picture
 
 PROMPT = "A photo depicts "  # CLIPScore, section 3
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.agreement.vote_folder import Line, Once, read_lines
-from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.pairwise.questions import Shown
+from spanreward.rewards.rows.pictures import opened
 
 OUTCOMES = {"A": 1, "B": -1, "C": 0}
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

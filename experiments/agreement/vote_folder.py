@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.files.json_lines import BOM, read_object
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
 
 SHOWN = 40  # characters of an unknown label in a message
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from transformers import LlamaConfig, LlamaForCausalLM
 from trl.generation.vllm_generation import VLLMGeneration
 
-from spanreward.training.grpo.adapter_push import merged_parameters
+from spanreward.training.grpo.trl_internals.adapter_push import merged_parameters
 
 DESCRIPTION = """A policy of one layer with an adapter of rank 16 on all linear layers makes --pushes steps of Adam's
 size in random directions, and after each step its merged weights are read as for vLLM. The drift is the change of the

@@ -34,7 +34,7 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.experimental.cascade_judge import CascadeJudge
 from spanreward.rewards.judges import Judge, closing, load_judge
 from spanreward.rewards.reward.reward import LogMetric
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.recipe import load_recipe
 from spanreward.training.run import build_trainer

@@ -127,20 +127,27 @@ class Meter(OuterJudge):
 class Repeating(Meter):
     """Keeps repeated questions too, as the published code asks them."""
 
-    def rate(
-        self, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")
-    ) -> list[Any]:
-        return self.rate_each(questions, scale)
 
-    def write(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
-        return self.write_each(questions, max_tokens)
+def _rate_repeated(
+    meter: Meter, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")
+) -> list[Any]:
+    return meter.rate_each(questions, scale)
+
+
+# outside the class, where Judge does not see to it that questions differ
+Repeating.rate = _rate_repeated  # type: ignore[method-assign, assignment]
+Repeating.write = Meter.write_each  # type: ignore[method-assign, assignment]
 
 
 class NamesByRule(Repeating):
     """Its noun phrases are made by rule; the judge only rates."""
 
-    def write(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
-        return [question.probe.by_rule for question in questions]
+
+def _names_by_rule(meter: Meter, questions: Sequence[Any], max_tokens: int) -> list[Any]:
+    return [question.probe.by_rule for question in questions]
+
+
+NamesByRule.write = _names_by_rule  # type: ignore[method-assign, assignment]
 
 
 def content(question: Any) -> str:

@@ -26,7 +26,7 @@ from spanreward.rewards.judges import closing, load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.rewards.text.filler import find_filler
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.greedy import padding, with_picture

@@ -12,8 +12,8 @@ from typing import Any
 
 from experiments.caprl.reward import CaprlReward
 from spanreward.rewards import Sample
-from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.judges import closing, load_judge
+from spanreward.rewards.rows.tables import read_table
 
 DESCRIPTION = """Takes the open pictures that have captions and questions with ten answers. own: the mean score of a
 caption on its picture's questions. joined: of a picture's captions as one text. other: of a caption on the questions of

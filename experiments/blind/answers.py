@@ -17,7 +17,7 @@ from typing import Any
 from experiments.blind.export import fingerprint
 from experiments.blind.questions import ANSWERS, QUESTIONS
 from spanreward.rewards.files.json_lines import BOM, read_value
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from spanreward.rewards.files.tables import read_table
-from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.sample import read_sample
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.evaluation.answers.prompts import Prompts, prompts_of, prompts_of_file
 from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.page.results import SCHEMA

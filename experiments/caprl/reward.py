@@ -19,7 +19,7 @@ from pathlib import Path
 from experiments.caprl.probe import UNANSWERABLE, ReadProbe
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
-from spanreward.rewards.base.values import people
+from spanreward.rewards.base.texts import people
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.files.templates import fill, places as filled_places, read_texts
 from spanreward.rewards.judges.by_name import as_judge

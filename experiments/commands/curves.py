@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from experiments.commands.named import named
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
 
 COLOURS = ("#c77c11", "#8d3fa8", "#1b7f4b", "#3566a8", "#888888")
 Runs = Mapping[str, Sequence[Mapping[str, Sequence[float]]]]

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.labels.column_map import Columns, JudgedMap
-from spanreward.rewards.base.values import box, entries, one_text, people, texts
+from spanreward.rewards.base.texts import entries, people, texts
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
+from spanreward.rewards.rows.values import box, one_text
 from spanreward.training.data.marks import CharacterSpans, marks
 
 

@@ -32,7 +32,9 @@ from spanreward.rewards import PoshReward, Reward
 from spanreward.rewards.judges.by_name import load_judge
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.greedy import continue_prompts
+from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.span_credit import SpanCredit
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart
@@ -51,13 +53,13 @@ OF_STEP = {  # what is kept of a step's log line
 }
 
 
-class MatchedTrainer(SpanGRPOTrainer):
-    """SpanGRPOTrainer whose token advantages have the RMS that the scalar ones had."""
+class MatchedCredit(SpanCredit):
+    """SpanCredit whose token advantages have the RMS that the scalar ones had."""
 
-    def _add_span_credit(self, output: dict[str, Any]) -> None:
+    def add(self, output: dict[str, Any], batch: Batch) -> None:
         mask = output["completion_mask"].bool()
         before = token_rms(output["advantages"].unsqueeze(1).expand(mask.shape), mask)
-        super()._add_span_credit(output)
+        super().add(output, batch)
         output["advantages"] = output["advantages"] * (
             before / token_rms(output["advantages"], mask).clamp(min=1e-8)
         )
@@ -180,7 +182,7 @@ def train_arm(
     perturb(model, perturbation)
     measure = HeldOutMeasure(level, processor, evaluate_every, prompts)
     folder = tempfile.mkdtemp()
-    trainer = MatchedTrainer(
+    trainer = SpanGRPOTrainer(
         model=model,
         args=SpanGRPOConfig(
             output_dir=folder,
@@ -212,6 +214,7 @@ def train_arm(
         reward_funcs=[paid, *watched],
         callbacks=[measure],
     )
+    trainer.span_credit = MatchedCredit(trainer)
     trainer.train()
     shutil.rmtree(folder)
     return {

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from spanreward.rewards.base.checks import explained
 from spanreward.rewards.base.coloured_text import Html, render
-from spanreward.rewards.base.values import people, texts
+from spanreward.rewards.base.texts import people, texts
 
 FORBID = {"extra": "forbid"}  # unknown keys, where pydantic reads a verdict
 # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy

@@ -32,15 +32,16 @@ from spanreward.rewards.pairwise.questions import (
     question_of,
     show,
 )
-from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
-from spanreward.rewards.reward.rows import Evidence, judged
+from spanreward.rewards.reward.by_row import Raw, Row, Spans
+from spanreward.rewards.reward.judged_reward import JudgedReward
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
 
 
-class CriteriaReward(RowReward):
+class CriteriaReward(JudgedReward):
     """Reward that scores a completion by the criteria of its row (MLLM-Bench, sections 3 and 5.1).
 
     Args:
@@ -56,6 +57,8 @@ class CriteriaReward(RowReward):
         spans: "ablation" also judges the text without each sentence, "none" only the text.
     """
 
+    evidences = EVIDENCE
+
     def __init__(
         self,
         judge: Judge | str,
@@ -66,7 +69,7 @@ class CriteriaReward(RowReward):
         name: str = "criteria",
         spans: Spans = "none",
     ) -> None:
-        super().__init__(name, judge, mode, evidence, spans)
+        super().__init__(judge, evidence=evidence, mode=mode, spans=spans, name=name)
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
         self.prompts = read_texts(prompts, DEFAULT)
@@ -93,41 +96,40 @@ class CriteriaReward(RowReward):
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         if self.form == "pairwise":
-            return _votes().vote(self.judge, self.prompts, self.pair, rows, shown)
-        return self._rate(rows, shown)
+            verdicts: list[Raw] = _votes().vote(self.judge, self.prompts, self.pair, rows, shown)
+            return verdicts
+        return super().rate(rows, shown)
 
-    def _rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        """Returns the raw verdicts of form "pointwise". One failure fails the verdict."""
-        of_rows = [read_criteria(sample.criteria) for _, sample, _ in rows]
-        questions = [
-            ask_criterion(self.prompts, self.pair, shown[number], judged(sample), criterion)
-            for (number, sample, _), criteria in zip(rows, of_rows, strict=True)
-            for criterion in criteria
+    def questions_on(self, row: Row, shown: Shown) -> list[Question]:
+        _, sample, _ = row
+        text = judged(sample)
+        return [
+            ask_criterion(self.prompts, self.pair, shown, text, criterion)
+            for criterion in read_criteria(sample.criteria)
         ]
-        ratings = iter(self.judge.rate(questions))
-        return [_rated([next(ratings) for _ in criteria]) for criteria in of_rows]
+
+    def verdict_on(self, row: Row, answers: Sequence[Rating | Failure]) -> Raw:
+        """Returns the verdict of the criteria's mean rating. One failure fails it.
+
+        `met` is the share of criteria rated above 3.
+        """
+        ratings: list[Rating] = []
+        for number, answer in enumerate(answers, start=1):
+            if isinstance(answer, Failure):
+                note = f"criterion {number}: {answer.message}"
+                return Verdict(None, answer.status, note=note), 0
+            ratings.append(answer)
+        means = [rating.mean for rating in ratings]
+        parts = {f"criterion_{number}": mean for number, mean in enumerate(means, start=1)}
+        parts["met"] = sum(mean > 3 for mean in means) / len(means)
+        levels = len(RATING_SCALE) - 1
+        score = sum(min(max((mean - 1) / levels, 0.0), 1.0) for mean in means) / len(means)
+        return Verdict(score, parts=parts), max(rating.cut for rating in ratings)
 
 
 def _votes() -> Any:
     """Returns the module of form "pairwise", which is experimental and so imported by its name."""
     return import_module("spanreward.rewards.experimental.criteria_votes")
-
-
-def _rated(answers: Sequence[Rating | Failure]) -> Raw:
-    """Returns the verdict of the criteria's mean rating.
-
-    `met` is the share of criteria rated above 3.
-    """
-    parts: dict[str, float] = {}
-    for number, answer in enumerate(answers, start=1):
-        if isinstance(answer, Failure):
-            return Verdict(None, answer.status, note=f"criterion {number}: {answer.message}"), 0
-        parts[f"criterion_{number}"] = answer.mean
-    levels = len(RATING_SCALE) - 1
-    score = sum(min(max((mean - 1) / levels, 0.0), 1.0) for mean in parts.values()) / len(parts)
-    met = sum(mean > 3 for mean in parts.values()) / len(parts)
-    cut = max(answer.cut for answer in answers if isinstance(answer, Rating))
-    return Verdict(score, parts={**parts, "met": met}), cut
 
 
 def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:

@@ -25,13 +25,13 @@ from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.base.verdict import NotApplicable, Sample
-from spanreward.rewards.files.pictures import with_box
 from spanreward.rewards.files.templates import Wording, fill, read_as, takes
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.harmonic.scores import LEVELS
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.reward.rows import Evidence, seen
+from spanreward.rewards.rows.pictures import with_box
 from spanreward.rewards.text.quoting import masked
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")

@@ -39,14 +39,15 @@ from spanreward.rewards.harmonic.scores import (
 from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
-from spanreward.rewards.reward.by_row import Place, Raw, Row, RowReward
-from spanreward.rewards.reward.rows import Evidence, judged
+from spanreward.rewards.reward.by_row import Place, Raw, Row
+from spanreward.rewards.reward.judged_reward import JudgedReward
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
 COMPUTED = {"none": 0.71, "sentences": 0.43, "ablation": 0.67}
 
 
-class HarmonicReward(RowReward):
+class HarmonicReward(JudgedReward):
     """Reward that scores a completion with HarmonicEval (HarmonicEval, equations 1 to 4). Needs no
     reference.
 
@@ -72,6 +73,7 @@ class HarmonicReward(RowReward):
 
     scale = (1.0, 5.0)
     ways = ("sentences", "ablation", "none")
+    evidences = EVIDENCE
 
     def __init__(
         self,
@@ -88,7 +90,7 @@ class HarmonicReward(RowReward):
         mode: Mode = "default",
         name: str = "harmonic",
     ) -> None:
-        super().__init__(name, judge, mode, evidence, spans)
+        super().__init__(judge, evidence=evidence, mode=mode, spans=spans, name=name)
         self.prompts = load_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
         check_weighting(gamma)
@@ -121,17 +123,16 @@ class HarmonicReward(RowReward):
             count, read, count, exact=True, how=how, computed_tokens=COMPUTED[self.spans] * read
         )
 
-    def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
-        questions = [
-            (
-                criterion,
-                ask(self.prompts.layout, criterion, shown[number], judged(sample), sentence),
-            )
-            for number, sample, sentence in rows
+    def questions_on(self, row: Row, shown: Shown) -> list[Question]:
+        _, sample, sentence = row
+        text = judged(sample)
+        return [
+            ask(self.prompts.layout, criterion, shown, text, sentence)
             for criterion in self.criteria
         ]
-        answers = iter(self._answers(questions))
-        return [self._rated([next(answers) for _ in self.criteria]) for _ in rows]
+
+    def judge_of(self, number: int) -> Judge:
+        return self._judge_of(self.criteria[number])
 
     def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
         names = [criterion.name for criterion in self.criteria]
@@ -151,33 +152,14 @@ class HarmonicReward(RowReward):
         task = self.prompts.tasks[name]
         return show(sample, name, task, self.evidence) if self.sees else Shown(task)
 
-    def _answers(self, asked: Sequence[tuple[Criterion, Question]]) -> list[Rating | Failure]:
-        """Returns an answer per question, in order. Each judge is awake only for its own questions.
-
-        With several judges, each is woken even without questions, see `Reward.judges_to_wake`.
-        """
-        answers: dict[int, Rating | Failure] = {}
-        for judge in self.judges:
-            numbers = [
-                number
-                for number, (criterion, _) in enumerate(asked)
-                if self._judge_of(criterion) is judge
-            ]
-            if numbers or judge not in self.judges_to_wake:
-                with judge:
-                    ratings = judge.rate([asked[number][1] for number in numbers])
-                    answers |= zip(numbers, ratings, strict=True)
-        return [answers[number] for number in range(len(asked))]
-
-    def _rated(self, answers: Sequence[Rating | Failure]) -> Raw:
+    def verdict_on(self, row: Row, answers: Sequence[Rating | Failure]) -> Raw:
         """Returns the verdict of a text's answers, one per criterion. One failure fails it."""
         ratings: dict[str, Rating] = {}
         for criterion, answer in zip(self.criteria, answers, strict=True):
             if isinstance(answer, Failure):
                 return Verdict(None, answer.status, note=f"{criterion.name}: {answer.message}"), 0
             ratings[criterion.name] = answer
-        tables = {name: rating.probabilities for name, rating in ratings.items()}
-        found = aggregate(tables, self.gamma, smooth=not self.likeliest)
-        return Verdict(unit(found.overall), parts=parts_of(found)), max(
-            rating.cut for rating in ratings.values()
-        )
+        distributions = {name: rating.probabilities for name, rating in ratings.items()}
+        aggregated = aggregate(distributions, self.gamma, smooth=not self.likeliest)
+        cut = max(rating.cut for rating in ratings.values())
+        return Verdict(unit(aggregated.overall), parts=parts_of(aggregated)), cut

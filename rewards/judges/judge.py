@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial, wraps
 from typing import Any, Self, TypeVar
 
 from spanreward.rewards.base.verdict import Status
@@ -117,8 +117,8 @@ class Judge(ABC):
     differ. The defaults of the rest suit a judge that has nothing to start, never sleeps, and
     answers in this process without a time limit. A pickle has neither counts nor open `with`.
 
-    A judge may also define `rate` and `write` themselves. Then it gets equal questions too, counts
-    them itself, and nobody checks its ratings.
+    A judge may also define `rate` and `write` themselves, and then counts its questions itself.
+    They too get only questions that differ, and their ratings are checked (`__init_subclass__`).
 
     Attributes:
         remote: True if the judge answers outside this process and never sleeps.
@@ -132,6 +132,18 @@ class Judge(ABC):
     reads_source: bool = False
     deadline: float | None = None
     _depth = 0  # how many `with` of this judge are open
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Lets a judge that defines `rate` or `write` itself get each question once, too.
+
+        Otherwise a judge that people pay for would be asked the same for each completion of a
+        group, and a rating of NaN would reach a score.
+        """
+        super().__init_subclass__(**options)
+        if "rate" in cls.__dict__:
+            cls.rate = _rate_distinct(cls.__dict__["rate"])  # type: ignore[method-assign]
+        if "write" in cls.__dict__:
+            cls.write = _write_distinct(cls.__dict__["write"])  # type: ignore[method-assign]
 
     def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
         return ":".join(
@@ -154,24 +166,16 @@ class Judge(ABC):
 
         Equal questions are asked once. A rating without probability is UNPARSED.
         """
-        keys = question_keys(questions)
-        distinct = dict(zip(keys, questions, strict=True))
-        ratings = sound(self.rate_each(list(distinct.values()), scale)) if distinct else []
-        by_key = dict(zip(distinct, ratings, strict=True))
         self._count_questions(len(questions))
-        return [by_key[key] for key in keys]
+        return sound(_distinctly(questions, partial(self.rate_each, scale=scale)))
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns one text of at most max_tokens tokens for each question, in order, or a Failure.
 
         Equal questions are asked once.
         """
-        keys = question_keys(questions)
-        distinct = dict(zip(keys, questions, strict=True))
-        texts = self.write_each(list(distinct.values()), max_tokens) if distinct else []
-        by_key = dict(zip(distinct, texts, strict=True))
         self._count_questions(len(questions))
-        return [by_key[key] for key in keys]
+        return _distinctly(questions, partial(self.write_each, max_tokens=max_tokens))
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
@@ -225,6 +229,45 @@ class Judge(ABC):
 
     def _sleep(self) -> None:  # noqa: B027
         """Called at the end of the outermost `with judge:`."""
+
+
+def _distinctly(
+    questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[T | Failure]]
+) -> list[T | Failure]:
+    """Returns an answer per question, in order. `ask` gets those that differ, and is not called
+    without a question.
+    """
+    keys = question_keys(questions)
+    distinct = dict(zip(keys, questions, strict=True))
+    answers = ask(list(distinct.values())) if distinct else []
+    by_key = dict(zip(distinct, answers, strict=True))
+    return [by_key[key] for key in keys]
+
+
+def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a judge's own `rate`, which gets questions that differ, and whose ratings are
+    checked.
+    """
+
+    @wraps(rate)
+    def rate_distinct(
+        self: Judge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+    ) -> list[Rating | Failure]:
+        return sound(_distinctly(questions, lambda distinct: rate(self, distinct, scale)))
+
+    return rate_distinct
+
+
+def _write_distinct(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a judge's own `write`, which gets questions that differ."""
+
+    @wraps(write)
+    def write_distinct(
+        self: Judge, questions: Sequence[Question], max_tokens: int
+    ) -> list[str | Failure]:
+        return _distinctly(questions, lambda distinct: write(self, distinct, max_tokens))
+
+    return write_distinct
 
 
 @contextmanager

@@ -6,7 +6,7 @@ question_keys([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])]
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
@@ -41,6 +41,8 @@ class Question:
     probe: Any = None
     description: tuple[int, int] = (0, 0)
     top: int = 0
+    # computed at the first use: a question passes several caches, and its text may be long
+    _key: str | None = field(default=None, init=False, repr=False, compare=False)
 
 
 def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTHING) -> list[str]:
@@ -49,23 +51,25 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
     Every field of a question counts. A probe counts by its repr, and a PresenceProbe also by its
     graph, from which MatchJudge answers. A picture counts by how it looks.
     """
-    graphs = [_graph_of(question) for question in questions]
-    graph_hashes = _hashes_by_id(graphs, _graph_content)
-    images = [image for question in questions for image in question.images]
+    new = [question for question in questions if question._key is None]
+    graph_hashes = _hashes_by_id(map(_graph_of, new), _graph_content)
+    images = [image for question in new for image in question.images]
     image_hashes = _hashes_by_id(images, _picture_content)
-    shared = _json(dict(about))
-    keys = []
-    for question, graph in zip(questions, graphs, strict=True):
+    for question in new:
         content = [
             [sorted(message.items()) for message in question.messages],
             [image_hashes[id(image)] for image in question.images],
             repr(question.probe),
-            graph_hashes[id(graph)],
+            graph_hashes[id(_graph_of(question))],
             question.description,
             question.top,
         ]
-        keys.append(_sha256(shared + _json(content))[:32])
-    return keys
+        object.__setattr__(question, "_key", _sha256(_json(content))[:32])
+    keys = [str(question._key) for question in questions]
+    if not about:
+        return keys
+    shared = _json(dict(about))
+    return [_sha256(shared + key.encode())[:32] for key in keys]
 
 
 def _graph_of(question: Question) -> Any:

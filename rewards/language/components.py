@@ -8,11 +8,10 @@ from enum import Enum
 
 from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.scene_graph import CharacterSpan
-from spanreward.rewards.language.words import LEADS, NOUNS, Word
+from spanreward.rewards.language.words import NOUNS, Word
 
 ADJECTIVAL_DEPS = ("amod", "nmod", "compound")
 AFTER_VERB = ("prt", "compound:prt", "advmod")
-LED = ("to", "from", "of")
 
 Kind = Enum("Kind", "NOUN ADJECTIVE VERB PREPOSITION ADVERB")
 # A role says what the target of a link is to the component that has the link.
@@ -26,8 +25,8 @@ class Component:
 
     Attributes:
         anchor: the word that heads the others.
-        silent: whether the anchor is a copula, or "seen". It has subjects and prepositions like a
-            verb, but relations leave it out.
+        silent: whether the anchor is a copula. It has subjects and prepositions like a verb, but
+            relations leave it out.
         hyphenated: whether the words are said as one ("snow-covered").
         id: the component's place among those of the text; -1 until all are found.
     """
@@ -51,9 +50,9 @@ class Component:
 
     @property
     def _said(self) -> list[Word]:
-        return (
-            [word for word in self.words if word is not self.anchor] if self.silent else self.words
-        )
+        if self.silent:
+            return [word for word in self.words if word is not self.anchor]
+        return self.words
 
     def linked(self, role: Role) -> list["Component"]:
         return [target for target, own_role in self.links if own_role is role]
@@ -67,9 +66,8 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
 
     No word is in two.
     """
-    adjectival = {word.index for word in words if _is_adjectival(word, rules)}
-    hyphenated = _hyphenated(words) if rules.hyphens else {}
-    joined = hyphenated | (_compound_prepositions(words) if rules.compound_prepositions else {})
+    adjectival = {word.index for word in words if _is_adjectival(word)}
+    joined = _hyphenated(words) if rules.hyphens else {}
     inner = {word for others in joined.values() for word in others}
     words = [word for word in words if word not in inner]
     found: list[Component] = []
@@ -78,11 +76,11 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
         free = (word for word in absorbed if word.index not in places and word not in inner)
         members = [anchor, *joined.get(anchor, ()), *free]
         members.sort(key=lambda word: word.index)
-        found.append(Component(kind, anchor, members, hyphenated=anchor in hyphenated))
+        found.append(Component(kind, anchor, members, hyphenated=anchor in joined))
         places.update((word.index, found[-1]) for word in members)
 
     for word in words:
-        if word.index not in places and word.index not in adjectival and _is_noun(word, rules):
+        if word.index not in places and word.index not in adjectival and _is_noun(word):
             compounds = [
                 c for c in word.children if c.dep.startswith("compound") and c.pos in NOUNS
             ]
@@ -98,7 +96,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     for word in words:
         if word.index in places:
             continue
-        if (rules.copula_relations and word.is_copula) or (rules.seen_is_there and word.is_seen):
+        if rules.copula_relations and word.is_copula:
             take(Kind.VERB, word)
             found[-1].silent = True
         elif word.pos == "VERB" and word.dep != "amod":
@@ -140,46 +138,29 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     return found
 
 
-def names_something(word: Word, rules: Rules) -> bool:
-    """Whether an adjective can describe this word: a noun and, with the rule `side_nouns`, a
-    side.
-    """
-    return word.pos in NOUNS or (rules.side_nouns and word.is_side)
-
-
-def _is_adjectival(word: Word, rules: Rules) -> bool:
+def _is_adjectival(word: Word) -> bool:
     """Whether it is a noun that describes another noun ("oak" in "oak table")."""
     describes = word.pos in NOUNS and word.dep in ADJECTIVAL_DEPS and word.head is not word
-    return describes and names_something(word.head, rules)
+    return describes and word.head.pos in NOUNS
 
 
-def _is_noun(word: Word, rules: Rules) -> bool:
-    if word.dep == "poss" or (
-        word.dep == "conj" and word.head.pos == "ADJ" and not names_something(word.head, rules)
-    ):
+def _is_noun(word: Word) -> bool:
+    if word.dep == "poss" or (word.dep == "conj" and word.head.pos == "ADJ"):
         return False
-    return word.pos == "PRON" or names_something(word, rules)
+    return word.pos == "PRON" or word.pos in NOUNS
 
 
 def _is_adjective(word: Word, rules: Rules) -> bool:
     if rules.hyphens and not any(character.isalnum() for character in word.text):
         return False
+    at_noun = word.dep == "advmod" and word.head.pos == "NOUN"  # "above" in "the sky above"
     return (
         word.pos in ("ADJ", "NUM")
         or word.dep == "poss"
         or (word.dep == "conj" and word.head.pos == "ADJ")
         or (word.pos == "VERB" and word.dep == "amod")
-        or _is_noun_adverb(word, rules)
+        or (word.pos == "ADV" and at_noun)
     )
-
-
-def _is_noun_adverb(word: Word, rules: Rules) -> bool:
-    """True for "above" in "the sky above".
-
-    With `sentence_adverbs` it is False for "possibly" in "possibly a park".
-    """
-    at_noun = word.pos == "ADV" and word.dep == "advmod" and word.head.pos == "NOUN"
-    return at_noun and not (rules.sentence_adverbs and word.index < word.head.index)
 
 
 def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
@@ -199,31 +180,4 @@ def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
             (word for word in reversed(run) if word.head not in run or word.head is word), run[-1]
         )
         joined[anchor] = [word for word in run if word is not anchor]
-    return joined
-
-
-def _compound_prepositions(words: Sequence[Word]) -> dict[Word, list[Word]]:
-    """Returns the last words of prepositions of several words, each with the words before it: "to"
-    with "next".
-    """
-    joined: dict[Word, list[Word]] = {}
-    for before, lead, word in zip([None, *words], words, words[1:], strict=False):
-        said = lead.text.lower(), word.text.lower()
-        if word.pos != "ADP":
-            continue
-        if (
-            said in (("front", "of"), ("top", "of"))
-            and before is not None
-            and before.text.lower() in ("in", "on")
-        ):
-            joined[word] = [before, lead]
-        elif (
-            said[0] in LEADS
-            and said[1] in LED
-            and lead.tag not in ("VBD", "VBP")
-            and not lead.subjects
-        ):
-            joined |= {} if lead.has_child("det", "poss") else {word: [lead]}  # not "the left of"
-        elif lead.pos == "ADP" and word.head is lead and not lead.has_child("pobj"):
-            joined[word] = [*joined.pop(lead, ()), lead]  # "along with"
     return joined

@@ -4,7 +4,7 @@ share.
 
 from collections.abc import Sequence
 
-from spanreward.rewards.language.components import Component, Kind, Places, Role, names_something
+from spanreward.rewards.language.components import Component, Kind, Places, Role
 from spanreward.rewards.language.rules import Rules
 from spanreward.rewards.language.words import (
     LEADS,
@@ -23,21 +23,17 @@ REVERSE = {
     Role.PHEAD: Role.HAS_PREP,
     Role.POBJ: Role.POBJ_OF,
 }
+COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
 NOT_INHERITED_TWICE = frozenset(
     {Role.HAS_MOD, Role.MOD_OF, Role.SUBJ_OF, Role.SUBJ, Role.DOBJ, Role.HAS_PREP}
 )
-MODIFIERS = frozenset({Role.HAS_MOD, Role.HAS_PREP})
-COMPLEMENTS = frozenset({Role.DOBJ, Role.HAS_PREP})
-DEPICTIVE = ("acomp", "oprd", "advcl")  # "tall" in "stand tall"
-PREDICATES = ("attr", *DEPICTIVE)  # "blue" in "is a clear blue"
-Link = tuple[Component, Role]
 
 
 def add_links(components: Sequence[Component], places: Places, rules: Rules) -> None:
     """Links the components of one sentence, in the order in which they were found."""
     for component in components:
         if component.kind is Kind.ADJECTIVE:
-            _link_adjective(component, places, rules)
+            _link_adjective(component, places)
         elif component.kind is Kind.VERB:
             _link_verb(component, places, rules)
         elif component.kind is Kind.PREPOSITION:
@@ -49,7 +45,7 @@ def _link(source: Component, role: Role, target: Component) -> None:
     target.links.append((source, REVERSE[role]))
 
 
-def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
+def _link_adjective(adjective: Component, places: Places) -> None:
     """Links each word to the nouns above it that it describes, or else to those among its children.
 
     The way up goes through other adjectives. Through a copula it goes down to all nouns of the
@@ -58,11 +54,11 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
     words = set(adjective.words)
     visited: set[Word] = set()
     for word in adjective.words:
-        waiting = _climb_from(word, places, rules)
+        waiting = [word.head]
         while waiting:
             candidate = waiting.pop()
             visited.add(candidate)
-            if _can_be_described(candidate, places, rules):
+            if _can_be_described(candidate, places):
                 _link(adjective, Role.MOD_OF, places[candidate.index])
             elif candidate.dep == "amod":
                 if candidate.head not in visited:
@@ -74,33 +70,15 @@ def _link_adjective(adjective: Component, places: Places, rules: Rules) -> None:
                     if child not in visited and child not in words
                 ]
     for word in adjective.words:
-        described = (
-            []
-            if adjective.links
-            else [c for c in word.children if _can_be_described(c, places, rules)]
-        )
-        for child in described:
-            _link(adjective, Role.MOD_OF, places[child.index])
+        if adjective.links:
+            break
+        for child in word.children:
+            if _can_be_described(child, places):
+                _link(adjective, Role.MOD_OF, places[child.index])
 
 
-def _climb_from(word: Word, places: Places, rules: Rules) -> list[Word]:
-    """Returns where the search for the described noun begins: the head, or the subject of a verb
-    ("stand tall").
-    """
-    if not rules.predicate_adjectives:
-        return [word.head]
-    in_predicate = word.dep == "amod" and word.head.pos == "ADJ" and word.head.dep in PREDICATES
-    predicate = word.head if in_predicate else word
-    if predicate.pos == "ADJ" and predicate.dep in DEPICTIVE and predicate.head.pos == "VERB":
-        return _subjects(predicate.head, places)
-    return [predicate.head]
-
-
-def _can_be_described(word: Word, places: Places, rules: Rules) -> bool:
-    if word.dep == "amod" or word.index not in places:
-        return False
-    is_pronoun = rules.pronoun_attributes and word.pos == "PRON" and word.dep in SUBJECTS
-    return is_pronoun or names_something(word, rules)
+def _can_be_described(word: Word, places: Places) -> bool:
+    return word.dep != "amod" and word.index in places and word.pos in NOUNS
 
 
 def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
@@ -180,26 +158,7 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
         if first.kind is Kind.PREPOSITION:
             _share_preposition(first, second)
         else:
-            _share_links(first, second, _withheld(first, word, rules))
-
-
-def _withheld(first: Component, conjunct: Word, rules: Rules) -> list[Link]:
-    """Returns the links of the first conjunct that the second does not share.
-
-    Those of a verb are its objects before the second verb. Those of another component are its
-    modifiers before the second, if the second has its own determiner.
-    """
-    if first.kind is Kind.VERB:
-        roles, start, applies = COMPLEMENTS, first.anchor.index, rules.own_objects
-    else:
-        determined = conjunct.has_child("det", "poss", "nummod", "predet")
-        roles, start, applies = MODIFIERS, -1, rules.tight_conjuncts and determined
-    said = [
-        link
-        for link in first.links
-        if link[1] in roles and start < link[0].anchor.index < conjunct.index
-    ]
-    return said if applies else []
+            _share_links(first, second, word, rules)
 
 
 def _share_preposition(first: Component, second: Component) -> None:
@@ -217,11 +176,18 @@ def _share_preposition(first: Component, second: Component) -> None:
         first.links.append((others[0], Role.POBJ))
 
 
-def _share_links(first: Component, second: Component, withheld: Sequence[Link]) -> None:
+def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:
+    """Gives the second component the links of the first.
+
+    With the rule `own_objects` the objects and prepositions of a first verb that stand before the
+    second verb stay with the first. conjunct: the word of the second that is joined to the first.
+    """
     links = set(second.links)
     roles = {role for _, role in second.links}
     for target, role in list(first.links):
-        if target is second or (target, role) in links or (target, role) in withheld:
+        before = first.anchor.index < target.anchor.index < conjunct.index
+        of_first = first.kind is Kind.VERB and role in COMPLEMENTS and before
+        if target is second or (target, role) in links or (rules.own_objects and of_first):
             continue
         if role in NOT_INHERITED_TWICE and role in roles:
             continue

@@ -11,7 +11,6 @@ NOUNS = ("NOUN", "PROPN")
 SUBJECTS = ("nsubj", "nsubjpass")
 OBJECTS = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
-SEEN = ("see", "find", "locate", "situate", "position")
 FINITE = ("VBZ", "VBP", "VBD", "MD")  # the tags of a verb that has its tense
 _NUMBERS = "zero one two three four five six seven eight nine ten"
 DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
@@ -93,20 +92,6 @@ class Word:
     def is_relative(self) -> bool:
         """True for "who", "which", "that" and "whose" where they stand for a noun."""
         return self.tag in ("WDT", "WP", "WP$")
-
-    @property
-    def is_seen(self) -> bool:
-        """True for "seen" in "can be seen" and "a man seen in the park", False in "has seen" and
-        "seen by".
-        """
-        is_participle = self.lemma in SEEN and self.tag == "VBN" and self.dep != "amod"
-        return is_participle and not self.has_child("nsubj", "agent", *OBJECTS)
-
-    @property
-    def is_side(self) -> bool:
-        """True for "left" in "at the left", which the parser reads as an adjective."""
-        in_noun_place = self.dep in (*SUBJECTS, *OBJECTS, *PREPOSITION_OBJECTS)
-        return self.pos == "ADJ" and in_noun_place and self.text.lower() in SIDES
 
     def has_child(self, *deps: str) -> bool:
         return any(child.dep in deps for child in self.children)

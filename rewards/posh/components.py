@@ -9,9 +9,10 @@ from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.judges.probe import Link
 from spanreward.rewards.language.lemmas import is_plural, lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Found
 from spanreward.rewards.posh.graph_view import GraphView
-from spanreward.rewards.posh.interview import ComponentRating, Interview, tie_of
+from spanreward.rewards.posh.interview import tie_of
 from spanreward.rewards.posh.scores import span_score
 
 Kind = Literal["entity", "attribute", "relation", "denial"]
@@ -39,9 +40,9 @@ class RatedComponent:
 
 
 def components(
-    interview: Interview, surplus: frozenset[int] = frozenset(), reaching: bool = False
+    sheet: AnswerSheet, surplus: frozenset[int] = frozenset(), reaching: bool = False
 ) -> list[RatedComponent]:
-    """Returns the components of the interview's source that count, in the order of the published
+    """Returns the components of the sheet's source that count, in the order of the published
     mean.
 
     Entities with a fixed name, their attributes and the relations between them do not count.
@@ -49,7 +50,8 @@ def components(
     whether a relation's words include its object ("in the center") if nothing else mentions the
     object, because then the object decides whether the relation is right.
     """
-    view, found = interview.source, interview.entities
+    interview, found = sheet.interview, sheet.entities
+    view = interview.source
     result: list[RatedComponent] = []
     counted: set[int] = set()
 
@@ -77,7 +79,7 @@ def components(
             continue
         add("entity", found[number].identifier, found[number], entity.spans, number)
         for place, attribute in enumerate(entity.attributes):
-            answer = interview.details.get(("attribute", number, place))
+            answer = sheet.details.get(("attribute", number, place))
             add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
         for relation in entity.relations:
             if relation.number not in counted:
@@ -90,7 +92,7 @@ def components(
                 add(
                     "relation",
                     name,
-                    interview.details.get(("relation", relation.number)),
+                    sheet.details.get(("relation", relation.number)),
                     spans,
                     first,
                     second,
@@ -98,7 +100,7 @@ def components(
     return result
 
 
-def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
+def denials(sheets: Sequence[AnswerSheet]) -> list[RatedComponent]:
     """Returns a text's denials that are right or wrong, over several references.
 
     A denial is right if a reference denies the same thing, which counts once however often it is
@@ -106,13 +108,15 @@ def denials(interviews: Sequence[Interview]) -> list[RatedComponent]:
     there: other denials are unknown and no component.
     """
     result: list[RatedComponent] = []
-    for number, denial in enumerate(interviews[0].denials):
+    for number, denial in enumerate(sheets[0].interview.denials):
         name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
         answers = [
-            one.details["denied", number] for one in interviews if ("denied", number) in one.details
+            sheet.details["denied", number]
+            for sheet in sheets
+            if ("denied", number) in sheet.details
         ]
-        if any(one.agrees(denial) for one in interviews):
+        if any(sheet.interview.agrees(denial) for sheet in sheets):
             if all((name, RIGHT) != (other.identifier, other.rating) for other in result):
                 result.append(
                     RatedComponent(
@@ -181,7 +185,7 @@ def mentions(tokens: Sequence[CharacterSpan], text: str) -> list[CharacterSpan]:
     return joined
 
 
-def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
+def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     """Returns the numbers of the completion's surplus entities. Of entities with one name, the
     worst rated are surplus.
 
@@ -189,12 +193,12 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
     times, in three places. Here (default mode only) each entity of the reference supports only one
     of the completion's.
 
-    interviews: the completion with each of its references. The reference that has most entities of
+    sheets: of the completion with each of its references. The reference that has most entities of
     a name decides, and a plural ("stars") supports any number. The judge may accept a synonym that
     no reference has; then only entities that say nothing new beside an earlier one are surplus.
     """
-    view = interviews[0].source
-    supported = [_named_in(interview.target_graph) for interview in interviews]
+    view = sheets[0].interview.source
+    supported = [_named_in(sheet.interview.target_graph) for sheet in sheets]
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
@@ -205,7 +209,7 @@ def surplus(interviews: Sequence[Interview]) -> frozenset[int]:
             continue
         most = max(counts.get(name, 0.0) for counts in supported)
         if most:
-            worth = {n: max(_said_right(interview, n) for interview in interviews) for n in numbers}
+            worth = {n: max(_said_right(sheet, n) for sheet in sheets) for n in numbers}
             # keeps the order of equals
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
             result.update(best_first[int(min(most, len(numbers))) :])
@@ -227,18 +231,18 @@ def _named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     return dict(counts)
 
 
-def _said_right(interview: Interview, number: int) -> float:
+def _said_right(sheet: AnswerSheet, number: int) -> float:
     """Returns the sum of (rating - 1) over an entity, its attributes and relations, which favours
     detailed mentions.
     """
-    entity = interview.source.entities[number]
+    entity = sheet.interview.source.entities[number]
     keys = [("attribute", number, place) for place in range(len(entity.attributes))]
     answers = [
-        interview.details.get(key)
+        sheet.details.get(key)
         for key in (*keys, *(("relation", r.number) for r in entity.relations))
     ]
     return (
-        interview.entities[number].rating
+        sheet.entities[number].rating
         - 1
         + sum(answer.rating - 1 for answer in answers if answer is not None)
     )

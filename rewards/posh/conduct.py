@@ -1,14 +1,14 @@
 """Asks PoSh's questions in three passes over a whole batch, in the order of the published code.
 
-    interviews = [Interview(sample=0, source=..., ...), ...]
+    sheets = [AnswerSheet(Interview(sample=0, source=..., ...)), ...]
     # one per direction of each pair of texts
-    conduct(interviews, judge, mode="default")
-    interviews[0].entities[0].rating, interviews[0].attributes, interviews[0].relations
+    conduct(sheets, judge, mode="default")
+    sheets[0].entities[0].rating, sheets[0].details
 
 Pass 1 asks about entities that are not part of another one, pass 2 about parts, named by the wholes
 that pass 1 found, pass 3 about what is said of the found entities, and about denied things.
 Published mode lets the judge word the identifiers; default mode words them by rule and asks equal
-questions once. What is too long for the judge loses its end (`Interview.cut`).
+questions once. What is too long for the judge loses its end (`AnswerSheet.cut`).
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
+from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Candidate, Found
-from spanreward.rewards.posh.interview import ComponentRating, Interview
 from spanreward.rewards.posh.questions import (
     Component,
     details,
@@ -38,34 +38,34 @@ UNREADABLE = 1.0  # the published code's rating of an answer without a digit
 
 
 def conduct(
-    interviews: Sequence[Interview],
+    sheets: Sequence[AnswerSheet],
     judge: Judge,
     mode: Mode = "default",
     cache: AnswerCache | None = None,
 ) -> None:
-    """Asks all three passes and fills in the interviews.
+    """Asks all three passes and fills in the sheets.
 
-    A Failure ends only the interviews of its sample.
+    A Failure ends only the sheets of its sample.
     """
     asker = _Asker(judge, mode == "published", AnswerCache() if cache is None else cache)
     if asker.published:
         asker.cache.begin()  # the published code asks every question again
-    asker.ask_entities(interviews, parts=False)
+    asker.ask_entities(sheets, parts=False)
     # after pass 1, in which the published code uses the text's own word for the viewer
-    for interview in interviews:
-        for number, entity in enumerate(interview.source.entities):
+    for sheet in sheets:
+        for number, entity in enumerate(sheet.interview.source.entities):
             if entity.fixed is not None:
-                interview.entities[number] = Found(
+                sheet.entities[number] = Found(
                     entity.fixed, Mention(entity.text), HIGHEST_RATING, True, ""
                 )
-    asker.ask_entities(_unfailed(interviews), parts=True)
-    asker.ask_details(_unfailed(interviews))
+    asker.ask_entities(_unfailed(sheets), parts=True)
+    asker.ask_details(_unfailed(sheets))
 
 
-def _unfailed(interviews: Sequence[Interview]) -> list[Interview]:
-    """Returns the interviews of the samples that the judge has not failed on."""
-    failed = {interview.sample for interview in interviews if interview.failure is not None}
-    return [interview for interview in interviews if interview.sample not in failed]
+def _unfailed(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
+    """Returns the sheets of the samples that the judge has not failed on."""
+    failed = {sheet.interview.sample for sheet in sheets if sheet.failure is not None}
+    return [sheet for sheet in sheets if sheet.interview.sample not in failed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,55 +74,52 @@ class _Asker:
     published: bool
     cache: AnswerCache
 
-    def ask_entities(self, interviews: Sequence[Interview], parts: bool) -> None:
+    def ask_entities(self, sheets: Sequence[AnswerSheet], parts: bool) -> None:
         """Finds each entity's best rated name, for the entities that are parts, or for the others.
 
         Published mode asks by all names. Default mode asks by other names only if the simplest one
         is rated below 5. The result is the same, because no name replaces one with a 5 (2.4).
         """
-        entities = [
-            (interview, names)
-            for interview in interviews
-            for names in names_to_ask(interview, parts)
-        ]
+        names_of = [(sheet, names) for sheet in sheets for names in names_to_ask(sheet, parts)]
         if self.published:
-            self._ask_names([(interview, name) for interview, names in entities for name in names])
+            self._ask_names([(sheet, name) for sheet, names in names_of for name in names])
             return
-        self._ask_names([(interview, names[0]) for interview, names in entities])
-        unfailed = {interview.sample for interview in _unfailed(interviews)}
-        others = [
-            (interview, name)
-            for interview, names in entities
-            if interview.sample in unfailed
-            and round(interview.entities[names[0].entity].rating) < HIGHEST_RATING
-            for name in names[1:]
-        ]
+        self._ask_names([(sheet, names[0]) for sheet, names in names_of])
+        unfailed = {sheet.interview.sample for sheet in _unfailed(sheets)}
+        others: list[tuple[AnswerSheet, Candidate]] = []
+        for sheet, names in names_of:
+            if sheet.interview.sample in unfailed:
+                rating = sheet.entities[names[0].entity].rating
+                if round(rating) < HIGHEST_RATING:
+                    others += [(sheet, name) for name in names[1:]]
         self._ask_names(others)
 
-    def _ask_names(self, named: Sequence[tuple[Interview, Candidate]]) -> None:
+    def _ask_names(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> None:
         """Words these names, has them rated, and keeps each entity's best one."""
         identifiers = (
             self._rewrite(named) if self.published else [candidate.fluent for _, candidate in named]
         )
         asked = [
-            (interview, candidate, identifier)
-            for (interview, candidate), identifier in zip(named, identifiers, strict=True)
-            if interview.failure is None
+            (sheet, candidate, identifier)
+            for (sheet, candidate), identifier in zip(named, identifiers, strict=True)
+            if sheet.failure is None
         ]
         answers = self._rate(
-            [(interview, entity_named(interview, name, said)) for interview, name, said in asked]
+            [
+                (sheet, entity_named(sheet.interview, candidate, identifier))
+                for sheet, candidate, identifier in asked
+            ]
         )
-        for (interview, candidate, identifier), answer in zip(asked, answers, strict=True):
-            best = interview.entities.get(candidate.entity)
+        for (sheet, candidate, identifier), answer in zip(asked, answers, strict=True):
+            best = sheet.entities.get(candidate.entity)
             # 2.4: rounds half to even, keeps the first of equals
             if answer is not None and (best is None or round(answer.rating) > round(best.rating)):
-                present = answer.rating >= interview.presence_threshold  # unrounded
-                found = Found(
+                present = answer.rating >= sheet.interview.presence_threshold  # unrounded
+                sheet.entities[candidate.entity] = Found(
                     identifier, candidate.mention, answer.rating, present, answer.question
                 )
-                interview.entities[candidate.entity] = found
 
-    def _rewrite(self, named: Sequence[tuple[Interview, Candidate]]) -> list[str]:
+    def _rewrite(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
         """Returns the published identifiers (2.3): heads unchanged, the others as the judge words
         them.
         """
@@ -130,53 +127,55 @@ class _Asker:
         to_rewrite = [
             place for place, (_, candidate) in enumerate(named) if candidate.kind != "head"
         ]
-        questions = [rewrite_question(*named[place]) for place in to_rewrite]
+        questions = [
+            rewrite_question(named[place][0].interview, named[place][1]) for place in to_rewrite
+        ]
         written = self.cache.complete(
             questions, partial(self.judge.write, max_tokens=REWRITE_TOKENS)
         )
         for place, text in zip(to_rewrite, written, strict=True):
             if isinstance(text, Failure):
-                interview = named[place][0]
-                interview.failure = interview.failure or text
+                sheet, _ = named[place]
+                sheet.failure = sheet.failure or text
             else:
                 identifiers[place] = text
         return identifiers
 
-    def ask_details(self, interviews: Sequence[Interview]) -> None:
+    def ask_details(self, sheets: Sequence[AnswerSheet]) -> None:
         """Runs pass 3."""
         asked = [
-            (interview, component)
-            for interview in interviews
-            for component in details(interview, self.published)
+            (sheet, component) for sheet in sheets for component in details(sheet, self.published)
         ]
-        for (interview, component), answer in zip(asked, self._rate(asked), strict=True):
+        for (sheet, component), answer in zip(asked, self._rate(asked), strict=True):
             if answer is not None:
-                interview.details[component.kind, *component.numbers] = answer
+                sheet.details[component.kind, *component.numbers] = answer
 
-    def _rate(self, asked: Sequence[tuple[Interview, Component]]) -> list[ComponentRating | None]:
+    def _rate(self, asked: Sequence[tuple[AnswerSheet, Component]]) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge. None for a
-        failure, which the interview keeps. Published mode asks the questions of another pass again,
+        failure, which the sheet keeps. Published mode asks the questions of another pass again,
         and rates an answer without a digit among its likeliest tokens as 1 (3).
         """
         texts = [
-            question_text(interview, component, self.published) for interview, component in asked
+            question_text(sheet.interview, component, self.published) for sheet, component in asked
         ]
         questions = [
-            presence_question(interview, component, text, self.published, self.judge.reads_source)
-            for (interview, component), text in zip(asked, texts, strict=True)
+            presence_question(
+                sheet.interview, component, text, self.published, self.judge.reads_source
+            )
+            for (sheet, component), text in zip(asked, texts, strict=True)
         ]
         if not self.published:
             self.cache.begin()
         answers = self.cache.complete(questions, self._ask_judge)
         ratings: list[ComponentRating | None] = []
-        for (interview, _), text, answer in zip(asked, texts, answers, strict=True):
+        for (sheet, _), text, answer in zip(asked, texts, answers, strict=True):
             if not isinstance(answer, Failure):
-                interview.cut = max(interview.cut, answer.cut)
+                sheet.cut = max(sheet.cut, answer.cut)
                 ratings.append(ComponentRating(answer.value, text))
             elif self.published and answer.status is Status.UNPARSED:
                 ratings.append(ComponentRating(UNREADABLE, text))
             else:
-                interview.failure = interview.failure or answer
+                sheet.failure = sheet.failure or answer
                 ratings.append(None)
         return ratings
 

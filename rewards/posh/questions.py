@@ -1,9 +1,9 @@
 """What PoSh asks about one direction of a pair of texts: its components, and a question for each.
 Pure functions.
 
-    names_to_ask(interview, parts=False)
+    names_to_ask(sheet, parts=False)
     # passes 1 and 2: the possible names of each entity, the simplest first
-    details(interview, published=False)  # pass 3: what is said of the found ones, and denials
+    details(sheet, published=False)  # pass 3: what is said of the found ones, and denials
     text = question_text(interview, component, published=False)  # "Does the TEXT mention ...?"
     presence_question(interview, component, text, published=False)
     # with the target's text, as typed data too
@@ -18,6 +18,7 @@ from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
 from spanreward.rewards.language.scene_graph import CharacterSpan
+from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import Candidate, candidates
 from spanreward.rewards.posh.interview import Interview, denied_thing
 from spanreward.rewards.text.quoting import one_line
@@ -30,7 +31,7 @@ PUBLISHED_TOP = 20  # the published code reads a rating from so many of the like
 class Component:
     """What a question asks about.
 
-    numbers: which one of its kind, see `Interview.details`. names: for the question's template.
+    numbers: which one of its kind, see `AnswerSheet.details`. names: for the question's template.
     mention, words, other: the same as data, see PresenceProbe. spans: its words in the source.
     """
 
@@ -43,12 +44,13 @@ class Component:
     other: Mention | None = None
 
 
-def names_to_ask(interview: Interview, parts: bool) -> list[list[Candidate]]:
+def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
     """Returns the names of each entity that is part of another one (parts=True), or of each that is
     not.
     """
+    interview = sheet.interview
     return [
-        candidates(interview.source, number, interview.entities, interview.wording)
+        candidates(interview.source, number, sheet.entities, interview.wording)
         for number, entity in enumerate(interview.source.entities)
         if entity.fixed is None and bool(entity.parents) == parts
     ]
@@ -63,17 +65,18 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
     )
 
 
-def details(interview: Interview, published: bool) -> list[Component]:
+def details(sheet: AnswerSheet, published: bool) -> list[Component]:
     """Returns the attributes of present entities, the relations between present entities, and
     denied things.
 
     Relations are ordered by the first appearance of their entities in relations (2.5).
     """
-    present = {number for number, found in interview.entities.items() if found.present}
+    interview, found = sheet.interview, sheet.entities
+    present = {number for number, entity in found.items() if entity.present}
     components = []
     for number in sorted(present):
         for place, attribute in enumerate(interview.source.entities[number].attributes):
-            name, mention = interview.bearer(number, attribute.text, published)
+            name, mention = interview.bearer(number, attribute.text, found, published)
             names = {"entity_identifier": name, "attribute": attribute.text}
             components.append(
                 Component(
@@ -88,7 +91,7 @@ def details(interview: Interview, published: bool) -> list[Component]:
         relation for end in ends for relation in view.entities[end].relations
     ):
         if {relation.subject, relation.object} <= present:
-            (first, subject), (second, other) = interview.ends(relation, published)
+            (first, subject), (second, other) = interview.ends(relation, found, published)
             names = {
                 "entity1_identifier": first,
                 "entity2_identifier": second,
@@ -146,13 +149,11 @@ def presence_question(
     after = f"\n\n{question}\n\n{instructions}" if published else f"\n\n{question}"
     start, end = (len(before) + place for place in interview.description)
     probe = PresenceProbe(
-        *(
-            interview.target_text,
-            component.kind,
-            component.mention,
-            component.words,
-            component.other,
-        ),
+        interview.target_text,
+        component.kind,
+        component.mention,
+        component.words,
+        component.other,
         interview.target_graph,
         source=interview.source_text if shows_source else "",
         places=component.spans if shows_source else (),

@@ -34,6 +34,7 @@ from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode as GraphMode
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
+from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
     RatedComponent,
     best_of,
@@ -84,14 +85,14 @@ class ParsedRow:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The two interviews of a completion and its reference of this index."""
+    """The answers on a completion and its reference of this index, in both directions."""
 
     reference: int
-    precision: Interview
-    recall: Interview
+    precision: AnswerSheet
+    recall: AnswerSheet
 
     @property
-    def both(self) -> tuple[Interview, Interview]:
+    def both(self) -> tuple[AnswerSheet, AnswerSheet]:
         return self.precision, self.recall
 
 
@@ -257,7 +258,8 @@ class PoshReward(ReadingReward):
         pairs: dict[int, list[Pair]] = {}
         for number, row in enumerate(rows):
             paid = backed(row.graph, known[row.sample.references]) if default else row.graph
-            said, wanted = views[id(row.graph)], [views[id(own)] for own, _ in row.references]
+            said = views[id(row.graph)]
+            wanted = [views[id(reference)] for reference, _ in row.references]
             # in the published code a reference without components has recall 1, and an empty
             # completion precision 1
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
@@ -278,12 +280,13 @@ class PoshReward(ReadingReward):
                 pairs[number] = [
                     self._pair(number, row, index, said, wanted[index], paid) for index in usable
                 ]
-        interviews = [
-            interview for several in pairs.values() for pair in several for interview in pair.both
-        ]
-        if interviews:
+        sheets: list[AnswerSheet] = []
+        for pairs_of_row in pairs.values():
+            for pair in pairs_of_row:
+                sheets += pair.both
+        if sheets:
             with self.judge:
-                conduct(interviews, self.judge, self.mode, cache)
+                conduct(sheets, self.judge, self.mode, cache)
         for number, several in pairs.items():
             sample = rows[number].sample
             if failure := next(
@@ -316,30 +319,26 @@ class PoshReward(ReadingReward):
         _, supporting = row.references[index]
         claimed = asserted(completion, row.graph) if self.mode == "default" else completion
         prompts, denials = self.prompts, row.graph.denials
-        return Pair(
-            index,
-            Interview(
-                number,
-                said,
-                completion,
-                reference,
-                supporting,
-                prompts.precision,
-                threshold,
-                denials,
-            ),
-            Interview(number, wanted, reference, claimed, paid, prompts.recall, threshold),
+        precision = Interview(
+            number,
+            said,
+            completion,
+            reference,
+            supporting,
+            prompts.precision,
+            threshold,
+            denials,
         )
+        recall = Interview(number, wanted, reference, claimed, paid, prompts.recall, threshold)
+        return Pair(index, AnswerSheet(precision), AnswerSheet(recall))
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
         """Returns the verdict from one sample's answers over the references of these pairs."""
-        interviews = [pair.precision for pair in pairs]
+        sheets = [pair.precision for pair in pairs]
         default = self.mode == "default"
-        too_often = surplus(interviews) if default else frozenset()
-        said = best_of(
-            [components(interview, too_often, reaching=default) for interview in interviews]
-        )
-        said += denials(interviews)
+        too_often = surplus(sheets) if default else frozenset()
+        said = best_of([components(sheet, too_often, reaching=default) for sheet in sheets])
+        said += denials(sheets)
         precision = direction_score([component.rating for component in said])
         sides = [components(pair.recall) for pair in pairs]
         recalls = [direction_score([component.rating for component in side]) for side in sides]

@@ -1,6 +1,6 @@
 """The base class of the metrics, and what wraps one: a function, batches and a cache of answers."""
 
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.sample import read_sample
 
 __all__ = ["Reward", "read_sample"]

@@ -35,7 +35,7 @@ SENTENCES = 4  # of a completion, as costs assume
 class RowReward(ReadingReward):
     """Base class. A subclass defines `show`, `rate` and `cost_of_text`."""
 
-    evidences: tuple[str, ...] = EVIDENCE
+    evidences: tuple[str | None, ...] = EVIDENCE
     ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
     pipeline: Language | str | None = None  # finds the sentences
     lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion
@@ -52,7 +52,7 @@ class RowReward(ReadingReward):
         self.mode = mode
         self.evidence = evidence
         self.spans = spans
-        self.one_of = evidence_columns(evidence)
+        self.one_of = evidence_columns(evidence) if evidence else ()
 
     def show(self, sample: Sample) -> Any:
         """Returns what the judge sees beside the text.

@@ -23,12 +23,12 @@ from pydantic_core import from_json
 
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.files import http_client as http
-from spanreward.rewards.files.pictures import as_text
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, trouble
 from spanreward.rewards.judges.remote.endpoint import CONNECT, persist, post
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import row_of
+from spanreward.rewards.rows.pictures import as_text
+from spanreward.rewards.rows.sample import row_of
 
 ROWS, SEEING = 16, 4  # of a request, without and with pictures: a lost one loses few verdicts
 UNDER_WAY = 8  # requests at a time

@@ -20,7 +20,7 @@ from typing import Any
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.reward.row import READ, read_sample
+from spanreward.rewards.rows.sample import READ, read_sample
 
 log = logging.getLogger(__name__)
 MOST = 20  # words named of each kind in a feedback

@@ -12,7 +12,7 @@ from PIL import Image
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
-from spanreward.rewards.files.pictures import opened
+from spanreward.rewards.rows.pictures import opened
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length, penalise_unread
 

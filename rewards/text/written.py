@@ -257,10 +257,15 @@ def _is_idle(line: re.Match[str], group: str) -> bool:
     """Whether a label or title only says which part follows, or what the line after it says
     anyway.
     """
-    after, name = _FOLLOWING.match(line.string, line.end()), line[group].lower()
-    said = {word.rstrip("s") for word in _WORD.findall(after[1].lower())} if after else {*()}
-    known = all(
-        _COUNTED.fullmatch(w) or not {w, w.rstrip("s")}.isdisjoint(_PARTS | said)
-        for w in _WORD.findall(name)
-    )
-    return after is not None and known and not _DENIED.search(name)
+    name = line[group].lower()
+    after = _FOLLOWING.match(line.string, line.end())
+    if after is None or _DENIED.search(name):
+        return False
+    following = {word.rstrip("s") for word in _WORD.findall(after[1].lower())}
+    expected = _PARTS | following
+    for word in _WORD.findall(name):
+        if _COUNTED.fullmatch(word):
+            continue
+        if expected.isdisjoint({word, word.rstrip("s")}):
+            return False
+    return True

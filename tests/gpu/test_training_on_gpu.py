@@ -137,7 +137,7 @@ def test_a_real_step_takes_the_memory_that_was_computed_and_little_time_for_span
         peft_config=LoraConfig(r=rank, target_modules=LANGUAGE_LAYERS, task_type="CAUSAL_LM") if rank else None,
     )  # fmt: skip
     trainer._generate_single_turn = lambda *_, **__: (ids, None)  # type: ignore[method-assign]
-    spent = timed(trainer, "_add_span_credit")
+    spent = timed(trainer.span_credit, "add")
     steps = timed(trainer, "training_step")
     trainer.train()
     whole = sum(steps)  # both optimizer steps, with their judging

@@ -38,6 +38,7 @@ from spanreward.rewards.language.scene_graph import Entity, Relation, SceneGraph
 from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.lave.reward import read_rating
 from spanreward.rewards.posh import PoshReward, candidates as candidates_file, components
+from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import Found, candidates
 from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import MOST_SAID, Interview
@@ -92,7 +93,7 @@ def test_things_that_no_reference_has_are_compared_by_what_is_read_once(
     calls = counted(monkeypatch, components, "statements")
     other = SceneGraph([Entity("cat", ["cat"], [0], [(0, 3)])])
     interview = Interview(0, view, "", "", other, load_prompts().precision)
-    assert not components.surplus([interview])
+    assert not components.surplus([AnswerSheet(interview)])
     assert len(calls) == 100
 
 
@@ -103,14 +104,12 @@ def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
         [Relation(0, n + 1, "with", "prep", [0], [(9 * n, 9 * n + 3)]) for n in range(50)],
     )
     interview = Interview(0, view_graph(graph), "", "", chain(2), load_prompts().precision)
-    interview.entities[0] = Found("dog", Mention("dog"), 5.0, True, "")
-    _, mention = interview.described(0, besides="03th")
+    found = {0: Found("dog", Mention("dog"), 5.0, True, "")}
+    _, mention = interview.described(0, found, besides="03th")
     assert mention.details == tuple(f"{n:02}th" for n in range(MOST_SAID + 1) if n != 3)
     assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_SAID)]
-    assert (
-        interview.described(0, without=interview.source.relations[0])[1].ties[0].other.head
-        == "hat1"
-    )
+    _, mention = interview.described(0, found, without=interview.source.relations[0])
+    assert mention.ties[0].other.head == "hat1"
 
 
 def test_each_mention_is_ranked_once_for_all_pronouns(monkeypatch: pytest.MonkeyPatch) -> None:

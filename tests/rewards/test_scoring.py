@@ -16,13 +16,12 @@ from PIL import Image
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward
 from spanreward.rewards.base.checks import unknown
-from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.files.pictures import opened
+from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.scoring import CHUNK, read_rows, score, score_file
+from spanreward.rewards.scoring import CHUNK, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.paths import ROOT
 
@@ -718,19 +717,6 @@ def test_a_full_disk_loses_nothing_that_was_there(
     assert len(read(output)) == 80
     assert counts(score_file(Length(), source, output, SETTINGS)) == (80, 0, 0)
     assert [line["id"] for line in read(output)] == [f"r{number}" for number in range(79, -1, -1)]
-
-
-def test_pictures_are_found_from_the_file_and_from_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "pics").mkdir()
-    Image.new("RGB", (8, 8)).save(tmp_path / "pics" / "a.png")
-    held = ("pics/a.png", {"path": "pics/a.png", "bytes": None}, str(tmp_path / "pics" / "a.png"))
-    file = write(tmp_path / "rows.jsonl", *({"completion": "A dog.", "image": one} for one in held))
-    for folder in (tmp_path, ROOT):
-        monkeypatch.chdir(folder)
-        found = [row.sample.images[0] for row in read_rows(file) if isinstance(row.sample, Sample)]
-        assert [opened(picture).size for picture in found] == [(8, 8)] * 3
 
 
 @pytest.mark.parametrize(

@@ -44,17 +44,18 @@ class FakeJudge(Judge):
 
 
 class RepeatingJudge(FakeJudge):
-    """Defines `rate` and `write` themselves, as judges did before `rate_each`: equal questions
-    reach it too.
-    """
+    """Is asked equal questions each time, as the published code asks them."""
 
-    def rate(
-        self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
-    ) -> list[Rating | Failure]:
-        return self.rate_each(questions, scale)
 
-    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        return self.write_each(questions, max_tokens)
+def _rate_repeated(
+    judge: FakeJudge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
+) -> list[Rating | Failure]:
+    return judge.rate_each(questions, scale)
+
+
+# outside the class, where Judge does not see to it that questions differ
+RepeatingJudge.rate = _rate_repeated  # type: ignore[method-assign, assignment]
+RepeatingJudge.write = FakeJudge.write_each  # type: ignore[method-assign, assignment]
 
 
 def asked(*prompts: str) -> list[Question]:

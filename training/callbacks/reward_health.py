@@ -16,6 +16,7 @@ import logging
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
@@ -88,6 +89,11 @@ class CompletionRow:
         scores = [score for score in self.scores if score is not None]
         return fmean(scores) if scores and self.failed is None else None
 
+    @property
+    def saturated(self) -> bool:
+        """Whether no reward has more to give."""
+        return all(score is None or score >= SATURATED for score in self.scores)
+
 
 class RewardHealthCallback(Watching):
     """Logs the numbers of a reward's health, and warns of each problem once, with what to do.
@@ -129,12 +135,12 @@ class RewardHealthCallback(Watching):
         self._warned_of: set[str] = set()
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        before, self._usage = self._usage, total_usage(self._judges)
+        before = self._usage
+        self._usage = total_usage(self._judges)
         used = self._usage.since(before)
-        shares, audited, agreed = zip(
-            *gather_object([(self._rows(), used.audited, used.agreed)]), strict=True
-        )
-        rows: list[CompletionRow] = [row for of_rank in shares for row in of_rank]
+        ranks = gather_object([(self._rows(), used.audited, used.agreed)])
+        shares, audited, agreed = zip(*ranks, strict=True)
+        rows: list[CompletionRow] = list(chain.from_iterable(shares))
         self._audits.append((sum(audited), sum(agreed)))
         for name, value in health(rows, self._group).items():
             self._history.setdefault(name, []).append(value)
@@ -155,7 +161,8 @@ class RewardHealthCallback(Watching):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         super().on_step_end(args, state, control)
-        found, self._found = self._found, {}
+        found = self._found
+        self._found = {}
         for problem, sentence in found.items():
             if problem not in self._warned_of and state.is_world_process_zero:
                 log.warning("step %d: %s", state.global_step, sentence)
@@ -176,24 +183,21 @@ class RewardHealthCallback(Watching):
         judged = zip(*(recorder.verdicts for recorder in self.recorders), strict=True)
         rows = []
         for sample, verdicts in zip(self.recorders[0].samples, judged, strict=True):
-            notes = [
-                verdict.note or verdict.status.value
-                for verdict in verdicts
-                if verdict.status.failed
-            ]
-            pairs = zip(self.recorders, verdicts, strict=True)
-            without = [
-                recorder.reward.unscored([verdict])
-                for recorder, verdict in pairs
-                if verdict.score is None
-            ]
+            notes = []
+            reasons = []  # of rewards without a score
+            for recorder, verdict in zip(self.recorders, verdicts, strict=True):
+                if verdict.status.failed:
+                    notes.append(verdict.note or verdict.status.value)
+                if verdict.score is None:
+                    reasons.append(recorder.reward.unscored([verdict]))
+            unscored = None
+            if len(reasons) == len(verdicts) and not notes:
+                unscored = "; ".join(reasons)
             rows.append(
                 CompletionRow(
                     scores=tuple(verdict.score for verdict in verdicts),
                     failed=notes[0] if notes else None,
-                    unscored="; ".join(without)
-                    if len(without) == len(verdicts) and not notes
-                    else None,
+                    unscored=unscored,
                     length=len(sample.completion),
                     reference_length=max(map(len, sample.references), default=0),
                     degenerate=is_degenerate(sample),
@@ -206,24 +210,21 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
     """Returns a batch's numbers by their keys without "health/". group: completions per prompt,
     neighbours.
     """
-    judged = [row for row in rows if row.reward is not None]
+    rewards = [row.reward for row in rows if row.reward is not None]
+    saturated = [row.saturated for row in rows if row.reward is not None]
+    ratios = [row.length / row.reference_length for row in rows if row.reference_length]
     numbers = {
         "failed_fraction": mean([row.failed is not None for row in rows]),
         "unscored_fraction": mean([row.unscored is not None for row in rows]),
-        "saturated_fraction": mean(
-            [all(s is None or s >= SATURATED for s in row.scores) for row in judged]
-        ),
-        "reward": mean([row.reward for row in judged if row.reward is not None]),
+        "saturated_fraction": mean(saturated),
+        "reward": mean(rewards),
         "length": mean([row.length for row in rows]),
-        "length_ratio": mean(
-            [row.length / row.reference_length for row in rows if row.reference_length]
-        ),
+        "length_ratio": mean(ratios),
         "degenerate_fraction": mean([row.degenerate for row in rows]),
     }
     if group > 1:
-        numbers["zero_variance_groups"] = mean(
-            [flat(rows[at : at + group]) for at in range(0, len(rows), group)]
-        )
+        groups = [rows[first : first + group] for first in range(0, len(rows), group)]
+        numbers["zero_variance_groups"] = mean([flat(of_group) for of_group in groups])
     return numbers
 
 
@@ -231,8 +232,12 @@ def flat(group: Sequence[CompletionRow]) -> bool:
     """Whether every reward gives the same score to all of the group's completions that could be
     judged.
     """
-    columns = zip(*(row.scores for row in group if row.failed is None), strict=True)
-    return all(len({score for score in column if score is not None}) <= 1 for column in columns)
+    rows = [row.scores for row in group if row.failed is None]
+    for scores_of_reward in zip(*rows, strict=True):
+        scores = {score for score in scores_of_reward if score is not None}
+        if len(scores) > 1:
+            return False
+    return True
 
 
 def mean(values: Sequence[float]) -> float:
@@ -247,8 +252,10 @@ def problems(
     """Returns {problem: a sentence}. why: the reason of the last batch's first "failed" and
     "unscored".
     """
-    window, found = limits.window, dict[str, str]()
-    failed, batches = history["failed_fraction"][-1], len(history["failed_fraction"])
+    window = limits.window
+    found = dict[str, str]()
+    failed = history["failed_fraction"][-1]
+    batches = len(history["failed_fraction"])
     if failed > limits.failed_fraction:
         found["failed"] = (
             f"{failed:.0%} of the batch's completions could not be judged (limit "
@@ -263,10 +270,8 @@ def problems(
     if batches >= window:
         found |= levels(means(history, slice(-window, None)), limits)
     if batches >= 2 * window:
-        late, early = (
-            means(history, slice(-window, None)),
-            means(history, slice(-2 * window, -window)),
-        )
+        late = means(history, slice(-window, None))
+        early = means(history, slice(-2 * window, -window))
         found |= growth(late, early, mean(history["length"][:window]), limits)
     return found
 
@@ -278,18 +283,21 @@ def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, f
 def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
     """Returns the problems of shares that are too high in the last window."""
     found: dict[str, str] = {}
-    if (flat_groups := late.get("zero_variance_groups", 0)) > limits.zero_variance:
+    flat_groups = late.get("zero_variance_groups", 0)
+    full = late["saturated_fraction"]
+    padded = late["degenerate_fraction"]
+    if flat_groups > limits.zero_variance:
         found["zero_variance"] = (
             f"in {flat_groups:.0%} of the groups all completions have the same reward, and teach "
             "nothing: raise the temperature or num_generations, or use harder prompts or dynamic "
             "sampling."
         )
-    if (full := late["saturated_fraction"]) > limits.saturation:
+    if full > limits.saturation:
         found["saturation"] = (
             f"{full:.0%} of the completions have all of the reward, which has no more to teach: "
             "use harder prompts or a stricter reward, or end the training here."
         )
-    if (padded := late["degenerate_fraction"]) > limits.degenerate:
+    if padded > limits.degenerate:
         found["degenerate"] = (
             f"{padded:.0%} of the completions are padded with words or signs that say nothing: "
             "look at them (spans/*.html shows them first), and set soft_overlong_cache or a lower "
@@ -305,16 +313,15 @@ def growth(
     first one's length.
     """
     found: dict[str, str] = {}
-    length, beside, cut, grown = (
-        late["length"],
-        late["length_ratio"],
-        late.get("truncated_fraction", 0),
-        "",
-    )
+    length = late["length"]
+    beside = late["length_ratio"]
+    cut = late.get("truncated_fraction", 0)
+    grown = ""
     ratio = length / first if first else math.inf
-    beside, than = (
-        (ratio, "at the start") if math.isnan(beside) else (beside, "the longest reference")
-    )
+    than = "the longest reference"
+    if math.isnan(beside):  # there is none
+        beside = ratio
+        than = "at the start"
     if limits.runaway < beside < math.inf and length > early["length"]:
         grown = (
             f"completions are {beside:.1f} times as long as {than} and growing ({length:.0f} "
@@ -346,22 +353,23 @@ def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
     """
     from scipy.stats import binomtest  # half a second, which every start of a training would take
 
-    audited, agreed = (sum(column) for column in zip((0, 0), *audits, strict=True))
-    found = binomtest(agreed, audited).proportion_ci(method="wilson") if audited >= LEAST else None
-    return None if found is None else (float(found.low), float(found.high))
+    audited = sum(audited for audited, _ in audits)
+    agreed = sum(agreed for _, agreed in audits)
+    if audited < LEAST:
+        return None
+    bounds = binomtest(agreed, audited).proportion_ci(method="wilson")
+    return float(bounds.low), float(bounds.high)
 
 
 def fall(audits: Sequence[tuple[int, int]], window: int, floor: float) -> str:
     """Returns a sentence if the last window's interval is MARGIN below the first's, or below the
     floor, else "".
     """
-    first, now = interval(audits[:window]), interval(audits[-window:])
-    if (
-        len(audits) < window
-        or first is None
-        or now is None
-        or now[1] >= max(first[0] - MARGIN, floor)
-    ):
+    first = interval(audits[:window])
+    now = interval(audits[-window:])
+    if len(audits) < window or first is None or now is None:
+        return ""
+    if now[1] >= max(first[0] - MARGIN, floor):
         return ""
     return (
         f"the teacher agrees with the cascade's student on {now[0]:.0%} to {now[1]:.0%} of the "

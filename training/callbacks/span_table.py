@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import chain
 from math import isnan
 from operator import itemgetter
 from pathlib import Path
@@ -104,14 +105,16 @@ class SpanTableCallback(Watching):
             return
         here = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
         shares = gather_object([here])  # one for each rank
-        rewards, padded, paid = zip(*(of_row for share in shares for of_row in share), strict=True)
+        rewards, padded, paid = zip(*chain.from_iterable(shares), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
-        group, found = group_size(args), []
-        for place, (kind, i) in enumerate(choose(rewards, padded, group, MOST)):
-            if first <= i < first + len(self._rows):
-                row = replace(self._rows[i - first], kind=kind, lead=lead_of(i, rewards, group))
-                found.append((place, row))
-        rows = [row for _, row in sorted(gather_object(found), key=itemgetter(0))]
+        group = group_size(args)
+        chosen = []  # of this rank, with their place on the page
+        for place, (kind, number) in enumerate(choose(rewards, padded, group, MOST)):
+            if first <= number < first + len(self._rows):
+                lead = lead_of(number, rewards, group)
+                row = replace(self._rows[number - first], kind=kind, lead=lead)
+                chosen.append((place, row))
+        rows = [row for _, row in sorted(gather_object(chosen), key=itemgetter(0))]
         if not state.is_world_process_zero:
             return
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
@@ -131,22 +134,24 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     A trainer that does not say what it paid has paid by GRPOConfig's weights, if there are as many,
     else 1 each.
     """
-    first, rows = recorders[0], []
-    given = args.reward_weights if isinstance(args, GRPOConfig) else None
-    weights = given if given and len(given) == len(recorders) else [1.0] * len(recorders)
+    first = recorders[0]
+    rows = []
+    weights = args.reward_weights if isinstance(args, GRPOConfig) else None
+    if not weights or len(weights) != len(recorders):
+        weights = [1.0] * len(recorders)
     advantages: Sequence[float | None] = first.advantages or [None] * len(first.samples)
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        own = {
-            name: (one.score, weight)
-            for (name, one), weight in zip(verdicts.items(), weights, strict=True)
-        }
-        paid = first.paid[number] if first.paid else own
-        parts = [
-            value * weight
-            for value, weight in paid.values()
-            if value is not None and not isnan(value)
-        ]
+        paid: Paid
+        if first.paid:
+            paid = first.paid[number]
+        else:
+            weighted = zip(verdicts.items(), weights, strict=True)
+            paid = {name: (verdict.score, weight) for (name, verdict), weight in weighted}
+        parts = []
+        for value, weight in paid.values():
+            if value is not None and not isnan(value):
+                parts.append(value * weight)
         failed = any(verdict.status.failed for verdict in verdicts.values())
         reward = sum(parts) if parts and not failed else None
         tokens = first.token_advantages.get(number, ())
@@ -163,25 +168,29 @@ def choose(
     prompt's second follows. rewards, padded: of all ranks. group: completions per prompt, which are
     neighbours, across ranks too.
     """
-    filled = [i for i, is_bad in enumerate(padded) if is_bad and rewards[i] is not None][:most]
-    ordered = [
-        i
-        for _, i in sorted(
-            (-r, i) for i, r in enumerate(rewards) if r is not None and i not in filled
-        )
-    ]
+    scores = {number: reward for number, reward in enumerate(rewards) if reward is not None}
+    missing = [number for number, reward in enumerate(rewards) if reward is None]
+    filled = [number for number, is_bad in enumerate(padded) if is_bad and number in scores]
+    filled = filled[:most]
+    ordered = [number for number in scores if number not in filled]
+    ordered.sort(key=scores.__getitem__, reverse=True)
     high = of_different_groups(ordered, group)[:most]
-    low = of_different_groups([i for i in reversed(ordered) if i not in high], group)[:most]
-    missing = [i for i, reward in enumerate(rewards) if reward is None][:FAILED]
-    of_kinds = zip(KINDS, (filled, high, low, missing), strict=True)
-    return [(kind, i) for kind, numbers in of_kinds for i in numbers]
+    others = [number for number in reversed(ordered) if number not in high]
+    low = of_different_groups(others, group)[:most]
+    chosen: list[tuple[str, int]] = []
+    for kind, numbers in zip(KINDS, (filled, high, low, missing[:FAILED]), strict=True):
+        chosen += [(kind, number) for number in numbers]
+    return chosen
 
 
 def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
     """Returns a completion's reward less its group's mean; None without a reward or a group."""
     reward = rewards[number]
-    of_group = [other for other in rewards[number // group * group :][:group] if other is not None]
-    return None if reward is None or group == 1 else reward - fmean(of_group)
+    if reward is None or group == 1:
+        return None
+    first = number // group * group
+    of_group = [other for other in rewards[first : first + group] if other is not None]
+    return reward - fmean(of_group)
 
 
 def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
@@ -189,11 +198,11 @@ def of_different_groups(ordered: Sequence[int], group: int) -> list[int]:
     their order.
     """
     seen: Counter[int] = Counter()
-    turns = []
-    for i in ordered:
-        turns.append(seen[i // group])
-        seen[i // group] += 1
-    return [i for _, i in sorted(zip(turns, ordered, strict=True), key=itemgetter(0))]
+    turns = {}
+    for number in ordered:
+        turns[number] = seen[number // group]
+        seen[number // group] += 1
+    return sorted(ordered, key=turns.__getitem__)
 
 
 def write_page(
@@ -203,11 +212,7 @@ def write_page(
 
     Raises OSError.
     """
-    given = [reward for reward in rewards if reward is not None]
-    means = {}
-    for name, (_, weight) in paid[0].items() if paid else ():
-        values = [value for one in paid if (value := one[name][0]) is not None and not isnan(value)]
-        means[name] = (fmean(values) if values else None, weight)
+    scores = [reward for reward in rewards if reward is not None]
     return write_rendered(
         path,
         "spans.html.jinja",
@@ -216,10 +221,24 @@ def write_page(
         grouped=any(row.lead is not None for row in rows),
         credited=any(row.tokens for row in rows),
         count=len(rewards),
-        failed=len(rewards) - len(given),
-        reward=fmean(given) if given else None,
-        means=means,
+        failed=len(rewards) - len(scores),
+        reward=fmean(scores) if scores else None,
+        means=means_of(paid),
     )
+
+
+def means_of(paid: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
+    """Returns by reward function the mean of what it gave, None if it gave nothing, and its
+    weight.
+    """
+    means: dict[str, tuple[float | None, float]] = {}
+    if not paid:
+        return means
+    for name, (_, weight) in paid[0].items():
+        values = [of_row[name][0] for of_row in paid]
+        defined = [value for value in values if value is not None and not isnan(value)]
+        means[name] = (fmean(defined) if defined else None, weight)
+    return means
 
 
 def send(args: TrainingArguments, step: int, page: str) -> None:

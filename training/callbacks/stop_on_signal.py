@@ -63,7 +63,8 @@ class StopOnSignal(TrainerCallback):
                 raise KeyboardInterrupt
             sys.exit(EXIT_CODE)
         if self._received is None:
-            self._received, self.signal = now, signal.Signals(number)
+            self._received = now
+            self.signal = signal.Signals(number)
             message = (
                 "a checkpoint is written at the end of this step; another one, 5 s later, "
                 "ends the run at once."

@@ -29,16 +29,17 @@ from trl import GRPOConfig
 from trl.models import unwrap_model_for_generation
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN
-from spanreward.rewards.base.values import message_text
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.comparison.length import share_interval
 from spanreward.rewards.comparison.resampling import ratio_interval
 from spanreward.rewards.files.outputs import write_whole
-from spanreward.rewards.reward.fingerprint import fingerprint
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
-from spanreward.training.evaluation.answers.columns import numbered, picture_of
+from spanreward.rewards.rows.fingerprint import row_fingerprint
+from spanreward.rewards.rows.messages import message_text
+from spanreward.rewards.rows.sample import row_sample
 from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
 from spanreward.training.evaluation.answers.sides import ROW, read_answers
+from spanreward.training.evaluation.answers.slicing import numbered, picture_of
 from spanreward.training.evaluation.judged.compute import CURVE
 from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
@@ -80,16 +81,20 @@ class WinRateCallback(TrainerCallback):
         max_tokens: int | None = None,
         stop: bool = False,
     ) -> None:
-        self.trainer, self.reward, self.every, self.stop = trainer, reward, every, stop
+        self.trainer = trainer
+        self.reward = reward
+        self.every = every
+        self.stop = stop
         self.rows = [
             row_of(row, number) for number, row in enumerate(islice(rows, prompts), start=1)
         ]
-        longest = (
-            trainer.args.max_completion_length if isinstance(trainer.args, GRPOConfig) else None
-        )
+        longest = None
+        if isinstance(trainer.args, GRPOConfig):
+            longest = trainer.args.max_completion_length
         self.max_tokens = max_tokens or longest or MAX_TOKENS
         self.against = "anchor" in reward.columns  # the reward itself compares
-        self.stopped, self._warned = "", False
+        self.stopped = ""
+        self._warned = False
         if every < 1 or len(self.rows) < 2:
             raise ValueError(
                 f"a win rate needs every >= 1 and 2 rows or more, got {every} and {len(self.rows)}."
@@ -98,26 +103,29 @@ class WinRateCallback(TrainerCallback):
             raise ValueError(
                 f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
             )
-        present = {"anchor", *(name for row in self.rows for name in row if row[name] is not None)}
-        if missing := reward.missing_column(present):
+        present = {"anchor"}
+        for row in self.rows:
+            present |= {name for name, value in row.items() if value is not None}
+        missing = reward.missing_column(present)
+        if missing:
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
-        self._marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in self.rows]
+        self._marks = [row_fingerprint(row) for row in self.rows]
         self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        count, times = len(self.rows), 1 + ceil(state.max_steps / self.every)
+        count = len(self.rows)
+        times = 1 + ceil(state.max_steps / self.every)
         if state.is_world_process_zero:
-            asked = questions_of(self.reward, count, self.max_tokens)[1]
-            text = (
-                f"win rate by {self.reward.__name__}: {times} times, first before the first "
-                f"step, {count} prompts "
+            questions = questions_of(self.reward, count, self.max_tokens)[1]
+            print(
+                f"win rate by {self.reward.__name__}: {times} times, first before the first step, "
+                f"{count} prompts are answered with at most {self.max_tokens} tokens each, and "
+                f"judged with {questions}.",
+                file=sys.stderr,
+                flush=True,
             )
-            text += (
-                f"are answered with at most {self.max_tokens} tokens each, and judged with {asked}."
-            )
-            print(text, file=sys.stderr, flush=True)
         own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []
         anchors = self.anchors or texts or read_answers(str(own), self.rows)
@@ -138,14 +146,10 @@ class WinRateCallback(TrainerCallback):
 
     def _answers(self, args: TrainingArguments, state: TrainerState) -> list[str]:
         """Returns the policy's answers to all rows, and keeps them in a file."""
-        wrapped, end = (
-            self.trainer.model_wrapped,
-            args.reasoning_end if isinstance(args, SpanGRPOConfig) else None,
-        )
-        rows, processor = (
-            [self.rows[number] for number in self._share()],
-            self.trainer.processing_class,
-        )
+        wrapped = self.trainer.model_wrapped
+        end = args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
+        rows = [self.rows[number] for number in self._share()]
+        processor = self.trainer.processing_class
         with unwrap_model_for_generation(wrapped, self.trainer.accelerator) as model:
             training = model.training
             written, _ = continue_prompts(
@@ -166,18 +170,17 @@ class WinRateCallback(TrainerCallback):
 
     def _scores(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the reward's scores of these answers to all rows, NaN where there is none."""
-        rows = [(self.rows[number], texts[number]) for number in self._share()]
-        samples = [read_sample(row, text, row["prompt"]) for row, text in rows]
-        batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
-        verdicts = [verdict for batch in batches for verdict in self.reward.judge_samples(batch)]
-        without = next(
-            (verdict.note or verdict.status.value for verdict in verdicts if verdict.score is None),
-            "",
-        )
-        if without and not self._warned:
+        samples = []
+        for number in self._share():
+            samples.append(row_sample(self.rows[number], texts[number]))
+        verdicts: list[Verdict] = []
+        for start in range(0, len(samples), BATCH):
+            verdicts += self.reward.judge_samples(samples[start : start + BATCH])
+        unscored = [verdict for verdict in verdicts if verdict.score is None]
+        if unscored and not self._warned:
             log.warning(
                 "the win rate leaves out prompts without a score, of which the first says: %s",
-                without,
+                unscored[0].note or unscored[0].status.value,
             )
             self._warned = True
         return np.array(self._of_all([verdict.score for verdict in verdicts]), dtype=float)
@@ -202,7 +205,8 @@ class WinRateCallback(TrainerCallback):
         """Returns the numbers of this rank's rows, equally many on every rank, as sharded weights
         are read together.
         """
-        ranks, count = self.trainer.accelerator.num_processes, len(self.rows)
+        ranks = self.trainer.accelerator.num_processes
+        count = len(self.rows)
         first = self.trainer.accelerator.process_index
         return [number % count for number in range(first, ceil(count / ranks) * ranks, ranks)]
 
@@ -217,11 +221,10 @@ def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None,
     in words.
     """
     cost = reward.cost(tokens * WORDS_PER_TOKEN, 1)
-    count = None if cost is None else round(cost.questions * prompts)
-    return (
-        count,
-        "an unknown number of questions" if count is None else f"about {count:,} questions",
-    )
+    if cost is None:
+        return None, "an unknown number of questions"
+    count = round(cost.questions * prompts)
+    return count, f"about {count:,} questions"
 
 
 def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -229,7 +232,8 @@ def row_of(row: Mapping[str, Any], number: int) -> dict[str, Any]:
 
     Raises ValueError for another.
     """
-    pictures, prompt = list(row.get("images") or ()), row.get("prompt")
+    pictures = list(row.get("images") or ())
+    prompt = row.get("prompt")
     if not isinstance(prompt, list) or len(pictures) > 1:
         raise ValueError(
             f"row {number} needs a prompt of messages and at most one picture, got {prompt!r:.80}."
@@ -250,7 +254,8 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
         (f"{KEY}_difference", gaps, ratio_interval),
     ):
         sums, counts = in_clusters(values[None], clusters)
-        if bounds := interval(sums, counts):
+        bounds = interval(sums, counts)
+        if bounds:
             logged |= {
                 name: float(sums.sum() / counts.sum()),
                 f"{name}_low": bounds.low,

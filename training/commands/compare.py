@@ -165,7 +165,8 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.page.shown import shown_prompts
     from spanreward.training.evaluation.statistics.comparison import summarise
 
-    setup, output = setup_of(arguments), arguments.output
+    setup = setup_of(arguments)
+    output = arguments.output
     written = [output / name for name in WRITTEN]
     sides = [Path(run) for runs in setup.sides.values() for run in runs]
     inputs = [arguments.recipe, arguments.data, *arguments.metric, *sides]
@@ -191,7 +192,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
 
     Raises ValueError, and OSError for files that cannot be read.
     """
-    from spanreward.rewards.files.tables import is_table
+    from spanreward.rewards.rows.tables import is_table
     from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
@@ -220,11 +221,9 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     else:
         recipe = load_recipe(arguments.recipe, arguments.options)
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
-        learned, parts, trainer = (
-            recipe.rewards,
-            [*recipe.rewards, *recipe.referees],
-            recipe.trainer,
-        )
+        learned = recipe.rewards
+        parts = [*recipe.rewards, *recipe.referees]
+        trainer = recipe.trainer
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
     read_by = readers(rewards)
@@ -239,11 +238,9 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         readers=read_by,
         title=arguments.title,
         facts={
-            **{
-                "command": shlex.join(["python", *sys.argv]),
-                "seeds": ", ".join(map(str, seeds)),
-                "machine": machine(),
-            },
+            "command": shlex.join(["python", *sys.argv]),
+            "seeds": ", ".join(map(str, seeds)),
+            "machine": machine(),
             **{f"texts of {name} read by": reader for name, reader in read_by.items()},
             **versions(),
         },
@@ -260,7 +257,8 @@ def parts_of(arguments: argparse.Namespace) -> list["RewardPart"]:
     """
     from spanreward.training.recipe import RewardPart, checked
 
-    name, options = arguments.judge or "match", metric_options.read_options(arguments.judge_option)
+    name = arguments.judge or "match"
+    options = metric_options.read_options(arguments.judge_option)
     judge = {"cascade": options} if name == "cascade" else {"name": name, "options": options}
     own: dict[str, dict[str, Any]] = {metric: {} for metric in arguments.metric}
     for key, value in metric_options.read_options(arguments.options).items():
@@ -285,7 +283,8 @@ def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
 
 def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:
     """Prints a sentence on every pair, where the files are, and the warnings."""
-    output, console = arguments.output, Console(soft_wrap=True)
+    output = arguments.output
+    console = Console(soft_wrap=True)
     for pair in comparison.pairs:
         console.print(pair.sentence, style="bold", markup=False, highlight=False)
     for note in comparison.notes:

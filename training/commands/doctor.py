@@ -99,7 +99,8 @@ def pipeline_here() -> Finding:
 
 
 def started(name: str, options: Mapping[str, Any]) -> Finding:
-    what, said = f"judge {name}", "A red tomato."
+    what = f"judge {name}"
+    said = "A red tomato."
     ask = f"{said} Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
     probe = PresenceProbe(
         said, "attribute", Mention("tomato"), "red", source=said, places=((2, 5),)
@@ -109,13 +110,15 @@ def started(name: str, options: Mapping[str, Any]) -> Finding:
         with closing([judge]):
             began = time.monotonic()
             judge.start()
-            start, first_sleep = time.monotonic() - began, judge.usage.sleep_seconds
+            start = time.monotonic() - began
+            first_sleep = judge.usage.sleep_seconds
             (rating,) = judge.rate([Question([{"role": "user", "content": ask}], probe=probe)])
     except Exception as error:
         return Finding(
             what, False, "does not start", " ".join(f"{type(error).__name__}: {error}".split())
         )
-    usage, wrong = judge.usage, rating.message if isinstance(rating, Failure) else ""
+    usage = judge.usage
+    wrong = rating.message if isinstance(rating, Failure) else ""
     spent = f"started in {start:.1f} s" + (
         f", {first_sleep:.1f} s of them to fall asleep" if first_sleep else ""
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Column, Table
 
 from spanreward.rewards.comparison.figures import interval, number
-from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.training.commands.main import defined, run
 from spanreward.training.commands.metric_options import (
     ASKING,

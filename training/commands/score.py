@@ -55,19 +55,19 @@ def main() -> None:
     metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
 
-    from spanreward.rewards.scoring import read_rows, read_verdicts, score_file
+    from spanreward.rewards.rows.lines import read_rows
+    from spanreward.rewards.scoring import read_verdicts, score_file
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
-    console, log = Console(stderr=True, soft_wrap=True), logging.getLogger("spanreward.rewards")
+    console = Console(stderr=True, soft_wrap=True)
+    log = logging.getLogger("spanreward.rewards")
     level = log.level
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
-        inputs, columns = (
-            (arguments.input, arguments.reward),
-            metric_options.renamed(arguments.columns),
-        )
+        inputs = (arguments.input, arguments.reward)
+        columns = metric_options.renamed(arguments.columns)
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")

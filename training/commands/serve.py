@@ -28,7 +28,8 @@ def main() -> None:
     parser.add_argument(
         "reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME"
     )
-    once, key = metric_options.Once, "another one than this machine's needs SPANREWARD_API_KEY"
+    once = metric_options.Once
+    key = "another one than this machine's needs SPANREWARD_API_KEY"
     parser.add_argument("--host", action=once, default="127.0.0.1", help=key)
     parser.add_argument(
         "--port", action=once, type=int, default=8400, help="8400 if not given; 0 takes a free one"

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.files.custom_file import custom_function
-from spanreward.training.data.jsonl import usable_picture
-from spanreward.training.data.rows import read_rows
+from spanreward.training.data.rows import read_rows, usable_picture
 from spanreward.training.recipe import FilePart, RecipeError
 
 

@@ -21,8 +21,9 @@ from datasets.exceptions import DatasetsError
 from huggingface_hub.constants import HF_HUB_CACHE
 
 from spanreward.rewards.files.hub import load_split
-from spanreward.rewards.files.pictures import PictureError, open_file
-from spanreward.training.data.rows import READERS, picture_key, read_rows
+from spanreward.rewards.rows.columns import picture_key
+from spanreward.rewards.rows.pictures import PictureError, open_file
+from spanreward.training.data.rows import COLUMNS, read_rows
 from spanreward.training.recipe import HubPart, RecipeError
 
 
@@ -39,13 +40,11 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     key = picture_key(data.columns, features)
     check_columns(data, features)
     names: Mapping[Any, str] = data.columns
-    columns = [key, *(names.get(name, name) for name in READERS)]
-    records, pictured = (
-        split.select_columns([name for name in columns if name in features]),
-        key in features,
-    )
-    # structs become pictures too
-    records = records.cast_column(key, Image(decode=False)) if pictured else records
+    columns = [key, *(names.get(name, name) for name in COLUMNS)]
+    pictured = key in features
+    records = split.select_columns([name for name in columns if name in features])
+    if pictured:
+        records = records.cast_column(key, Image(decode=False))  # structs become pictures too
     named = (
         (f"{data.id} {data.split} row {number}", record)
         for number, record in enumerate(records, start=1)
@@ -60,7 +59,9 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
     if isinstance(split, IterableDataset) or not pictured:
         return rows, None
     pictures = split.select_columns([key]).cast_column(key, Image())
-    return rows, pictures if key == "image" else pictures.rename_column(key, "image")
+    if key != "image":
+        pictures = pictures.rename_column(key, "image")
+    return rows, pictures
 
 
 def split_names(data: HubPart) -> list[str]:
@@ -111,14 +112,20 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
             "without streaming a dataset is downloaded whole; addresses in it are not followed."
         )
     try:
-        inside = (
-            Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
-            for folder in folders
-        )
-        if content is None and not any(inside):
+        if content is not None:
+            open_file(io.BytesIO(content)).close()
+        elif is_inside(path, folders):
+            open_file(path).close()
+        else:
             raise PictureError(f"it is the file {path!r} outside the dataset's folder")
-        open_file(path if content is None else io.BytesIO(content)).close()
     except (FileNotFoundError, PictureError) as error:
         raise RecipeError(
             f"{where} cannot be read as a picture ({error}): leave the row out of the dataset."
         ) from None
+
+
+def is_inside(path: str, folders: Sequence[Path]) -> bool:
+    for folder in folders:
+        if Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder)):
+            return True
+    return False

@@ -10,14 +10,17 @@ rows have. Pictures of hub datasets stay on disk until a row is read.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
 
-from spanreward.rewards.base.values import texts
-from spanreward.rewards.files.pictures import DECODED_PIXELS, Pictures
+from spanreward.rewards.base.texts import texts
+from spanreward.rewards.files.hub import load_split
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.training.data.custom import custom_rows
+from spanreward.rewards.rows.pictures import DECODED_PIXELS, Pictures
+from spanreward.rewards.rows.tables import read_table
+from spanreward.training.data.custom import custom_records, custom_rows
 from spanreward.training.data.hub import hub_rows
 from spanreward.training.data.jsonl import jsonl_rows
 from spanreward.training.data.rows import ALL_OR_NONE
@@ -39,48 +42,59 @@ def load_data(data: DataPart, completions: bool = False, look: bool = True) -> D
     stead.
     """
     try:
-        loaded = [load_part(part, completions, look) for part in data.parts]
+        parts = [load_part(part, completions, look) for part in data.parts]
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
-        loaded = [numbered(dataset, number) for number, dataset in enumerate(loaded)]
-        if len({"image" in dataset.column_names for dataset in loaded}) > 1:
+        parts = [numbered(dataset, number) for number, dataset in enumerate(parts)]
+        if len({"image" in dataset.column_names for dataset in parts}) > 1:
             raise RecipeError(
                 f"some parts of the data have pictures, and others none: {ALL_OR_NONE}."
             )
-    dataset = concatenate_datasets(loaded)
+    dataset = concatenate_datasets(parts)
+    if not look or "image" not in dataset.column_names:
+        return dataset
     pixels = min(part.max_pixels or DECODED_PIXELS for part in data.parts)
-    return (
-        dataset.with_transform(Pictures(pixels))
-        if "image" in dataset.column_names and look
-        else dataset
-    )
+    return dataset.with_transform(Pictures(pixels))
 
 
 def load_part(data: JsonlPart | HubPart | FilePart, completions: bool, look: bool) -> Dataset:
+    """Returns the dataset of a block.
+
+    Raises ValueError for a row that cannot be used, and where no row is left.
+    """
     pictures = None
     if isinstance(data, HubPart):
         rows, pictures = hub_rows(data)
+    elif isinstance(data, FilePart):
+        rows = custom_rows(data)
     else:
-        rows = custom_rows(data) if isinstance(data, FilePart) else jsonl_rows(data, look)
-    if completions:
-        learn = [(row, text) for row in rows for text in learned(row)]
-        rows = [
-            {**row, "completion": [{"role": "assistant", "content": text}]} for row, text in learn
-        ]
-    else:
-        rows = [
-            {name: value for name, value in row.items() if name != "completion"} for row in rows
-        ]
+        rows = jsonl_rows(data, look)
+    rows = chat_rows(rows, completions)
     if not rows:
-        wanted = "a reference or answers" if completions else "something to judge by"
-        raise RecipeError(f"the data of {data.source} holds no row with {wanted}.")
-    rows = [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in rows]
+        content = "a reference or answers" if completions else "something to judge by"
+        raise RecipeError(f"the data of {data.source} holds no row with {content}.")
     dataset = Dataset.from_list(rows)
     if pictures is not None:
         chosen = pictures.select([int(row["id"]) - 1 for row in rows])
         dataset = concatenate_datasets([chosen, dataset], axis=1)
-    return dataset.cast_column("image", Image()) if "image" in dataset.column_names else dataset
+    if "image" in dataset.column_names:
+        dataset = dataset.cast_column("image", Image())
+    return dataset
+
+
+def chat_rows(rows: Sequence[dict[str, Any]], completions: bool) -> list[dict[str, Any]]:
+    """Returns the rows with their prompts as messages; for SFT a row for each completion."""
+    chats = []
+    for row in rows:
+        chat = {**row, "prompt": [{"role": "user", "content": row["prompt"]}]}
+        chat.pop("completion", None)
+        if not completions:
+            chats.append(chat)
+            continue
+        for text in learned(row):
+            chats.append({**chat, "completion": [{"role": "assistant", "content": text}]})
+    return chats
 
 
 def numbered(dataset: Dataset, number: int) -> Dataset:
@@ -106,3 +120,27 @@ def most_frequent(answers: Sequence[str]) -> str:
     """
     forms = [normalise(answer) or answer for answer in answers]
     return answers[forms.index(max(forms, key=forms.count))]
+
+
+def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
+    """Returns what the data's own files hold of each row."""
+    places = []
+    for name in ids:
+        part, _, number = name.rpartition("/")
+        places.append((int(part or 0), int(number)))
+    last = max((number for _, number in places), default=0)
+    records = [records_of_part(part, last) for part in data.parts]
+    return [records[place][number - 1] for place, number in places]
+
+
+def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
+    """Returns a block's records as they were written, at least up to the row `last`; row `id` is at
+    place id - 1.
+    """
+    if isinstance(part, HubPart):
+        split = load_split(part.id, part.split, part.subset, part.revision, part.streaming)
+        if isinstance(split, Dataset):
+            return split
+        return list(split.take(part.count or 0))
+    records = custom_records(part) if isinstance(part, FilePart) else read_table(part.path)
+    return [record for _, record in islice(records, last)]  # a function may give rows without end

@@ -1,4 +1,4 @@
-"""Texts in which people have marked the wrong words, from any table that rewards/files/tables.py
+"""Texts in which people have marked the wrong words, from any table that rewards/rows/tables.py
 reads.
 
 {"id": 1, "completion": "A red dog.", "reference": "A brown dog.", "mistakes": ["red"]}
@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.base.values import entries
+from spanreward.rewards.base.texts import entries
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import read_table
-from spanreward.rewards.reward.row import READ, read_sample
+from spanreward.rewards.rows.columns import READ
+from spanreward.rewards.rows.lines import line_sample, plain_row
+from spanreward.rewards.rows.tables import folder_of, no_rows, read_table
 
 T = TypeVar("T")
 CharacterSpans = tuple[tuple[int, int], ...]
@@ -49,20 +50,22 @@ def read_each(
     a row that cannot be used.
     """
     check_known("column", columns or (), {*READ, *needed})
-    found = []
+    folder = folder_of(source)
+    results = []
     for where, row in read_table(source, columns, limit):
-        if lacking := [name for name in needed if name not in row]:
-            name = lacking[0]
-            raise ValueError(
-                f"{where} has no column {name!r}, only {', '.join(row)}: name it with {name}=NAME."
-            )
+        for name in needed:
+            if name not in row:
+                names = ", ".join(row)
+                raise ValueError(
+                    f"{where} has no column {name!r}, only {names}: name it with {name}=NAME."
+                )
         try:
-            found.append(read(read_sample(row, row.get("completion", ""), row.get("prompt") or "")))
+            results.append(read(line_sample(plain_row(row), folder)))
         except ValueError as error:
             raise ValueError(f"{where}: {error}.") from None
-    if not found:
-        raise ValueError(f"{source} holds no rows: write one JSON object a line.")
-    return found
+    if not results:
+        raise no_rows(source)
+    return results
 
 
 def marks(value: Any, column: str, text: str) -> CharacterSpans:
@@ -77,7 +80,9 @@ def marks(value: Any, column: str, text: str) -> CharacterSpans:
 
 
 def _mark(entry: Any, column: str, text: str) -> tuple[int, int]:
-    word, which = entry if isinstance(entry, list) and len(entry) == 2 else (entry, None)
+    word, which = entry, None
+    if isinstance(entry, list) and len(entry) == 2:
+        word, which = entry
     if type(word) is type(which) is int and 0 <= word < which <= len(text):
         return word, which
     places = whole_words(word, text) if isinstance(word, str) else []
@@ -97,15 +102,11 @@ def _mark(entry: Any, column: str, text: str) -> tuple[int, int]:
 
 def whole_words(word: str, text: str) -> list[tuple[int, int]]:
     """Returns where the word, or the words, stand in the text and in no longer word."""
-    before, after = (
-        (r"(?<!\w)" if word[:1].isalnum() else ""),
-        (r"(?!\w)" if word[-1:].isalnum() else ""),
-    )
-    return (
-        [found.span() for found in re.finditer(before + re.escape(word) + after, text)]
-        if word
-        else []
-    )
+    if not word:
+        return []
+    before = r"(?<!\w)" if word[0].isalnum() else ""
+    after = r"(?!\w)" if word[-1].isalnum() else ""
+    return [match.span() for match in re.finditer(before + re.escape(word) + after, text)]
 
 
 def wrong(column: str, wanted: str, value: Any) -> ValueError:

@@ -4,18 +4,25 @@ rewards take.
     rows = read_rows(records, data, picture)
     # [{"id": "1", "image": ..., "prompt": "Describe the picture.", ...
 
-A record holds a picture, or a prompt of its own, and any of READERS (docs/recipes.md), under their
-own names or those in `data.columns`. Either all rows have pictures or none has. A row has a value
+A record holds a picture, or a prompt of its own, and any column of a Sample (docs/recipes.md),
+under their own names or those in `data.columns`. rewards/rows reads their values; this file makes
+what the policy is asked and sees. Either all rows have pictures or none has. A row has a value
 or None for each column for which some row has a value. A record that has keys for reference,
 answers or context, and nothing in any of them, is left out and counted. A record without these keys
 is for metrics without a reference.
 """
 
 import logging
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base import values as cells
+from PIL import Image
+
+from spanreward.rewards.rows.columns import READ, READERS, picture_key, read_columns
+from spanreward.rewards.rows.messages import message_text, without_placeholders
+from spanreward.rewards.rows.pictures import ENCODED, PictureError, located, opened
+from spanreward.rewards.rows.values import one_text
 from spanreward.training.recipe import RecipeError, RowsPart
 
 log = logging.getLogger(__name__)
@@ -23,6 +30,7 @@ log = logging.getLogger(__name__)
 DESCRIBE = "Describe the picture."
 ASKED = "{question}"
 ALL_OR_NONE = "give all rows of a run a picture, or none"
+COLUMNS = ("prompt", *READERS)  # of a row, beside its id and picture
 RIGHT = ("reference", "answers", "context")  # what an answer can be compared with
 
 
@@ -41,46 +49,75 @@ def read_rows(
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
-    pictures: set[bool] = set()  # whether there is one
-    read = {"id", "image", "images", *READERS, *data.columns.values()}
+    first_pictured: bool | None = None
     for number, (where, record) in enumerate(records, start=1):
-        values = read_values(record, data.columns, where)
-        image_key = picture_key(data.columns, record)
-        pictured = image_key in record
-        if not pictured and (values["prompt"] is None or "image" in data.columns):
-            raise RecipeError(
-                f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its "
-                "keys; a row without a picture needs a 'prompt', and no name for pictures in "
-                "data.columns."
-            )
-        if is_empty(record, values, data.columns, where):
+        values = usable_values(record, data, where)
+        if values is None:
             left_out += 1
             continue
-        if values["bbox"] is not None and data.max_pixels is not None:
+        image_key = picture_key(data.columns, record)
+        pictured = image_key in record
+        if first_pictured is None:
+            first_pictured = pictured
+        if pictured != first_pictured:
+            article = "a" if pictured else "no"
             raise RecipeError(
-                f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels "
-                "out."
-            )
-        values["task"] = values["task"] or data.task
-        pictures.add(pictured)
-        if len(pictures) > 1:
-            raise RecipeError(
-                f"{where} has {'a' if pictured else 'no'} picture, unlike the rows before it: "
-                f"{ALL_OR_NONE}."
+                f"{where} has {article} picture, unlike the rows before it: {ALL_OR_NONE}."
             )
         image = picture(record[image_key], where) if pictured else None
-        asked = asked_in(values, data.prompt, pictured, where)
-        more = {name: value for name, value in record.items() if others and name not in read}
-        rows.append({"id": str(number), "image": image, "prompt": asked, **values, **more})
+        prompt = asked_in(values, data.prompt, pictured, where)
+        row = {"id": str(number), "image": image, "prompt": prompt, **values}
+        if others:
+            row |= other_columns(record, data)
+        rows.append(row)
         if len(rows) == data.count:
             break
     if left_out:
         log.warning(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)
         )
-    present = dict.fromkeys(
-        column for row in rows for column, value in row.items() if value is not None
-    )
+    return with_equal_columns(rows)
+
+
+def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict[str, Any] | None:
+    """Returns what `read_values` does; None for a record with nothing to judge by.
+
+    Raises RecipeError for a record that cannot be used.
+    """
+    values = read_values(record, data.columns, where)
+    image_key = picture_key(data.columns, record)
+    if image_key not in record and (values["prompt"] is None or "image" in data.columns):
+        raise RecipeError(
+            f"{where} has no {image_key!r}, only {sorted(record)}: set data.columns to its "
+            "keys; a row without a picture needs a 'prompt', and no name for pictures in "
+            "data.columns."
+        )
+    if is_empty(record, values, data.columns, where):
+        return None
+    if values["bbox"] is not None and data.max_pixels is not None:
+        raise RecipeError(
+            f"{where} has a bbox, which data.max_pixels would put elsewhere: leave max_pixels out."
+        )
+    if values["task"] is None:
+        values["task"] = data.task
+    return values
+
+
+def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
+    """Returns what the record holds beside what rewards and policies read."""
+    read = {*READ, *data.columns.values()}
+    return {name: value for name, value in record.items() if name not in read}
+
+
+def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the rows with the columns in which some row has a value, and None where one lacks
+    it.
+    """
+    present: dict[str, None] = {}
+    for row in rows:
+        for column, value in row.items():
+            if value is not None:
+                present[column] = None
     return [{column: row.get(column) for column in present} for row in rows]
 
 
@@ -89,27 +126,34 @@ def prompt_for(question: str | None, prompt: str | None) -> str:
     else after it.
     """
     if question is None:
-        return DESCRIBE if prompt is None or ASKED in prompt else prompt
+        if prompt is None or ASKED in prompt:
+            return DESCRIBE
+        return prompt
     if prompt is None:
         return question
-    return prompt.replace(ASKED, question) if ASKED in prompt else f"{prompt}\n{question}"
+    if ASKED in prompt:
+        return prompt.replace(ASKED, question)
+    return f"{prompt}\n{question}"
 
 
 def read_values(
     record: Mapping[str, Any], columns: Mapping[Any, str], where: str
 ) -> dict[str, Any]:
-    """Returns the record's value or None for each column in READERS.
-
-    Raises RecipeError for a value of another kind.
+    """Returns the record's value or None for each of COLUMNS, as a dataset holds it: lists for
+    tuples. Raises RecipeError for a value of another kind.
     """
-    values = {}
-    for column, read in READERS.items():
-        key = columns.get(column, column)
-        try:
-            value = None if record.get(key) is None else read(record[key], key)
-            values[column] = (list(value) if isinstance(value, tuple) else value) or None
-        except ValueError as error:
-            raise RecipeError(f"{where}: {error}.") from None
+    prompt_key = columns.get("prompt", "prompt")
+    box_key = columns.get("bbox", "bbox")
+    try:
+        values: dict[str, Any] = {"prompt": read_prompt(record.get(prompt_key), prompt_key)}
+        values |= read_columns(record, columns)
+        if values["bbox"] is not None:
+            values["bbox"] = ordered_box(values["bbox"], record[box_key], box_key)
+    except ValueError as error:
+        raise RecipeError(f"{where}: {error}.") from None
+    for column, value in values.items():
+        if isinstance(value, tuple):
+            values[column] = list(value) or None
     return values
 
 
@@ -130,53 +174,70 @@ def is_empty(
     return there and all(values[column] is None for column in RIGHT)
 
 
-def picture_key(columns: Mapping[Any, str], present: Container[str]) -> str:
-    """Returns the key of the picture: the one that `columns` names, else "image", or "images" where
-    only that is.
-    """
-    alone = "images" if "images" in present and "image" not in present else "image"
-    return columns.get("image", alone)
-
-
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
     """Takes the row's prompt out of its values, and returns what the policy is asked. A picture's
     placeholder goes, as the policy's processor puts it in. Raises RecipeError for a placeholder
     without a picture.
     """
-    asked = values.pop("prompt") or prompt_for(values["question"], prompt)
-    plain = cells.without_placeholders(asked)
-    if plain != asked and not pictured:
+    question = values["question"]
+    written = values.pop("prompt") or prompt_for(question, prompt)
+    plain = without_placeholders(written)
+    if plain != written and not pictured:
         raise RecipeError(
-            f"{where} has the placeholder of a picture and no picture, {asked!r:.80}: name it in "
+            f"{where} has the placeholder of a picture and no picture, {written!r:.80}: name it in "
             "data.columns."
         )
-    values["question"] = values["question"] and cells.without_placeholders(values["question"])
+    if question is not None:
+        values["question"] = without_placeholders(question)
     return plain or DESCRIBE
 
 
-def _prompt(value: Any, column: str) -> str | None:
+def usable_picture(folder: Path, value: Any, where: str) -> Any:
+    """Returns the picture as `datasets` takes it: its path, its {"bytes", "path"}, or a PIL image.
+
+    folder: see `located`. Raises as `open_picture`.
+    """
+    image = open_picture(folder, value, where)
+    picture = located(only_picture(value, where), folder)
+    if isinstance(picture, str) and ENCODED.match(picture):
+        return image  # `datasets` reads no data URL
+    return picture
+
+
+def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
+    """Returns the picture decoded to its end, as a damaged JPEG may begin well.
+
+    Raises RecipeError for one that cannot be read, and for several.
+    """
+    try:
+        return opened(only_picture(value, where), folder)
+    except PictureError as error:
+        raise RecipeError(f"{where}: {error}.") from None
+
+
+def only_picture(value: Any, where: str) -> Any:
+    """Returns the picture, maybe out of a list of one."""
+    if not isinstance(value, list):
+        return value
+    if len(value) != 1:
+        raise RecipeError(f"{where} must hold one picture, got {len(value)}.")
+    return value[0]
+
+
+def read_prompt(value: Any, column: str) -> str | None:
     """Returns a prompt as it is, or the text of its one message."""
-    one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping)
-    return cells.one_text(cells.message_text(value[0]) if one else value, column)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        value = message_text(value[0])
+    return one_text(value, column)
 
 
-def _box(value: Any, column: str) -> list[float] | None:
-    found = cells.box(value, column)
-    if found and not (found[0] < found[2] and found[1] < found[3]):
+def ordered_box(box: Sequence[float], value: Any, column: str) -> list[float]:
+    """Returns the corners. Raises ValueError, with the value as it is written, for those that no
+    picture has.
+    """
+    x0, y0, x1, y1 = box
+    if not (x0 < x1 and y0 < y1):
         raise ValueError(
             f"the column {column!r} must hold x0 < x1, y0 < y1 as [x0, y0, x1, y1], got {value!r}"
         )
-    return [float(one) for one in found] if found else None
-
-
-READERS: dict[str, Callable[[Any, str], Any]] = {
-    "prompt": _prompt,
-    "reference": cells.texts,
-    "question": cells.one_text,
-    "answers": lambda value, column: list(cells.people(value, column)),
-    "context": cells.one_text,
-    "anchor": cells.one_text,
-    "criteria": cells.texts,
-    "bbox": _box,
-    "task": cells.one_text,
-}
+    return [float(corner) for corner in box]

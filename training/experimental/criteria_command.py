@@ -13,9 +13,9 @@ from rich.progress import track
 from rich.table import Table
 
 from spanreward.rewards.files.outputs import by_fingerprint, resumed_lines
-from spanreward.rewards.files.tables import read_table
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
 from spanreward.training.data.marks import read_each

@@ -17,7 +17,7 @@ from rich.table import Table
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
-from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run
 
@@ -108,7 +108,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
 
 def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from spanreward.rewards.posh import PoshReward
-    from spanreward.rewards.scoring import read_rows
+    from spanreward.rewards.rows.lines import read_rows
 
     metric_options.check_files(
         arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}

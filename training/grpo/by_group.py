@@ -51,11 +51,13 @@ def group_advantages(
         if found and not verdict.status.failed:
             tokens[row] = found[0]
             phrases += found[1]
-    mask = torch.tensor([[t < len(sampled) for t in range(max(map(len, ids)))] for sampled in ids])
+    lengths = torch.tensor([len(sampled) for sampled in ids])
+    mask = torch.arange(max(map(len, ids))) < lengths.unsqueeze(1)
     values, marks = spans.on_tokens(
         spans.residual_credit(phrases), tokens, (len(mask), len(mask[0]))
     )
-    credit, covered = torch.from_numpy(values).float(), torch.from_numpy(marks)
+    credit = torch.from_numpy(values).float()
+    covered = torch.from_numpy(marks)
     scaled = scale_credit(credit, covered, credit_std(credit_moments(credit, covered)))
     advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)
     return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]

@@ -61,12 +61,14 @@ class SpanGRPOConfig(GRPOConfig):
         if self.metric_for_best_model is None and (
             self.load_best_model_at_end or self.save_strategy == "best"
         ):
-            self.metric_for_best_model, self.greater_is_better = "eval_reward", True
+            self.metric_for_best_model = "eval_reward"
+            self.greater_is_better = True
         super().__post_init__()
         for name in SpanGRPOConfig.__annotations__:
             if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
                 raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
-        cache, longest = self.soft_overlong_cache, self.max_completion_length or 0
+        cache = self.soft_overlong_cache
+        longest = self.max_completion_length or 0
         if cache is not None and cache > longest:
             raise ValueError(
                 f"soft_overlong_cache must be at most max_completion_length, got {cache} and "
@@ -110,16 +112,17 @@ class SpanGRPOConfig(GRPOConfig):
         advantages.
         """
         one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
-        alike = {
-            "loss_type='vespo'": self.loss_type == "vespo",
-            "off_policy_mask_threshold": self.off_policy_mask_threshold is not None,
-            "importance_sampling_level='sequence'": one_ratio,
-        }
-        for setting in (setting for setting, given in alike.items() if given):
-            raise ValueError(
-                f"{setting} moves all tokens of a completion alike: set span_coef=0, or leave it "
-                "out."
-            )
+        if self.loss_type == "vespo":
+            setting = "loss_type='vespo'"
+        elif self.off_policy_mask_threshold is not None:
+            setting = "off_policy_mask_threshold"
+        elif one_ratio:
+            setting = "importance_sampling_level='sequence'"
+        else:
+            return
+        raise ValueError(
+            f"{setting} moves all tokens of a completion alike: set span_coef=0, or leave it out."
+        )
 
 
 def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
@@ -134,7 +137,9 @@ def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
         return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
     # TRL's __post_init__ has run, and would take its results for settings
     config = object.__new__(SpanGRPOConfig)
-    vars(config).update({one.name: one.default for one in fields(SpanGRPOConfig)} | vars(args))
+    settings = {setting.name: setting.default for setting in fields(SpanGRPOConfig)}
+    settings |= vars(args)
+    vars(config).update(settings)
     log.warning(
         "args is a %s, which has no span_coef: spans are off, and this is TRL's GRPOTrainer; for "
         "spans pass SpanGRPOConfig(..., span_coef=0.5), and without this warning "

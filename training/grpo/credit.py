@@ -21,8 +21,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
-from operator import eq
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +93,8 @@ def token_offsets(
                 return None
             offsets += _group_offsets(tokenizer, special, context, group, piece, written)
             written += len(piece)
-            context, group = group, []
+            context = group
+            group = []
     return offsets + _group_offsets(tokenizer, special, context, group, text[written:], written)
 
 
@@ -115,19 +115,32 @@ def _group_offsets(
     offsets = []
     done = 0  # characters of the piece that are finished
     for count, token in enumerate(group, start=1):
-        start, end = done, done
+        start = done
+        end = done
         if token not in special:
-            now = piece
-            if count < len(group):
-                now = tokenizer.decode([*context, *group[:count]], skip_special_tokens=True)[
-                    before:
-                ]
-            done = sum(takewhile(bool, map(eq, now, piece)))  # characters in common
-            # where `now` differs from the piece, a character has begun
-            end = min(done + (done < len(now)), len(piece))
-            start = min(start, end - now.endswith("\ufffd"))  # one more byte of the same character
+            if count == len(group):
+                now = piece
+            else:
+                now = tokenizer.decode([*context, *group[:count]], skip_special_tokens=True)
+                now = now[before:]
+            done = common_length(now, piece)
+            end = done
+            if done < len(now):  # where `now` differs from the piece, a character has begun
+                end = min(done + 1, len(piece))
+            unfinished = now.endswith("\ufffd")  # one more byte of the same character
+            start = min(start, end - 1 if unfinished else end)
         offsets.append((begin + start, begin + end))
     return offsets
+
+
+def common_length(text: str, other: str) -> int:
+    """Returns with how many equal characters the two begin."""
+    length = 0
+    for character, other_character in zip(text, other, strict=False):
+        if character != other_character:
+            break
+        length += 1
+    return length
 
 
 def first_mentions(spans: Sequence[Span]) -> list[Span]:
@@ -179,8 +192,10 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
         residual = credit - baseline
         others = np.bincount(cell, residual)[cell] - residual
         baseline += others / (np.bincount(cell)[cell] - 1 + SHRINK)
-    baselines = iter(baseline.tolist())
-    return [0.0 if phrase.kind == FILLER else next(baselines) for phrase in phrases]
+    is_claim = np.array([phrase.kind != FILLER for phrase in phrases], dtype=np.bool_)
+    baselines = np.zeros(len(phrases))
+    baselines[is_claim] = baseline
+    return baselines.tolist()
 
 
 def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
@@ -198,7 +213,8 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
     earliest_start = list(backwards)[::-1]  # of all tokens from here on
     tokens = []
     for span in mentions:
-        first, stop = bisect_right(latest_end, span.start), bisect_left(earliest_start, span.end)
+        first = bisect_right(latest_end, span.start)
+        stop = bisect_left(earliest_start, span.end)
         near = range(first, stop)  # tokens elsewhere do not overlap
         tokens.append(
             [i for i in near if max(offsets[i][0], span.start) < min(offsets[i][1], span.end)]
@@ -213,11 +229,14 @@ def on_tokens(
     of each row's phrases, which share their value equally. values: of these in the same order. A
     token of several gets the sum.
     """
-    credit, covered = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
-    phrases = ((row, of_phrase) for row, of_row in tokens.items() for of_phrase in of_row)
-    for value, (row, of_phrase) in zip(values, phrases, strict=True):
-        credit[row, of_phrase] += value / max(len(of_phrase), 1)
-        covered[row, of_phrase] = True
+    credit = np.zeros(shape)
+    covered = np.zeros(shape, dtype=np.bool_)
+    phrases: list[tuple[int, Sequence[int]]] = []
+    for row, tokens_of_row in tokens.items():
+        phrases += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
+    for value, (row, tokens_of_phrase) in zip(values, phrases, strict=True):
+        credit[row, tokens_of_phrase] += value / max(len(tokens_of_phrase), 1)
+        covered[row, tokens_of_phrase] = True
     return credit, covered
 
 
@@ -251,11 +270,13 @@ def token_credit(
     last = max((span.end for span in verdict.spans), default=0)
     offsets = token_offsets(backend, special_ids(backend), ids, text)
     if offsets is None or last > len(text):
+        apart = " that do not line up with them" if offsets is None else ""
         raise ValueError(
             f"the verdict's spans end at character {last}, and the {len(ids)} ids decode to "
-            f"{len(text)} characters{' that do not line up with them' if offsets is None else ''}: "
-            "give the ids of the completion judged."
+            f"{len(text)} characters{apart}: give the ids of the completion judged."
         )
     mentions = first_mentions(verdict.spans)
     tokens = {0: tokens_of(mentions, offsets)}
-    return on_tokens([span.credit for span in mentions], tokens, (1, len(offsets)))[0][0].tolist()
+    values = [span.credit for span in mentions]
+    credit, _ = on_tokens(values, tokens, (1, len(offsets)))
+    return credit[0].tolist()

@@ -13,10 +13,12 @@ order of their own, which is the same on every rank and goes on after a checkpoi
 round finds beyond those missing are dropped. docs/logged_keys.md says what `sampling/...` logs.
 """
 
+import json
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.base.verdict import Verdict
@@ -127,10 +129,13 @@ class DynamicSampling:
         reward = sum(rewards) / len(rewards) if rewards else math.nan
         missing = [number for number, group in enumerate(groups) if not has_variance(group)]
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset
-        rounds, drawn, useful = 0, 0, len(groups) - len(missing)
+        rounds = 0
+        drawn = 0
+        useful = len(groups) - len(missing)
         while missing and rounds < self.max_resamples:
             wanted = groups_to_draw(len(missing), useful, len(groups) + drawn, len(groups))
-            begin, self.drawn = self.drawn, self.drawn + round_groups(wanted, size, ranks)
+            begin = self.drawn
+            self.drawn += round_groups(wanted, size, ranks)
             numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
             found = draft([self._read(row, inputs[0]) for row in rows])
@@ -139,8 +144,10 @@ class DynamicSampling:
                     useful += 1
                     if missing:
                         place = missing.pop(0)
-                        groups[place], replaced[place] = group, row
-            rounds, drawn = rounds + 1, drawn + len(numbers)
+                        groups[place] = group
+                        replaced[place] = row
+            rounds += 1
+            drawn += len(numbers)
         batch = []
         for number, given in enumerate(inputs, start=rank * len(inputs)):
             place = number // size
@@ -148,6 +155,17 @@ class DynamicSampling:
         counts = {"rounds": rounds, "drawn_groups": drawn, "resampled_groups": len(replaced)}
         rollouts = share([rollout for group in groups for rollout in group], rank, ranks)
         return batch, rollouts, {"reward": reward, "unfilled_groups": len(missing), **counts}
+
+    def save(self, checkpoint: Path) -> None:
+        """Write the state into a checkpoint's folder, which need not be there yet."""
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        (checkpoint / STATE_FILE).write_text(json.dumps({"drawn": self.drawn}))
+
+    def load(self, checkpoint: Path) -> None:
+        """Read the state from a checkpoint's folder, if it was saved there."""
+        file = checkpoint / STATE_FILE
+        if file.is_file():
+            self.drawn = json.loads(file.read_text())["drawn"]
 
     def _read(self, row: int, like: Mapping[str, Any]) -> dict[str, Any]:
         read = self.dataset[row]

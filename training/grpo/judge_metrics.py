@@ -43,7 +43,8 @@ def gather_step(
         [[*scored, len(judged), sum(judged), *used]], dtype=torch.float32, device=device
     )
     ranks = gather(row)
-    return ranks[:, : len(scored)].bool().flatten(), metrics_of(ranks[:, len(scored) :])
+    scored_of_ranks = ranks[:, : len(scored)].bool().flatten()
+    return scored_of_ranks, metrics_of(ranks[:, len(scored) :])
 
 
 def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
@@ -52,19 +53,20 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     """
     rows, sums, maxima = ranks.split([2, len(SUMS), len(MAXIMA)], dim=1)
     count, failed = rows.sum(dim=0).tolist()
-    values = dict(
-        zip(
-            (*SUMS, *MAXIMA), [*sums.sum(dim=0).tolist(), *maxima.amax(dim=0).tolist()], strict=True
-        )
-    )
-    timeouts, peak = values.pop("timeouts"), values.pop("peak_memory_bytes")
+    values = dict(zip(SUMS, sums.sum(dim=0).tolist(), strict=True))
+    values |= zip(MAXIMA, maxima.amax(dim=0).tolist(), strict=True)
+    timeouts = values.pop("timeouts")
+    peak = values.pop("peak_memory_bytes")
     student, teacher, audited, agreed, audits_failed = (values.pop(name) for name in CASCADE)
-    return {
-        "judge/failed_fraction": failed / count if count else math.nan,
-        **{f"judge/{name}": value for name, value in values.items()},
-        "judge/timeout": timeouts,
-        "judge/peak_memory_gb": peak / 1e9,
-        **({"judge/teacher_share": teacher / (student + teacher)} if student + teacher else {}),
-        **({"judge/audit_agreement": agreed / audited} if audited else {}),
-        **({"judge/audits_failed": audits_failed} if audits_failed else {}),
-    }
+    metrics = {"judge/failed_fraction": failed / count if count else math.nan}
+    for name, value in values.items():
+        metrics[f"judge/{name}"] = value
+    metrics["judge/timeout"] = timeouts
+    metrics["judge/peak_memory_gb"] = peak / 1e9
+    if student + teacher:
+        metrics["judge/teacher_share"] = teacher / (student + teacher)
+    if audited:
+        metrics["judge/audit_agreement"] = agreed / audited
+    if audits_failed:
+        metrics["judge/audits_failed"] = audits_failed
+    return metrics

@@ -25,7 +25,7 @@ class Phases(TrainerCallback):
 
     def __init__(self, trainer: Any) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
-        self._metrics = lambda: trainer._metrics["train"]
+        self.trainer = trainer
         self._inner = 0.0  # seconds of the clocks inside the running one
         self._began = time.perf_counter()
         if trainer.use_vllm:
@@ -40,7 +40,9 @@ class Phases(TrainerCallback):
         """
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
-        start, outer, self._inner = time.perf_counter(), self._inner, 0.0
+        start = time.perf_counter()
+        outer = self._inner
+        self._inner = 0.0
         try:
             yield
         finally:
@@ -59,5 +61,7 @@ class Phases(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         whole = time.perf_counter() - self._began
-        for phase, seconds in {**self.seconds, "train": whole - sum(self.seconds.values())}.items():
-            self._metrics()[f"seconds/{phase}"].append(seconds)
+        metrics = self.trainer._metrics["train"]
+        for phase, seconds in self.seconds.items():
+            metrics[f"seconds/{phase}"].append(seconds)
+        metrics["seconds/train"].append(whole - sum(self.seconds.values()))

@@ -18,10 +18,10 @@ from transformers import PreTrainedTokenizerBase, ProcessorMixin
 from trl.trainer.utils import get_callable_name
 
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.base.values import message_text
-from spanreward.rewards.files.pictures import Pictures
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.messages import message_text
+from spanreward.rewards.rows.pictures import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
 
 log = logging.getLogger(__name__)
@@ -67,10 +67,10 @@ def check_parts(
         raise ValueError(
             "every reward has the weight 0, so nothing is learnt: give one of them another weight."
         )
-    every = [get_callable_name(function) for function in functions if callable(function)]
-    if any(every.count(name) > 1 for name in names):
+    function_names = [get_callable_name(function) for function in functions if callable(function)]
+    if any(function_names.count(name) > 1 for name in names):
         raise ValueError(
-            f"rewards need different names, got {every}: pass name=... to one of them."
+            f"rewards need different names, got {function_names}: pass name=... to one of them."
         )
     if args.span_coef and not rewards:
         raise ValueError(
@@ -93,9 +93,8 @@ def check_parts(
             f"span_coef={args.span_coef} needs tokens that the trainer sampled: leave rollout_func "
             "out."
         )
-    if isinstance(given.get("eval_dataset"), Mapping) and (
-        args.metric_for_best_model or ""
-    ).endswith("eval_reward"):
+    by_reward = (args.metric_for_best_model or "").endswith("eval_reward")
+    if by_reward and isinstance(given.get("eval_dataset"), Mapping):
         raise ValueError(
             "several eval_dataset log one eval_reward, and the last would choose: give one of them."
         )
@@ -132,9 +131,8 @@ def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int)
         )
     first = chosen.partition("/")[0]
     if chosen and len(rewards) == functions:  # other functions may log what they like
-        check_known(
-            "metric_for_best_model", [first], [*LOGGED, *(reward.__name__ for reward in rewards)]
-        )
+        names = [reward.__name__ for reward in rewards]
+        check_known("metric_for_best_model", [first], [*LOGGED, *names])
 
 
 def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
@@ -146,7 +144,9 @@ def check_columns(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
         for name, one in dataset.items():
             check_columns(rewards, f"{part}[{name!r}]", one)
         return
-    present = [] if dataset is None or is_lazy(dataset) else dataset.column_names or []
+    if dataset is None or is_lazy(dataset):
+        return
+    present = dataset.column_names or []
     for reward in rewards:
         missing = reward.missing_column(present)
         if present and missing:
@@ -157,10 +157,10 @@ def is_lazy(dataset: Any) -> bool:
     """Whether the columns are made as they are read (`set_transform`, but for a recipe's), and not
     known before.
     """
-    made = (
-        dataset.format["format_kwargs"].get("transform") if isinstance(dataset, Dataset) else None
-    )
-    return made is not None and not isinstance(made, Pictures)
+    if not isinstance(dataset, Dataset):
+        return False
+    transform = dataset.format["format_kwargs"].get("transform")
+    return transform is not None and not isinstance(transform, Pictures)
 
 
 def check_policy(processing_class: Any, dataset: Any) -> None:
@@ -168,11 +168,9 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
     processor cannot read.
     """
     lazy = is_lazy(dataset)
-    columns = (
-        (dataset.column_names or [])
-        if isinstance(dataset, (Dataset, IterableDataset)) and not lazy
-        else []
-    )
+    columns: list[str] = []
+    if isinstance(dataset, (Dataset, IterableDataset)) and not lazy:
+        columns = dataset.column_names or []
     if columns and "prompt" not in columns:
         raise ValueError(
             "train_dataset needs the column 'prompt', which the policy completes, and has "
@@ -185,20 +183,18 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             "which reads no pictures: give a vision-language model and its AutoProcessor, or "
             f"remove {pictures!r}."
         )
-    tokenizer = (
-        processing_class.tokenizer
-        if isinstance(processing_class, ProcessorMixin)
-        else processing_class
-    )
+    tokenizer = processing_class
+    if isinstance(processing_class, ProcessorMixin):
+        tokenizer = processing_class.tokenizer
     if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
         raise ValueError(
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
             "tokenizer."
         )
-    prompts = (
-        dataset.select_columns("prompt") if isinstance(dataset, Dataset) and not lazy else dataset
-    )
-    messages = isinstance(dataset, Dataset) and isinstance(prompts[0]["prompt"], list)
+    if not isinstance(dataset, Dataset):
+        return
+    prompts = dataset if lazy else dataset.select_columns("prompt")
+    messages = isinstance(prompts[0]["prompt"], list)
     if messages and not processing_class.chat_template:
         raise ValueError(
             "the prompts are messages, and the policy's processing_class has no chat_template to "
@@ -218,12 +214,10 @@ def _check_saves(args: SpanGRPOConfig) -> None:
             "save_steps=%s ends within the %d passes over a batch of completions "
             "(steps_per_generation %d x num_iterations %d): a run resumed there samples anew and "
             "is not the uninterrupted one.",
-            *(
-                args.save_steps,
-                args.passes_per_batch,
-                args.steps_per_generation,
-                args.num_iterations,
-            ),
+            args.save_steps,
+            args.passes_per_batch,
+            args.steps_per_generation,
+            args.num_iterations,
         )
 
 
@@ -247,22 +241,30 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
         prompts = batch.pop("prompt")
         batch |= {name: [None] * len(prompts) for name in dataset.column_names if name in PICTURES}
         for number, prompt in enumerate(prompts, start=done + 1):
-            if fault := fault_of(prompt, placeholder):
+            fault = fault_of(prompt, placeholder)
+            if fault:
                 raise ValueError(f"{part} row {number}: {fault}")
         for reward in rewards:
             try:
                 reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:
-                for number in range(len(prompts)):  # which of them?
-                    row = {name: [values[number]] for name, values in batch.items()}
-                    try:
-                        reward.read_samples([prompts[number]], [""], **row)
-                    except ValueError as error:
-                        where = (
-                            f"{part} row {done + number + 1}, which {reward.__name__} cannot read"
-                        )
-                        raise ValueError(f"{where}: {error}") from None
+                _raise_for_row(reward, part, prompts, batch, done)
         done += len(prompts)
+
+
+def _raise_for_row(
+    reward: Reward, part: str, prompts: Sequence[Any], columns: Mapping[str, Any], done: int
+) -> None:
+    """Raises ValueError for the first of these rows that the reward cannot read. done: rows
+    before.
+    """
+    for number, prompt in enumerate(prompts):
+        row = {name: [values[number]] for name, values in columns.items()}
+        try:
+            reward.read_samples([prompt], [""], **row)
+        except ValueError as error:
+            where = f"{part} row {done + number + 1}, which {reward.__name__} cannot read"
+            raise ValueError(f"{where}: {error}") from None
 
 
 def fault_of(prompt: Any, placeholder: str | None) -> str:
@@ -271,9 +273,7 @@ def fault_of(prompt: Any, placeholder: str | None) -> str:
     """
     if isinstance(prompt, str):
         texts = [prompt]
-    elif not isinstance(prompt, list) or not all(
-        isinstance(one, Mapping) and "role" in one for one in prompt
-    ):
+    elif not is_messages(prompt):
         return (
             "a prompt must be a text or a list of messages with a role and content, got "
             f"{prompt!r:.80}."
@@ -291,7 +291,15 @@ def fault_of(prompt: Any, placeholder: str | None) -> str:
             f"the prompt holds {placeholder!r}, which the processor writes itself for each picture "
             "of the row, and so would count it as one more: remove it from the prompt."
         )
-    return "" if any(text.strip() for text in texts) else "the prompt is empty."
+    if not any(text.strip() for text in texts):
+        return "the prompt is empty."
+    return ""
+
+
+def is_messages(prompt: Any) -> bool:
+    if not isinstance(prompt, list):
+        return False
+    return all(isinstance(message, Mapping) and "role" in message for message in prompt)
 
 
 def pad_left(processor: Any) -> bool:

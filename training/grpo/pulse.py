@@ -26,11 +26,12 @@ log = logging.getLogger(__name__)
 IDLE = 5  # steps
 # that must have equal rewards before that ends a run, since a small batch may have them by chance
 GROUPS = 32
-TENSORS, EACH = 256, 1024  # of the trained weights that are looked at, at most, and entries of each
+TENSORS = 256  # of the trained weights that are looked at, at most
+EACH = 1024  # entries of each, at most
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchCounts:
     """Counts of the last batch of completions, over all ranks.
 
     completions; kept: whose tokens count in the loss; rows: of these, with an advantage; tokens: of
@@ -52,7 +53,7 @@ class Pulse(TrainerCallback):
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
         self.stopped = ""
-        self.batch = Batch()
+        self.batch = BatchCounts()
         self.idle = IDLE
         self._before: list[torch.Tensor] = []
         self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained ones
@@ -62,11 +63,9 @@ class Pulse(TrainerCallback):
         """Counts a training batch. output: as TRL's `_generate_and_score_completions` returns it,
         of this rank.
         """
-        mask = (
-            output["completion_mask"]
-            * output.get("tool_mask", torch.ones_like(output["completion_mask"]))
-            > 0
-        )
+        mask = output["completion_mask"].bool()
+        if "tool_mask" in output:
+            mask = mask & output["tool_mask"].bool()
         advantages = output["advantages"].reshape(len(mask), -1)
         moving = mask & (advantages != 0)
         counts = [
@@ -76,7 +75,7 @@ class Pulse(TrainerCallback):
             moving.sum(),
             mask.sum(),
         ]
-        self.batch = Batch(*self._over_ranks(torch.stack(counts)))
+        self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -91,9 +90,9 @@ class Pulse(TrainerCallback):
         ]
         gradients = [local(parameter.grad) for parameter in trained if parameter.grad is not None]
         norms = [gradient.float().norm().to(args.device) for gradient in gradients]
-        self._gradients = (
-            (int(torch.stack(norms).count_nonzero()), len(trained)) if norms else (0, 0)
-        )
+        self._gradients = (0, 0)
+        if norms:
+            self._gradients = (int(torch.stack(norms).count_nonzero()), len(trained))
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -130,13 +129,13 @@ class Pulse(TrainerCallback):
                 log.error("training stops at step %d: %s", state.global_step, self.stopped)
 
     def _over_ranks(self, counts: torch.Tensor) -> list[int]:
-        return list(
-            map(int, self.trainer.accelerator.reduce(counts.double(), reduction="sum").tolist())
-        )
+        sums = self.trainer.accelerator.reduce(counts.double(), reduction="sum")
+        return [int(total) for total in sums.tolist()]
 
     def _cause(self, with_gradient: int) -> str:
         """Returns the likeliest reason, and what to do."""
-        trainer, batch = self.trainer, self.batch
+        trainer = self.trainer
+        batch = self.batch
         parameters = {id(one) for one in trainer.model.parameters() if one.requires_grad}
         held = {id(one) for group in trainer.optimizer.param_groups for one in group["params"]}
         if not batch.kept and trainer.mask_truncated_completions:
@@ -175,9 +174,14 @@ def sample_of(parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
     """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors that
     this rank has.
     """
-    trained = [local(one.detach()).reshape(-1) for one in parameters if one.requires_grad]
-    chosen = trained[:: max(1, len(trained) // TENSORS)][:TENSORS]
-    return [flat[:: max(1, flat.numel() // EACH)][:EACH].clone() for flat in chosen]
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    step = max(1, len(trained) // TENSORS)
+    copies = []
+    for parameter in trained[::step][:TENSORS]:
+        entries = local(parameter.detach()).reshape(-1)
+        stride = max(1, entries.numel() // EACH)
+        copies.append(entries[::stride][:EACH].clone())
+    return copies
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:

@@ -112,27 +112,19 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
 
     parts: as split_turns makes them.
     """
-    judged = [
-        (row, part.answer.lstrip())
-        for row, part in zip(ids, parts, strict=True)
-        if not part.places[0][0]
-    ]
-    pairs = [
-        (tokenizer.decode(row[:16], skip_special_tokens=False), said)
-        for row, said in judged
-        if said
-    ]
-    found = Counter(
-        mark[1] for text, said in pairs if (mark := MARK.match(text)) and not MARKS.match(said)
-    )
-    return next(
-        (
-            mark
-            for mark, count in found.items()
-            if 2 * count > len(ids) and not SHOWN.fullmatch(mark)
-        ),
-        "",
-    )
+    counts: Counter[str] = Counter()
+    for ids_of_row, part in zip(ids, parts, strict=True):
+        answer = part.answer.lstrip()
+        starts_later = part.places[0][0] > 0
+        if starts_later or not answer or MARKS.match(answer):
+            continue
+        match = MARK.match(tokenizer.decode(ids_of_row[:16], skip_special_tokens=False))
+        if match:
+            counts[match[1]] += 1
+    for mark, count in counts.items():
+        if 2 * count > len(ids) and not SHOWN.fullmatch(mark):
+            return mark
+    return ""
 
 
 def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
@@ -146,8 +138,9 @@ def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
 
 def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
     """Returns the answer's verdict with its spans moved to their place in the whole completion."""
-    places = (
-        (span, parts.outer(span.start), parts.outer(span.end - 1) + 1) for span in verdict.spans
-    )
-    moved = (replace(span, start=start, end=end) for span, start, end in places)
-    return replace(verdict, spans=tuple(moved))
+    spans = []
+    for span in verdict.spans:
+        start = parts.outer(span.start)
+        end = parts.outer(span.end - 1) + 1
+        spans.append(replace(span, start=start, end=end))
+    return replace(verdict, spans=tuple(spans))

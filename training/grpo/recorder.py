@@ -19,7 +19,8 @@ from dataclasses import replace
 from threading import Timer
 from typing import Any
 
-from spanreward.rewards.base.values import tools_pictures
+import torch
+
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
@@ -31,6 +32,7 @@ from spanreward.rewards.reward.reward import (
     judges_of,
     summarise,
 )
+from spanreward.rewards.rows.messages import tools_pictures
 from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 
@@ -97,10 +99,9 @@ class Recorder:
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
         if self.tool_pictures:
-            pictures = map(tools_pictures, completions)
             samples = [
-                replace(one, images=one.images + more)
-                for one, more in zip(samples, pictures, strict=True)
+                replace(sample, images=sample.images + tools_pictures(completion))
+                for sample, completion in zip(samples, completions, strict=True)
             ]
         answers = samples
         if parts is not None:
@@ -126,16 +127,26 @@ class Recorder:
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
     ) -> None:
         """Take these as the batch's, so that the next call returns their scores without judging."""
-        self.samples, self.verdicts, self.advantages, self.token_advantages = (
-            samples,
-            verdicts,
-            None,
-            {},
-        )
-        self.paid, self._judged = [], True
+        self.samples = samples
+        self.verdicts = verdicts
+        self.advantages = None
+        self.token_advantages = {}
+        self.paid = []
+        self._judged = True
         if log_metric is not None:
             for metric, value in summarise(verdicts).items():
                 log_metric(f"{self.__name__}/{metric}", value)
+
+    def receive(
+        self,
+        advantages: list[float],
+        token_advantages: dict[int, Received],
+        paid: Sequence[Paid],
+    ) -> None:
+        """Keep what the trainer made of this batch: see the attributes of these names."""
+        self.advantages = advantages
+        self.token_advantages = token_advantages
+        self.paid = paid
 
     def __call__(
         self,
@@ -156,6 +167,34 @@ class Recorder:
         for watcher in self.watchers:
             watcher(self, log_metric)
         return [verdict.score for verdict in self.verdicts]
+
+
+def advantages_by_token(
+    advantages: torch.Tensor, offsets: Mapping[int, Sequence[tuple[int, int]]]
+) -> dict[int, Received]:
+    """Returns what each token of the rows in `offsets` received.
+
+    advantages: (B, T) where a row has offsets. offsets: by row, each token's characters.
+    """
+    received: dict[int, Received] = {}
+    for row, places in offsets.items():
+        values = advantages[row].tolist()  # as long as the longest completion
+        received[row] = [
+            (start, end, value) for (start, end), value in zip(places, values, strict=False)
+        ]
+    return received
+
+
+def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> list[Paid]:
+    """Returns for each completion what each reward function gave it, and the function's weight.
+
+    rewards: (B, R), NaN for none. weights: of the R functions, by name.
+    """
+    paid: list[Paid] = []
+    for values in rewards.tolist():
+        by_function = zip(weights.items(), values, strict=True)
+        paid.append({name: (value, weight) for (name, weight), value in by_function})
+    return paid
 
 
 def judge_step(
@@ -188,16 +227,20 @@ def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
     """
     groups: dict[int, list[Recorder]] = {}
     for recorder in recorders:
-        held = recorder.reward.judges_to_wake
-        groups.setdefault(id(held[0]) if held else id(recorder), []).append(recorder)
+        judges = recorder.reward.judges_to_wake
+        key = id(judges[0]) if judges else id(recorder)
+        groups.setdefault(key, []).append(recorder)
     return list(groups.values())
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
     """Returns for each completion whether a judge failed on it, for any reward."""
-    return [
-        any(recorder.verdicts[row].status.failed for recorder in recorders) for row in range(rows)
-    ]
+    failed = [False] * rows
+    for recorder in recorders:
+        for row in range(rows):
+            if recorder.verdicts[row].status.failed:
+                failed[row] = True
+    return failed
 
 
 @contextmanager
@@ -208,7 +251,8 @@ def awake(judges: Iterable[Judge]) -> Iterator[str]:
     An Exception does not leave, since the other ranks would wait for this one. Ctrl-C is no
     Exception and does.
     """
-    asleep, woken = "", []
+    asleep = ""
+    woken = []
     for judge in judges:
         try:
             judge.__enter__()
@@ -231,14 +275,14 @@ def check_deadlines(rewards: Sequence[Reward], timeout: float) -> None:
     the others wait.
     """
     for reward in rewards:
-        own = [
-            ("reward", reward.deadline),
-            *(("judge of", judge.deadline) for judge in reward.judges),
-        ]
-        for whose, deadline in own:
-            if deadline is not None and deadline >= timeout:
-                raise ValueError(
-                    f"the {whose} {reward.__name__} may take {deadline:g} s in a step (its "
-                    f"deadline), and the other ranks wait {timeout:g} s (ddp_timeout): give it "
-                    "less, or the trainer more."
-                )
+        _check_deadline(f"reward {reward.__name__}", reward.deadline, timeout)
+        for judge in reward.judges:
+            _check_deadline(f"judge of {reward.__name__}", judge.deadline, timeout)
+
+
+def _check_deadline(what: str, deadline: float | None, timeout: float) -> None:
+    if deadline is not None and deadline >= timeout:
+        raise ValueError(
+            f"the {what} may take {deadline:g} s in a step (its deadline), and the other ranks "
+            f"wait {timeout:g} s (ddp_timeout): give it less, or the trainer more."
+        )

@@ -8,17 +8,17 @@ Each Reward is a Recorder, whose call returns the scores that the judges found.
 With span_coef = 0 this is GRPOTrainer, which stops where five steps moved no weight (pulse.py). A
 row on which a judge failed leaves its group's mean and standard deviation and gets advantage 0. A
 judge that cannot be woken fails on all rows. Too many failed rows stop the run on all ranks, with
-the same message. Nothing of TRL is copied.
+the same message. Nothing of TRL is copied. What corrects TRL and has no part in the step is in
+trl_internals/.
 """
 
 import copy
 import inspect
-import json
 import logging
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,23 +29,15 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
-from spanreward.rewards.base.values import assistants_texts
 from spanreward.rewards.base.verdict import LARGEST
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.grpo import credit as spans
-from spanreward.training.grpo.adapter_push import keep_base
+from spanreward.rewards.rows.messages import assistants_texts
+from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
-from spanreward.training.grpo.contract import check_contract, check_loss
-from spanreward.training.grpo.dynamic_sampling import (
-    STATE_FILE,
-    DynamicSampling,
-    Rollout,
-    reward_of,
-)
+from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.phases import Phases
-from spanreward.training.grpo.picture_tokens import picture_tokens, suppress, take_out
 from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
 from spanreward.training.grpo.pulse import Pulse
 from spanreward.training.grpo.reasoning import (
@@ -57,21 +49,24 @@ from spanreward.training.grpo.reasoning import (
 )
 from spanreward.training.grpo.recorder import (
     NOT_COLUMNS,
-    Received,
     Recorder,
+    advantages_by_token,
     check_deadlines,
     failed_rows,
     judge_step,
+    rewards_by_function,
 )
-from spanreward.training.grpo.resuming import ResumingTrainer
-from spanreward.training.grpo.span_rules import (
-    add_centred,
-    credit_moments,
-    credit_std,
-    punish_within,
-    scale_credit,
+from spanreward.training.grpo.span_credit import SpanCredit
+from spanreward.training.grpo.span_rules import punish_within
+from spanreward.training.grpo.trl_internals.adapter_push import keep_base
+from spanreward.training.grpo.trl_internals.contract import check_contract, check_loss
+from spanreward.training.grpo.trl_internals.picture_tokens import (
+    picture_tokens,
+    suppress,
+    take_out,
 )
-from spanreward.training.grpo.vllm_prompts import expand_once
+from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
+from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
 
 log = logging.getLogger(__name__)
 
@@ -90,31 +85,6 @@ class NothingScored(RuntimeError):
     """
 
 
-@dataclass(slots=True)
-class Batch:
-    """This rank's completions of the current step.
-
-    drafting: they are only sampled and judged; other results of TRL are thrown away. drafted:
-    completions that were sampled and judged before and that TRL now scores. ids, logprobs: as
-    sampled. parts: of completions that begin with reasoning. failed: for each completion whether a
-    judge failed on it. offsets: see `_offsets`. pictured: rows with a picture's token. unusable:
-    bool, (rows of all ranks,), which of them have a reward that is infinite or huge. paid: (rows of
-    all ranks, R), the rewards that TRL sums, NaN for none.
-    """
-
-    rows: list[dict[str, Any]]
-    drafting: bool = False
-    drafted: list[Rollout] | None = None
-    ids: list[list[int]] = field(default_factory=list)
-    logprobs: list[list[float]] | None = None
-    parts: list[Parts] | None = None
-    failed: list[bool] = field(default_factory=list)
-    offsets: dict[int, spans.Offsets] = field(default_factory=dict)
-    pictured: list[int] = field(default_factory=list)
-    unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
-    paid: torch.Tensor = field(default_factory=lambda: torch.zeros(0, 0))
-
-
 class SpanGRPOTrainer(ResumingTrainer):
     """TRL's GRPOTrainer with token-level advantages from spans.
 
@@ -131,44 +101,34 @@ class SpanGRPOTrainer(ResumingTrainer):
     def __init__(
         self, model: Any, reward_funcs: Any = None, args: Any = None, *others: Any, **named: Any
     ) -> None:
-        given = (
-            inspect.signature(GRPOTrainer)
-            .bind(model, reward_funcs, args, *others, **named)
-            .arguments
-        )
-        del given["model"], given["reward_funcs"], given["args"]
-        several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
+        signature = inspect.signature(GRPOTrainer)
+        options = signature.bind(model, reward_funcs, args, *others, **named).arguments
+        del options["model"], options["reward_funcs"], options["args"]
         args = read_config(args, model)
-        functions = [
-            Recorder(one, args.tool_pictures) if isinstance(one, Reward) else one
-            for one in several
-            if one is not None
-        ]
+        functions = recorded(reward_funcs, args.tool_pictures)
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]
         check_loss(args.span_coef)
-        check_parts(args, rewards, functions, given)
+        check_parts(args, rewards, functions, options)
         if args.world_size > 1:
             check_deadlines(rewards, args.ddp_timeout)
         # the rewards that say something of a completion beside its length
         self._scoring = len(functions)
         if args.soft_overlong_cache is not None:
             assert args.max_completion_length is not None  # SpanGRPOConfig sees to it
+            weights = args.reward_weights or [1.0] * len(functions)
+            args = copy.copy(args)
+            args.reward_weights = [*weights, 1.0]
             functions.append(
                 get_soft_overlong_punishment(args.max_completion_length, args.soft_overlong_cache)
             )
-            args = copy.copy(args)
-            args.reward_weights = [*(args.reward_weights or [1.0] * (len(functions) - 1)), 1.0]
         args.claimed = True
-        super().__init__(model, functions or None, args, **given)
+        super().__init__(model, functions or None, args, **options)
         check_contract(self)
-        # two functions of one name get two, as what they pay is kept by name
-        names = self.reward_func_names
-        self.reward_func_names = [
-            f"{n}_{i}" if names.index(n) < i else n for i, n in enumerate(names)
-        ]
-        # which may write the prompts
-        if not (given.get("rollout_func") or given.get("environment_factory")):
+        # what functions pay is kept by name
+        self.reward_func_names = distinct(self.reward_func_names)
+        writes_prompts = options.get("rollout_func") or options.get("environment_factory")
+        if not writes_prompts:
             check_policy(self.processing_class, self.train_dataset)
             for part in ("train_dataset", "eval_dataset"):
                 check_rows(rewards, self.processing_class, part, getattr(self, part))
@@ -188,83 +148,72 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.phases = Phases(self)
         if self.recorders:  # without them the log is TRL's
             self.add_callback(self.phases)
+        self.span_credit = SpanCredit(self)
         self.sampling = DynamicSampling(self.train_dataset, args) if args.dynamic_sampling else None
         self._batch = Batch([])
         # for each completion judged in this step, whether a judge failed
         self._judged: list[bool] = []
         self._usage = Usage()  # of the judges in this step
         self._has_judges = any(reward.judges for reward in rewards)
-        self._warned = False  # that no completion gets span credit
         self._mark = ""  # that opens most completions, once it was named
 
     # The step.
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self._judged, self._usage = [], Usage()
-        self._batch = Batch(inputs)
+        self._judged = []
+        self._usage = Usage()
         if self.sampling is not None and self.model.training:
-            self._batch = self._draft_batch(inputs)
+            self._batch = self._draft_batch(self.sampling, inputs)
+        else:
+            self._batch = Batch(inputs)
         output = super()._generate_and_score_completions(self._batch.rows)
-        advantages = output["advantages"].tolist()
+        scalars = output["advantages"].tolist()
         if self.args.span_coef > 0:
-            self._add_span_credit(output)
+            self.span_credit.add(output, self._batch)
         self._drop_unusable(output["advantages"])
         if self.model.training:
             self.pulse.see(output)
-        received: dict[int, Received] = {
-            row: [
-                (*place, value)
-                for place, value in zip(places, output["advantages"][row].tolist(), strict=False)
-            ]
-            for row, places in self._batch.offsets.items()
-        }
-        of_rank = self._batch.paid[self.accelerator.process_index * len(advantages) :][
-            : len(advantages)
-        ]
-        weighted = self.reward_func_names, self.reward_weights.tolist()
-        paid = [
-            {name: (value, weight) for name, weight, value in zip(*weighted, row, strict=True)}
-            for row in of_rank.tolist()
-        ]
+        token_advantages = advantages_by_token(output["advantages"], self._batch.offsets)
+        paid = rewards_by_function(self._batch.rewards, self._weights())
         for recorder in self.recorders:
-            recorder.advantages, recorder.token_advantages, recorder.paid = (
-                advantages,
-                received,
-                paid,
-            )
+            recorder.receive(scalars, token_advantages, paid)
         return output
 
     # 1. Dynamic sampling.
 
-    def _draft_batch(self, inputs: list[dict[str, Any]]) -> Batch:
+    def _draft_batch(self, sampling: DynamicSampling, inputs: list[dict[str, Any]]) -> Batch:
         """Return the batch to train on. What TRL counts and logs for the drafts is dropped."""
-        assert self.sampling is not None
-        metrics, self._metrics = self._metrics, {mode: defaultdict(list) for mode in self._metrics}
-        seen = self.state.num_input_tokens_seen
-        rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
-        rows, drafted, counts = self.sampling.fill(
-            inputs, self._draft, self.num_generations, rank, ranks
+        metrics = self._metrics
+        tokens_seen = self.state.num_input_tokens_seen
+        self._metrics = {mode: defaultdict(list) for mode in metrics}
+        rows, drafted, counts = sampling.fill(
+            inputs,
+            self._draft,
+            self.num_generations,
+            self.accelerator.process_index,
+            self.accelerator.num_processes,
         )
-        self._metrics, self.state.num_input_tokens_seen = metrics, seen
+        self._metrics = metrics
+        self.state.num_input_tokens_seen = tokens_seen
         for name, value in counts.items():
             self._metrics["train"][f"sampling/{name}"].append(value)
         return Batch(rows, drafted=drafted)
 
     def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
         """Complete and judge these rows of this rank. Returns the groups of all ranks."""
-        self._batch = batch = Batch(rows, drafting=True)
+        batch = Batch(rows, drafting=True)
+        self._batch = batch
         super()._generate_and_score_completions(rows)
-        made, weights = [], self._weights()
+        weights = self._weights()
+        drafted = []
         for row, sample in enumerate(self.recorders[0].samples):
             logprobs = None if batch.logprobs is None else batch.logprobs[row]
             verdicts = {recorder.__name__: recorder.verdicts[row] for recorder in self.recorders}
             reward = reward_of(verdicts, weights)
-            made.append(Rollout(batch.ids[row], logprobs, sample.completion, verdicts, reward))
-        rollouts = gather_object(made)
-        return [
-            rollouts[i : i + self.num_generations]
-            for i in range(0, len(rollouts), self.num_generations)
-        ]
+            drafted.append(Rollout(batch.ids[row], logprobs, sample.completion, verdicts, reward))
+        rollouts = gather_object(drafted)
+        size = self.num_generations
+        return [rollouts[first : first + size] for first in range(0, len(rollouts), size)]
 
     # 2. Sampling.
 
@@ -277,39 +226,57 @@ class SpanGRPOTrainer(ResumingTrainer):
                 batch.ids, batch.logprobs = super()._generate_single_turn(*args, **kwargs)
         else:
             batch.ids = [rollout.ids for rollout in batch.drafted]
-            batch.logprobs = [r.logprobs for r in batch.drafted if r.logprobs is not None] or None
+            logprobs = [
+                rollout.logprobs for rollout in batch.drafted if rollout.logprobs is not None
+            ]
+            batch.logprobs = logprobs or None
         return batch.ids, batch.logprobs
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
         output = super()._generate(prompts)
         _, ids, masks, completions, *_ = output
-        batch, end = self._batch, self.args.reasoning_end
+        batch = self._batch
         if not batch.drafting:
-            batch.pictured = take_out(
-                ids, self._picture_tokens, self._tokenizer.pad_token_id, masks
-            )
-        if end is None and self.recorders:
-            turns = None if self.args.judged_turns == "all" else 1
-            said = [[*islice(assistants_texts(one), turns)][::-1] for one in completions]
-            parts = [
-                split_turns(self._tokenizer.backend_tokenizer, *one)
-                for one in zip(ids, said, strict=True)
-            ]
-            batch.parts = parts if any(part.answer != part.text for part in parts) else None
-            if not self._mark and (
-                mark := unknown_mark(self._tokenizer.backend_tokenizer, ids, parts)
-            ):
-                self._mark = mark
-                log.warning("most completions begin with %r%s", mark, UNKNOWN)
-        elif end is not None:
-            sampled = zip(ids, masks or [()] * len(ids), strict=True)
-            batch.parts = [
-                split_reasoning(self._tokenizer.backend_tokenizer, row, end, mask)
-                for row, mask in sampled
-            ]
-            unfinished = sum(not parts.finished for parts in batch.parts)
-            self._log_metric("reasoning/unfinished_fraction", unfinished / len(ids))
+            pad = self._tokenizer.pad_token_id
+            batch.pictured = take_out(ids, self._picture_tokens, pad, masks)
+        if self.args.reasoning_end is not None:
+            batch.parts = self._split_reasoning(ids, masks, self.args.reasoning_end)
+        elif self.recorders:
+            batch.parts = self._split_turns(ids, completions)
         return output
+
+    def _split_reasoning(
+        self, ids: list[list[int]], masks: list[list[int]] | None, end: str
+    ) -> list[Parts]:
+        """Log too how many completions never end their reasoning. masks: 0 at a tool's ids."""
+        tokenizer = self._tokenizer.backend_tokenizer
+        parts = []
+        for row, ids_of_row in enumerate(ids):
+            mask = masks[row] if masks else ()
+            parts.append(split_reasoning(tokenizer, ids_of_row, end, mask))
+        unfinished = [part for part in parts if not part.finished]
+        self._log_metric("reasoning/unfinished_fraction", len(unfinished) / len(ids))
+        return parts
+
+    def _split_turns(self, ids: list[list[int]], completions: list[Any]) -> list[Parts] | None:
+        """Returns None where every completion is judged as a whole.
+
+        Warns once of a mark that may begin a reasoning.
+        """
+        tokenizer = self._tokenizer.backend_tokenizer
+        turns = None if self.args.judged_turns == "all" else 1
+        parts = []
+        for ids_of_row, messages in zip(ids, completions, strict=True):
+            texts = list(islice(assistants_texts(messages), turns))  # the last one first
+            texts.reverse()
+            parts.append(split_turns(tokenizer, ids_of_row, texts))
+        if not self._mark:
+            self._mark = unknown_mark(tokenizer, ids, parts)
+            if self._mark:
+                log.warning("most completions begin with %r%s", self._mark, UNKNOWN)
+        if all(part.answer == part.text for part in parts):
+            return None
+        return parts
 
     # 3. Log-probabilities and rewards.
 
@@ -341,70 +308,89 @@ class SpanGRPOTrainer(ResumingTrainer):
         completion_ids_list: list[Any],
     ) -> torch.Tensor:
         if not self.recorders:
-            return self._usable(
-                super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-            )
+            rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+            return self._usable(rewards)
         columns = {
             name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS
         }
-        if self._batch.drafted is None:
-            with self.phases.clock("judge"):
-                parts = self._batch.parts
-                usage = judge_step(
-                    self.recorders, prompts, completions, self._log_metric, columns, parts
-                )
-            self.phases.move("wake", "judge", usage.wake_seconds)
-            self.phases.move("sleep", "judge", usage.sleep_seconds)
-            self._usage = self._usage.plus(usage)
-            self._judged += failed_rows(self.recorders, len(prompts))
+        batch = self._batch
+        if batch.drafted is None:
+            self._judge(prompts, completions, columns)
         else:
-            self._recall(self._batch.drafted, prompts, completions, columns)
-        self._batch.failed = failed_rows(self.recorders, len(prompts))
-        failed, found = gather_step(
-            self._judged, self._batch.failed, self._usage, self.accelerator.device
+            self._recall(batch.drafted, prompts, completions, columns)
+        batch.failed = failed_rows(self.recorders, len(prompts))
+        failed, judging = gather_step(
+            self._judged, batch.failed, self._usage, self.accelerator.device
         )
         metrics = self._mode_metrics()
-        for name, value in found.items():
+        for name, value in judging.items():
             if name == "judge/failed_fraction" or self._has_judges:
                 metrics[name].append(value)
-        self._stop_when_judges_fail(found["judge/failed_fraction"])
-        if self._batch.drafting:
+        failed_fraction = judging["judge/failed_fraction"]
+        self._stop_when_judges_fail(failed_fraction)
+        if batch.drafting:
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        if self.model.training and found["judge/failed_fraction"] != 1:
+        if self.model.training and failed_fraction != 1:
             self._stop_when_nothing_is_scored(rewards)
         return self._usable(rewards, failed)
 
-    def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | bool = False) -> torch.Tensor:
-        """Returns the rewards, (rows of all ranks, R), punished.
-
-        A failed row, or one above LARGEST, has NaN alone.
-        """
-        if (
-            self.args.soft_overlong_cache
-            and self.args.multi_objective_aggregation == "normalize_then_sum"
-        ):
-            rewards = punish_within(rewards, self._scoring)
-        self._batch.unusable = (rewards.abs() > LARGEST).any(dim=1)
-        self._batch.paid = rewards.masked_fill(
-            (self._batch.unusable | failed).unsqueeze(1), torch.nan
-        )
-        return self._batch.paid
+    def _judge(
+        self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
+    ) -> None:
+        """Have the recorders judge. Counts what that cost, and the rows on which a judge failed."""
+        with self.phases.clock("judge"):
+            usage = judge_step(
+                self.recorders,
+                prompts,
+                completions,
+                self._log_metric,
+                columns,
+                self._batch.parts,
+            )
+        self.phases.move("wake", "judge", usage.wake_seconds)
+        self.phases.move("sleep", "judge", usage.sleep_seconds)
+        self._usage = self._usage.plus(usage)
+        self._judged += failed_rows(self.recorders, len(prompts))
 
     def _recall(
-        self, drafted: list[Rollout], prompts: Any, completions: Any, columns: dict[str, list[Any]]
+        self,
+        drafted: list[Rollout],
+        prompts: list[Any],
+        completions: list[Any],
+        columns: dict[str, list[Any]],
     ) -> None:
         """Give every recorder the verdicts that it found when the batch was drafted."""
         for recorder in self.recorders:
             samples = recorder.reward.read_samples(prompts, completions, **columns)
             samples = [
-                replace(sample, completion=r.text)
-                for sample, r in zip(samples, drafted, strict=True)
+                replace(sample, completion=rollout.text)
+                for sample, rollout in zip(samples, drafted, strict=True)
             ]
-            recorder.keep(
-                samples, [r.verdicts[recorder.__name__] for r in drafted], self._log_metric
-            )
+            verdicts = [rollout.verdicts[recorder.__name__] for rollout in drafted]
+            recorder.keep(samples, verdicts, self._log_metric)
+
+    def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | None = None) -> torch.Tensor:
+        """Returns the rewards, (rows of all ranks, R), punished.
+
+        A failed row, or one above LARGEST, has NaN alone.
+        """
+        by_itself = self.args.multi_objective_aggregation == "normalize_then_sum"
+        if self.args.soft_overlong_cache and by_itself:
+            rewards = punish_within(rewards, self._scoring)
+        unusable = (rewards.abs() > LARGEST).any(dim=1)
+        dropped = unusable if failed is None else unusable | failed
+        rewards = rewards.masked_fill(dropped.unsqueeze(1), torch.nan)
+        self._batch.unusable = self._of_this_rank(unusable)
+        self._batch.rewards = self._of_this_rank(rewards)
+        return rewards
+
+    def _of_this_rank(self, rows: torch.Tensor) -> torch.Tensor:
+        """Returns this rank's of the rows of all ranks, which have equally many."""
+        count = len(rows) // self.accelerator.num_processes
+        first = count * self.accelerator.process_index
+        return rows[first : first + count]
 
     def _stop_when_judges_fail(self, fraction: float) -> None:
         """Raises JudgeFailure, on all ranks or none, if `fraction` (over all ranks) exceeds
@@ -412,17 +398,14 @@ class SpanGRPOTrainer(ResumingTrainer):
         """
         if fraction <= self.args.max_failed_fraction:
             return
-        notes = [
-            verdict.note
-            for recorder in self.recorders
-            for verdict in recorder.verdicts
-            if verdict.status.failed
-        ]
-        first = gather_object([(self.accelerator.process_index, note) for note in notes[:1]])[0]
+        notes: list[str] = []
+        for recorder in self.recorders:
+            notes += [verdict.note for verdict in recorder.verdicts if verdict.status.failed]
+        first_note = [(self.accelerator.process_index, note) for note in notes[:1]]
+        rank, note = gather_object(first_note)[0]
         raise JudgeFailure(
             f"{fraction:.0%} of this step's completions could not be judged (max_failed_fraction "
-            f"is {self.args.max_failed_fraction:.0%}); the first reason, on rank {first[0]}: "
-            f"{first[1]}"
+            f"is {self.args.max_failed_fraction:.0%}); the first reason, on rank {rank}: {note}"
         )
 
     def _stop_when_nothing_is_scored(self, rewards: torch.Tensor) -> None:
@@ -431,16 +414,14 @@ class SpanGRPOTrainer(ResumingTrainer):
         """
         if not rewards[:, : self._scoring].isnan().all():
             return
-        reasons = [
-            "; ".join(recorder.reward.unscored(recorder.verdicts) for recorder in self.recorders)
-        ]
+        reasons = [recorder.reward.unscored(recorder.verdicts) for recorder in self.recorders]
+        reason = gather_object(["; ".join(reasons)])[0]  # rank 0's
         raise NothingScored(
             f"none of this step's {len(rewards)} completions has a score, so there is nothing to "
-            f"learn: {gather_object(reasons)[0]}; fill the column, or leave out the rows without "
-            "it."
+            f"learn: {reason}; fill the column, or leave out the rows without it."
         )
 
-    # 5. The spans' credit, and what must not reach the loss.
+    # 5. The spans' credit (span_credit.py), and what must not reach the loss.
 
     def _drop_unusable(self, advantages: torch.Tensor) -> None:
         """Sets the advantages, (B,) or (B, T), to 0 in rows with one that is not finite, a reward
@@ -450,7 +431,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         max_failed_fraction.
         """
         lost = ~advantages.isfinite().reshape(len(advantages), -1).all(dim=1)
-        lost |= self._batch.unusable[self.accelerator.process_index * len(lost) :][: len(lost)]
+        lost |= self._batch.unusable
         lost[self._batch.pictured] = True
         advantages[lost] = 0.0
         fraction = self.accelerator.gather(lost.float()).mean().item()
@@ -463,122 +444,42 @@ class SpanGRPOTrainer(ResumingTrainer):
                 f"is {self.args.max_failed_fraction:.0%}): mend the reward function."
             )
 
-    def _add_span_credit(self, output: dict[str, Any]) -> None:
-        """Replace `output["advantages"]`, (B,), by advantages of tokens, (B, T)."""
-        mask = output["completion_mask"].bool()
-        if "tool_mask" in output:  # what a tool returned was not sampled
-            mask = mask & output["tool_mask"].bool()
-        total, any_covered = torch.zeros(mask.shape, device=mask.device), torch.zeros_like(mask)
-        offsets = self._batch.offsets = self._offsets(output)
-        weights, metrics = self._weights(), self._mode_metrics()
-        for recorder in self.recorders:
-            values, marks = spans.on_tokens(
-                *self._residuals(recorder, offsets), (len(mask), len(mask[0]))
-            )
-            credit = torch.from_numpy(values).float().to(mask.device)
-            covered = torch.from_numpy(marks).to(mask.device) & mask
-            moments = self.accelerator.reduce(credit_moments(credit, covered), reduction="sum")
-            std = credit_std(moments)
-            total += weights[recorder.__name__] * scale_credit(credit, covered, std)
-            any_covered |= covered
-            metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
-        metrics["spans/covered_fraction"].append(
-            (any_covered.sum() / mask.sum().clamp(min=1)).item()
-        )
-        self._log_rows_without_credit(~any_covered.any(dim=1))
-        output["advantages"] = add_centred(output["advantages"], total, mask, self.args.span_coef)
-
-    def _residuals(
-        self, recorder: Recorder, offsets: Mapping[int, spans.Offsets]
-    ) -> tuple[list[float], dict[int, list[list[int]]]]:
-        """Returns the residual credit of this rank's phrases, and by row their tokens."""
-        size = self.num_generations if self.model.training else self.num_generations_eval
-        rank = self.accelerator.process_index
-        tokens, phrases = {}, []
-        for row in [row for row in offsets if not self._batch.failed[row]]:
-            group = (rank * len(recorder.verdicts) + row) // size
-            text = recorder.samples[row].completion
-            if found := spans.phrases_on_tokens(recorder.verdicts[row], text, offsets[row], group):
-                tokens[row] = found[0]
-                phrases += [(rank, phrase) for phrase in found[1]]
-        everyone = gather_object(phrases)
-        residuals = spans.residual_credit([phrase for _, phrase in everyone])
-        return [
-            one for one, (owner, _) in zip(residuals, everyone, strict=True) if owner == rank
-        ], tokens
-
-    def _offsets(self, output: dict[str, Any]) -> dict[int, spans.Offsets]:
-        """Returns the character offsets of the sampled tokens of each row that ended by itself and
-        lines up.
-        """
-        tokenizer = self._tokenizer.backend_tokenizer
-        special = spans.special_ids(tokenizer)
-        masks = output["completion_mask"].bool()
-        sampled = [
-            ids[mask].tolist() for ids, mask in zip(output["completion_ids"], masks, strict=True)
-        ]
-        finished = [row for row, ids in enumerate(sampled) if ids and ids[-1] in self.eos_token_ids]
-        texts = [sample.completion for sample in self.recorders[0].samples]
-        found = {
-            row: spans.token_offsets(tokenizer, special, sampled[row], texts[row])
-            for row in finished
-        }
-        offsets = {row: of_row for row, of_row in found.items() if of_row is not None}
-        self._mode_metrics()["spans/unaligned_fraction"].append(
-            (len(found) - len(offsets)) / len(sampled)
-        )
-        return offsets
-
-    def _log_rows_without_credit(self, without: torch.Tensor) -> None:
-        """Log their fraction.
-
-        Warn the first time that it is 1 on this rank. without: (B,), bool.
-        """
-        fraction = without.float().mean().item()
-        self._mode_metrics()["spans/rows_without_credit"].append(fraction)
-        if fraction == 1.0 and not self._warned:
-            self._warned = True
-            why = (
-                f"each was cut at {self.max_completion_length} tokens, failed to be judged, or "
-                "has too few spans"
-            )
-            if self._mode_metrics()["spans/unaligned_fraction"][-1] == 1.0:
-                why = (
-                    "no text lines up with its tokens, as where a response_template takes the "
-                    "reasoning out of it"
-                )
-            log.warning(
-                "span_coef is %g, and no completion of this step gets span credit: %s. Advantages "
-                "are the scalar's.",
-                *(self.args.span_coef, why),
-            )
-
     # Around the step.
 
     def _weights(self) -> dict[str, float]:
         return dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
 
     def _mode_metrics(self) -> dict[str, list[float]]:
-        return self._metrics[
-            "train" if self.accelerator.unwrap_model(self.model).training else "eval"
-        ]
+        mode = "train" if self.accelerator.unwrap_model(self.model).training else "eval"
+        return self._metrics[mode]
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         # before the file that marks a checkpoint as whole
         if self.sampling is not None and self.args.should_save:
-            folder = Path(
-                self._get_output_dir(trial=trial),
-                f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}",
-            )
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / STATE_FILE).write_text(json.dumps({"drawn": self.sampling.drawn}))
+            folder = Path(self._get_output_dir(trial=trial))
+            self.sampling.save(folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}")
         super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
-        if (
-            self.sampling is not None
-            and checkpoint is not None
-            and (state := Path(checkpoint, STATE_FILE)).is_file()
-        ):
-            self.sampling.drawn = json.loads(state.read_text())["drawn"]
+        if self.sampling is not None and checkpoint is not None:
+            self.sampling.load(Path(checkpoint))
+
+
+def recorded(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
+    """Returns the functions, each Reward in a Recorder."""
+    several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
+    functions: list[Any] = []
+    for function in several:
+        if isinstance(function, Reward):
+            functions.append(Recorder(function, tool_pictures))
+        elif function is not None:
+            functions.append(function)
+    return functions
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Returns the names, with its place added to one that came before."""
+    return [
+        f"{name}_{place}" if name in names[:place] else name for place, name in enumerate(names)
+    ]

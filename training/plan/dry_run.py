@@ -20,8 +20,8 @@ from transformers import AutoConfig
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
-from spanreward.rewards.files.tables import table_rows
 from spanreward.rewards.judges.model_files import model_folder
+from spanreward.rewards.rows.tables import table_rows
 from spanreward.training.callbacks.win_rate import MAX_TOKENS, questions_of
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import check_columns, check_policy, check_rows
@@ -47,14 +47,17 @@ def dry_run(
         check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
     launch = needs.read_launch(accelerate_config)
     plan = needs.plan_of(recipe, launch)
-    settings, console = needs.settings_of(recipe), Console(markup=False, emoji=False)
+    settings = needs.settings_of(recipe)
+    console = Console(markup=False, emoji=False)
     found = [policy_here(recipe.policy.model)]
     found += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
     if settings.get("use_vllm"):
         found.append(vllm_here("trainer.use_vllm"))
     if not settings["use_cpu"]:
-        most = max(sum(parts.values()) for parts in phases(recipe, plan).values()) if plan else 0
-        found.append(gpus_here(launch.processes // launch.machines, most))
+        needed = 0
+        if plan is not None:
+            needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
+        found.append(gpus_here(launch.processes // launch.machines, needed))
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
     for one in found:
@@ -65,13 +68,14 @@ def dry_run(
         title="Dry run: no model is loaded, nothing is written",
         show_lines=True,
     )
-    facts = [*facts_of(recipe, launch, plan)]
-    for name, said, _ in facts:
-        table.add_row(name, said)
+    facts = list(facts_of(recipe, launch, plan))
+    for name, text, _ in facts:
+        table.add_row(name, text)
     console.print(table)
     numbers = {name: data for name, _, data in facts if name in DATA}
     write_json(json_path, {"here": [asdict(one) for one in found], **numbers})
-    if stops := [str(one) for one in found if one.ok is False]:
+    stops = [str(finding) for finding in found if finding.ok is False]
+    if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
@@ -79,10 +83,8 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
     """Checks rows as a trainer does before its first step, where they and the policy's processor
     are files here.
     """
-    model, files = (
-        recipe.policy.model,
-        all(isinstance(part, JsonlPart) for part in recipe.data.parts),
-    )
+    model = recipe.policy.model
+    files = all(isinstance(part, JsonlPart) for part in recipe.data.parts)
     if is_custom(model) or not (policy_is_here and files):
         return Finding(
             "rows",
@@ -91,7 +93,8 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
             "the run does, before its first step",
         )
     try:
-        data, rewards = load_data(recipe.data, look=False), build_rewards(recipe.rewards)
+        data = load_data(recipe.data, look=False)
+        rewards = build_rewards(recipe.rewards)
         folder = str(model_folder(model, download=False))
         processor = saved_processor(folder, AutoConfig.from_pretrained(folder))
         check_columns(rewards, "the data", data)
@@ -138,10 +141,8 @@ def facts_of(
         {"rows": rows},
     )
     if recipe.algorithm != "sft":  # which asks no judge
-        steps, costs = (
-            needs.generating_steps(needs.settings_of(recipe), launch.processes, rows),
-            costs_of(recipe),
-        )
+        steps = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows)
+        costs = costs_of(recipe)
         total = (
             "as many steps as the data gives"
             if steps.total is None
@@ -178,7 +179,8 @@ def facts_of(
 
 def win_rate(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
     """Says what WinRateCallback writes and asks each time, in words and as plain data."""
-    (reward,), tokens = build_rewards([part]), part.max_tokens or longest or MAX_TOKENS
+    (reward,) = build_rewards([part])
+    tokens = part.max_tokens or longest or MAX_TOKENS
     questions, asked = questions_of(reward, part.prompts, tokens)
     text = (
         f"before the first step, every {part.every} and at the end {part.prompts} prompts are "
@@ -202,7 +204,12 @@ def row_count(data: DataPart) -> int | None:
     for number, part in enumerate(data.parts):
         if isinstance(part, JsonlPart):
             counts[number] = sum(1 for _ in table_rows(part.file, limit=part.count))
-    return None if None in counts else sum(filter(None, counts))
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def question_lines(
@@ -215,7 +222,8 @@ def question_lines(
         if cost is None:
             yield f"{name}: not known, since the metric does not define Reward.cost"
             continue
-        about, questions = "" if cost.exact else "about ", cost.questions * batch
+        about = "" if cost.exact else "about "
+        questions = cost.questions * batch
         text = f"{name}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
         text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
         if cost.computed_tokens is not None:
@@ -236,12 +244,11 @@ def question_lines(
 def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     text = ""
     for phase, parts in phases(recipe, plan).items():
-        sizes = " + ".join(f"{part} {size / 1e9:.1f}" for part, size in parts.items())
-        text += f"while {phase}: {sum(parts.values()) / 1e9:.1f} GB on a GPU = {sizes}\n"
-    asleep, on = (
-        plan.main_memory / launch.machines / 1e9,
-        f"a GPU of {needs.gpu_memory() / 1e9:.0f} GB",
-    )
+        sizes = [f"{part} {size / 1e9:.1f}" for part, size in parts.items()]
+        total = sum(parts.values()) / 1e9
+        text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
+    asleep = plan.main_memory / launch.machines / 1e9
+    on = f"a GPU of {needs.gpu_memory() / 1e9:.0f} GB"
     text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
     return (
         text

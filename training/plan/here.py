@@ -76,11 +76,11 @@ def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
     import torch
 
     count = torch.accelerator.device_count()
-    free = min(
-        (torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())),
-        default=0,
-    )
-    found = f"{count}" + (f", each with {free / 1e9:.0f} GB free" if free else "")
+    devices = range(torch.cuda.device_count())
+    free = min((torch.cuda.mem_get_info(number)[0] for number in devices), default=0)
+    found = f"{count}"
+    if free:
+        found += f", each with {free / 1e9:.0f} GB free"
     if count < wanted:
         more = f", and the launch takes {wanted} on a machine"
         return Finding("GPUs", False, found + more, "trainer.use_cpu=true trains without")
@@ -114,10 +114,8 @@ def files_here(what: str, model: str) -> Finding:
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
     except (OSError, ImportError) as error:
-        offline, folder = (
-            constants.HF_HUB_OFFLINE,
-            model.count("/") != 1 or Path(model).parent.exists(),
-        )
+        offline = constants.HF_HUB_OFFLINE
+        folder = model.count("/") != 1 or Path(model).parent.exists()
         if not (offline or folder or model[0] in "~/."):
             return Finding(
                 what, None, f"{model} is not here yet", "the run downloads it, if the hub has it"
@@ -131,7 +129,8 @@ def policy_here(model: str) -> Finding:
     if not is_custom(model):
         return files_here("policy", model)
     there = Path(model.rpartition(":")[0]).is_file()
-    return Finding("policy", there, f"{model} is {'' if there else 'not '}here")
+    text = f"{model} is here" if there else f"{model} is not here"
+    return Finding("policy", there, text)
 
 
 def judge_here(name: str, options: Mapping[str, Any]) -> Finding:

@@ -35,8 +35,11 @@ TILE = 4096, 32768  # tokens, entries of the vocabulary
 PINNED = 1.51
 LIVE = 1_000_000_000  # parameters
 SHARDED: dict[str, tuple[str, ...]] = {
-    **{"none": (), "zero1": ("optimizer",), "zero2": ("optimizer", "gradients")},
-    **dict.fromkeys(("zero3", "fsdp"), ("optimizer", "gradients", "weights")),
+    "none": (),
+    "zero1": ("optimizer",),
+    "zero2": ("optimizer", "gradients"),
+    "zero3": ("optimizer", "gradients", "weights"),
+    "fsdp": ("optimizer", "gradients", "weights"),
 }
 
 
@@ -122,15 +125,19 @@ class Plan:
         sleep, processes.
         """
         weights, _, optimizer = self.bytes_each
-        frozen = 0 if self.lora_rank is None else self.policy.parameters
-        frozen *= 4 if self.dtype == "float32" and not self.sharding.startswith("zero") else 2
-        return {
+        frozen = 0  # bytes of weights that an adapter leaves as they are
+        if self.lora_rank is not None:
+            in_float32 = self.dtype == "float32" and not self.sharding.startswith("zero")
+            frozen = self.policy.parameters * (4 if in_float32 else 2)
+        parts = {
             "policy": self._share("weights", frozen + weights * self.trained),
             "optimizer": self._share("optimizer", optimizer * self.trained),
             "process": PROCESS,
             "judges' processes": PROCESS * len(self.judges),
-            **({"TRL's engine": self.engine} if self.engine and not self.engine_sleeps else {}),
         }
+        if self.engine and not self.engine_sleeps:
+            parts["TRL's engine"] = self.engine
+        return parts
 
     @property
     def training(self) -> dict[str, int]:
@@ -141,27 +148,26 @@ class Plan:
             "zero3": min(self.policy.parameters, LIVE),
             "fsdp": 2 * self.policy.parameters // self.policy.layers,
         }
-        whole["none"] = self.trained if weights == 4 and self.lora_rank is None else 0
+        output_layer = 0
+        if self.lora_rank is None:
+            output_layer = self.policy.vocabulary * self.policy.hidden
+            if weights == 4:
+                whole["none"] = self.trained
+        tile = min(self.tokens, TILE[0]) * min(self.policy.vocabulary, TILE[1])
         return {
             **self.state,
             "gradients": self._share("gradients", gradients * self.trained),
             "copies of weights": 2 * whole.get(self.sharding, 0),
             "activations": numbers * (2 * self.policy.layers + 34),
-            "log-probabilities": 2
-            * min(self.tokens, TILE[0])
-            * min(self.policy.vocabulary, TILE[1])
-            + 4
-            * (
-                numbers
-                + (self.policy.vocabulary * self.policy.hidden if self.lora_rank is None else 0)
-            ),
+            "log-probabilities": 2 * tile + 4 * (numbers + output_layer),
         }
 
     @property
     def writing(self) -> dict[str, int]:
         """Each GPU while the policy writes and judges sleep."""
         if self.engine is not None:
-            return self.state | ({"TRL's engine": self.engine} if self.engine else {})
+            engine = {"TRL's engine": self.engine} if self.engine else {}
+            return self.state | engine
         gathered = 2 * self.policy.parameters if "weights" in SHARDED[self.sharding] else 0
         return {
             **self.state,
@@ -200,7 +206,9 @@ def size_by_name(model: str) -> Size | None:
         return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
     except (OSError, ValueError):
         config = dict(CONFIGS.get(model, {}))
-        return size_of(AutoConfig.for_model(config.pop("model_type"), **config)) if config else None
+        if not config:
+            return None
+        return size_of(AutoConfig.for_model(config.pop("model_type"), **config))
 
 
 def size_of(config: PretrainedConfig) -> Size:

@@ -72,7 +72,10 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     found: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
-        for judge in part.judge.answering + ([JudgePart(name=text_judge)] if text_judge else []):
+        judges = list(part.judge.answering)
+        if text_judge:
+            judges.append(JudgePart(name=text_judge))
+        for judge in judges:
             found.setdefault(judge.model_dump_json(), (judge, []))[1].append(part.metric)
     return list(found.values())
 
@@ -81,28 +84,32 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     """Returns the memory of a run; None on the CPU, and where the size of a model is not known
     here.
     """
-    settings, policy, judges = settings_of(recipe), size_by_name(recipe.policy.model), []
+    settings = settings_of(recipe)
+    policy = size_by_name(recipe.policy.model)
+    judges = []
     if settings["use_cpu"] or policy is None:
         return None
     for judge, _ in asked_judges(recipe):
         kind, _, model = judge.name.partition(":")
         if kind in ("vllm", "transformers"):  # it is on a rank's GPU
-            if (size := size_by_name(model)) is None:
+            size = size_by_name(model)
+            if size is None:
                 return None
-            awake, cache = (
-                Awake(size, int(judge.options.get("tensor_parallel", 1))),
-                judge.options.get("memory") or 0,
-            )
-            judges.append(
-                replace(awake, kv_tokens=int(cache / size.kv_bytes)) if cache > 1 else awake
-            )
+            awake = Awake(size, int(judge.options.get("tensor_parallel", 1)))
+            cache = judge.options.get("memory") or 0
+            if cache > 1:
+                awake = replace(awake, kv_tokens=int(cache / size.kv_bytes))
+            judges.append(awake)
     pixels = [part.max_pixels for part in recipe.data.parts if part.max_pixels]
-    prompt = max(pixels) // PIXELS_PER_TOKEN + 128 if pixels else PROMPT_TOKENS
+    prompt = PROMPT_TOKENS
+    if pixels:
+        prompt = max(pixels) // PIXELS_PER_TOKEN + 128
     longest = settings.get("max_completion_length") or settings.get("max_length") or 1024
     tokens = settings["per_device_train_batch_size"] * (prompt + longest)
-    share = (
-        settings["vllm_gpu_memory_utilization"] if settings.get("vllm_mode") == "colocate" else 0
-    )
+    share = 0.0  # of each GPU's memory, which TRL's engine takes
+    if settings.get("vllm_mode") == "colocate":
+        share = settings["vllm_gpu_memory_utilization"]
+    batches = settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]
     return Plan(
         policy=policy,
         judges=tuple(judges),
@@ -110,8 +117,7 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         sharding=launch.sharding,
         lora_rank=recipe.policy.lora.r if recipe.policy.lora else None,
         tokens=tokens,
-        written_tokens=tokens
-        * (settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]),
+        written_tokens=tokens * batches,
         dtype=recipe.policy.dtype,
         engine=int(share * gpu_memory()) if settings.get("use_vllm") else None,
         engine_sleeps=settings.get("vllm_enable_sleep_mode", False),
@@ -123,8 +129,10 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
 
     Raises RecipeError for a batch that is no whole number of groups.
     """
-    per_device, generations = settings["per_device_train_batch_size"], settings["num_generations"]
-    batch, accumulation = settings["generation_batch_size"], settings["gradient_accumulation_steps"]
+    per_device = settings["per_device_train_batch_size"]
+    generations = settings["num_generations"]
+    batch = settings["generation_batch_size"]
+    accumulation = settings["gradient_accumulation_steps"]
     rounds = settings["steps_per_generation"] or (
         batch // (per_device * processes) if batch else accumulation
     )
@@ -135,18 +143,16 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
             f"not a whole number of groups of trainer.num_generations {generations}."
         )
     # of a process over one batch
-    groups, passes = batch // generations, rounds * settings["num_iterations"]
+    groups = batch // generations
+    passes = rounds * settings["num_iterations"]
     total = settings["max_steps"] if settings["max_steps"] > 0 else None
     if rows is not None and total is None:
-        total = math.ceil(
-            math.ceil(rows // groups * passes / accumulation) * settings["num_train_epochs"]
-        )
+        steps_per_epoch = math.ceil(rows // groups * passes / accumulation)
+        total = math.ceil(steps_per_epoch * settings["num_train_epochs"])
     return Steps(total, passes / accumulation, batch, groups)
 
 
 def gpu_memory() -> int:
-    return (
-        torch.cuda.get_device_properties(0).total_memory
-        if torch.cuda.is_available()
-        else GPU_MEMORY
-    )
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_properties(0).total_memory
+    return GPU_MEMORY

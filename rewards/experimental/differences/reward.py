@@ -22,11 +22,11 @@ from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
 from spanreward.rewards.experimental.differences.listed import read_differences
-from spanreward.rewards.files.pictures import opened
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward
 from spanreward.rewards.reward.rows import judged
+from spanreward.rewards.rows.pictures import opened
 from spanreward.rewards.text.quoting import masked
 from spanreward.rewards.text.written_list import unlisted
 

@@ -16,15 +16,15 @@ from typing import Any
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.pictures import loaded, shown_picture
 from spanreward.rewards.judges.judge import Failure, Question, T
+from spanreward.rewards.rows.pictures import loaded, shown_picture
 
 MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of its own
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Picture:
-    """A picture as a judge sees it (files/pictures.py converts it).
+    """A picture as a judge sees it (rows/pictures.py converts it).
 
     key: 32 hex digits of the size and the pixels; "" if there is no image. trouble: says why there
     is none.

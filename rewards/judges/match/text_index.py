@@ -65,61 +65,62 @@ class TextIndex:
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
+        count = len(graph.entities)
         self.attributes = [
             [_counted(lemmas(text)) for text in entity.attributes] for entity in graph.entities
         ]
         # (subject, object) -> relations
         self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
-        self.does: list[list[frozenset[str]]] = [[] for _ in graph.entities]
-        self.linked: list[set[int]] = [set() for _ in graph.entities]
-        names = [
-            {lemmas(head) for head in (entity.head, *entity.heads)} for entity in graph.entities
-        ]
+        # the relations of which the entity is the subject, and those of which it is the object
+        self.does: list[list[frozenset[str]]] = [[] for _ in range(count)]
+        self.undergoes: list[list[frozenset[str]]] = [[] for _ in range(count)]
+        self.linked: list[set[int]] = [set() for _ in range(count)]
+        heads = [(entity.head, *entity.heads) for entity in graph.entities]
+        names = [set(map(lemmas, of_entity)) for of_entity in heads]
         meant = self._meant(graph, names)
         for relation in graph.relations:
             words = lemmas(relation.relation)
-            subject, object_ = relation.subject, relation.object
-            for pair in dict.fromkeys(((subject, object_), (meant[subject], meant[object_]))):
-                self.said[pair].append(words)
-                self.does[pair[0]].append(words)
-                self.linked[pair[0]].add(pair[1])
-                self.linked[pair[1]].add(pair[0])
-        self.plural = [
-            any(is_plural(head) for head in (entity.head, *entity.heads))
-            for entity in graph.entities
-        ]
-        self.nouns = [{word for name in own for word in name - PLACES} for own in names]
-        self.is_place = [any(name <= PLACES for name in own) for own in names]
+            pair = relation.subject, relation.object
+            self._relate(*pair, words)
+            if (meant[pair[0]], meant[pair[1]]) != pair:
+                self._relate(meant[pair[0]], meant[pair[1]], words)
+        self.plural = [any(map(is_plural, of_entity)) for of_entity in heads]
+        self.nouns = [frozenset().union(*of_entity) - PLACES for of_entity in names]
+        self.is_place = [any(name <= PLACES for name in of_entity) for of_entity in names]
+        self.places = any(self.is_place)
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         # "left" of "the top left corner"
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
-        # what "coffee" describes in "coffee cup"
-        self.modified: dict[str, list[int]] = defaultdict(list)
-        self.parts: dict[str, list[int]] = defaultdict(list)  # "shirt" of "T-shirt"
-        for number in range(len(graph.entities)):
-            for name in names[number]:
-                self.named[name].append(number)
-            for word in self.nouns[number]:
-                self.parts[word].append(number)
-            if self.is_place[number]:
-                for attribute in self.attributes[number]:
-                    if attribute <= PLACES and attribute not in names[number]:
-                        self.placed[attribute].append(number)
-            else:
-                for word in {word for attribute in self.attributes[number] for word in attribute}:
-                    for noun in {word, *kin(word)}:
-                        self.modified[noun].append(number)
-        self.places = any(self.is_place)
-        self.attached = frozenset(
-            word
-            for said in (*self.attributes, *self.does)
-            for words in said
-            for word in words - PREPOSITIONS
-        )
+        # what "coffee" describes in "coffee cup", and "shirt" of "T-shirt"
+        self.partial: dict[str, set[int]] = defaultdict(set)
+        for number in range(count):
+            self._add_names(number, names[number])
+        details = [words for of_entity in self.attributes + self.does for words in of_entity]
+        self.attached = frozenset().union(*details) - PREPOSITIONS
         # and no other words: precision asks about components alone
-        said = (*self.attributes, *self.does, *names)
-        self.words = frozenset(word for of_one in said for words in of_one for word in words)
+        self.words = frozenset().union(*details, *(name for group in names for name in group))
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
+
+    def _relate(self, subject: int, object_: int, words: frozenset[str]) -> None:
+        self.said[subject, object_].append(words)
+        self.does[subject].append(words)
+        self.undergoes[object_].append(words)
+        self.linked[subject].add(object_)
+        self.linked[object_].add(subject)
+
+    def _add_names(self, number: int, names: set[frozenset[str]]) -> None:
+        """Adds an entity to the indexes by name."""
+        for name in names:
+            self.named[name].append(number)
+        for word in self.nouns[number]:
+            self.partial[word].add(number)
+        for attribute in self.attributes[number]:
+            if not self.is_place[number]:
+                for word in attribute:
+                    for noun in {word, *kin(word)}:
+                        self.partial[noun].add(number)
+            elif attribute <= PLACES and attribute not in names:
+                self.placed[attribute].append(number)
 
     def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
         """Returns per entity the one that it stands for: "men" for the group in "a group of men",
@@ -130,13 +131,11 @@ class TextIndex:
             subject, object_ = relation.subject, relation.object
             if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[subject]):
                 meant[subject] = object_
-                said = [
-                    *self.attributes[object_],
-                    *map(_counted, names[subject]),
-                    *self.attributes[subject],
-                ]
+                of_group = [*map(_counted, names[subject]), *self.attributes[subject]]
                 # without repeats, which groups of groups double
-                self.attributes[object_] = list(dict.fromkeys(said))
+                self.attributes[object_] = list(
+                    dict.fromkeys([*self.attributes[object_], *of_group])
+                )
         return meant
 
     def rating(self, probe: PresenceProbe) -> float:
@@ -170,39 +169,49 @@ class TextIndex:
 
     def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
         how, namesakes = self._namesakes(mention)
+        fitting = [number for number in namesakes if self._fits(number, mention)]
+        if fitting:
+            return how, self._likest(fitting, mention)
         if not namesakes:
             return how, []
-        fitting = [
-            number
-            for number in namesakes
-            if all(
-                self._described(number, lemmas(words)) > SAME_NAME for words in mention.attributes
-            )
-            and all(self._linked(number, link) for link in mention.links)
-        ]
-        if not fitting and mention.links and lemmas(mention.head) <= PLACES:
-            # "the top left corner" for "the top edge": the places where the text has the linked
-            # things
-            owners = {
-                owner
-                for link in mention.links
-                if link.reverse
-                for owner in self.resolve(link.other)[1]
-            }
-            return SAME_NAME, [
-                n for owner in owners for n in sorted(self.linked[owner]) if self.is_place[n]
-            ]
-        pool = fitting or namesakes
-        if len(pool) > 1:
-            details = [lemmas(words) for words in mention.details]
-            shared = [
-                sum(self._described(number, words) > LOOSE for words in details)
-                + sum(self._linked(number, link) for link in mention.ties)
-                for number in pool
-            ]
-            most = max(shared)
-            pool = [number for number, count in zip(pool, shared, strict=True) if count == most]
-        return (how if fitting else SAME_NAME), pool
+        if mention.links and lemmas(mention.head) <= PLACES:
+            return SAME_NAME, self._places_of_owners(mention)
+        return SAME_NAME, self._likest(namesakes, mention)
+
+    def _fits(self, number: int, mention: Mention) -> bool:
+        for words in mention.attributes:
+            if self._described(number, lemmas(words)) <= SAME_NAME:
+                return False
+        return all(self._linked(number, link) for link in mention.links)
+
+    def _places_of_owners(self, mention: Mention) -> list[int]:
+        """Returns the places where the text has the things that a place is linked to: "the top left
+        corner" for "the top edge".
+        """
+        owners: set[int] = set()
+        for link in mention.links:
+            if link.reverse:
+                owners.update(self.resolve(link.other)[1])
+        places: list[int] = []
+        for owner in owners:
+            places += [number for number in sorted(self.linked[owner]) if self.is_place[number]]
+        return places
+
+    def _likest(self, numbers: list[int], mention: Mention) -> list[int]:
+        """Returns the entities that share most details with the mention."""
+        if len(numbers) < 2:
+            return numbers
+        details = [lemmas(words) for words in mention.details]
+        shared = dict.fromkeys(numbers, 0)
+        for number in shared:
+            for words in details:
+                if self._described(number, words) > LOOSE:
+                    shared[number] += 1
+            for link in mention.ties:
+                if self._linked(number, link):
+                    shared[number] += 1
+        most = max(shared.values())
+        return [number for number in numbers if shared[number] == most]
 
     def _namesakes(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns a rating and the entities of that name, else those of the surest other way to say
@@ -233,10 +242,10 @@ class TextIndex:
             return REWORDED, list(range(len(self.plural)))
         if name <= PLACES:
             return ABSENT, []
-        named = [{*self.modified.get(word, ()), *self.parts.get(word, ())} for word in name]
-        whole = set.intersection(*named) if named else set()  # one thing has all words of the name
-        if whole:
-            return REWORDED, sorted(whole)
+        # one thing has all words of the name
+        whole = [self.partial.get(word, set()) for word in name]
+        if whole and set.intersection(*whole):
+            return REWORDED, sorted(set.intersection(*whole))
         return (REWORDED if name <= self.words else ABSENT), []
 
     def _described(self, number: int, words: frozenset[str]) -> float:
@@ -284,26 +293,22 @@ class TextIndex:
         It only visits pairs that the text relates. Neither list is empty.
         """
         wanted = set(objects)
-        near = {subject: (self.linked[subject] | {subject}) & wanted for subject in subjects}
-        best = max(
-            (self._said_of(s, o, words) for s, others in near.items() for o in others),
-            default=WRONG,
-        )
+        near: dict[int, set[int]] = {}
+        for subject in subjects:
+            near[subject] = wanted & {subject, *self.linked[subject]}
+        best = WRONG
+        for subject, others in near.items():
+            for other in others:
+                best = max(best, self._said_of(subject, other, words))
         if best > LOOSE or all(others == wanted for others in near.values()):
             return best
         if not words - POSTURE - PREPOSITIONS - WITHIN <= self.words:
             return max(best, ABSENT)
-
-        def is_said(relations: Iterable[frozenset[str]]) -> bool:
-            return any(agreement(words, said) > ABSENT for said in relations)
-
-        free = {
-            o
-            for o in wanted
-            if not is_said(r for other in self.linked[o] for r in self.said.get((other, o), ()))
-        }
-        loose = any(len(free & near[s]) < len(free) and not is_said(self.does[s]) for s in near)
-        return max(best, LOOSE if loose else WRONG)
+        free = {other for other in wanted if not _is_said(words, self.undergoes[other])}
+        for subject, others in near.items():
+            if free - others and not _is_said(words, self.does[subject]):
+                return max(best, LOOSE)
+        return best
 
     def _said_of(self, subject: int, object_: int, words: frozenset[str]) -> float:
         """Rates whether the relation holds from the subject to the object, which may be the same
@@ -317,6 +322,10 @@ class TextIndex:
             said += self.said.get((object_, subject), [])
         best = max((agreement(words, other) for other in said), default=ABSENT)
         return best if best > ABSENT else WRONG
+
+
+def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
+    return any(agreement(words, relation) > ABSENT for relation in relations)
 
 
 def _counted(words: frozenset[str]) -> frozenset[str]:

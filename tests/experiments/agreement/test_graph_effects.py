@@ -11,21 +11,24 @@ from tests.support.paths import DATA
 
 
 def test_the_effect_of_a_rule_by_hand() -> None:
-    tall = spelled("trees/NOUN/nsubj/1 stand/VERB/ROOT/1 tall/ADJ/acomp/1")
+    smiling = spelled(
+        "men/NOUN/nsubj/1 hold/VERB/ROOT/1 books/NOUN/dobj/1 and/CCONJ/cc/1 smile/VERB/conj/1"
+    )
     texts = [
-        DrawnText(tall, [], normal([("trees", "is", "tall")]), "train"),
+        DrawnText(smiling, [], normal([("men", "is", "smile")]), "train"),
         DrawnText(
             spelled("red/ADJ/amod/1 hats/NOUN/ROOT/1"), [], normal([("hat", "is", "red")]), "test"
         ),
     ]
     effects = {(effect.rule, effect.split): effect for effect in measure_rules(texts)}
-    # published says (trees, is, stand); with the rule one of two triples is right, and none is
+    # published says (men, hold, books); with the rule one of two triples is right, and none is
     # missing
-    assert effects["predicate_adjectives", "train"].alone == pytest.approx(2 / 3)
-    assert effects["predicate_adjectives", "train"].removed == pytest.approx(-2 / 3)
-    assert effects["predicate_adjectives", "train"].removed_precision == pytest.approx(-1 / 2)
-    assert effects["predicate_adjectives", "train"].removed_recall == pytest.approx(-1)
-    assert effects["predicate_adjectives", "test"].alone == effects["hyphens", "train"].removed == 0
+    assert effects["own_objects", "train"].alone == pytest.approx(2 / 3)
+    assert effects["own_objects", "train"].removed == pytest.approx(-2 / 3)
+    assert effects["own_objects", "train"].removed_precision == pytest.approx(-1 / 2)
+    assert effects["own_objects", "train"].removed_recall == pytest.approx(-1)
+    assert effects["own_objects", "test"].alone == 0
+    assert effects["ignore_case", "train"].removed == 0
     assert (
         effects["all together", "train"].alone
         == -effects["all together", "train"].removed

@@ -63,9 +63,10 @@ def span(text: str, word: str, score: float, credit: Any, kind: Any, component: 
 
 
 def judged(model: str = "dapo", text: str = TEXT, spans: Any = SPANS, scene: Any = SCENE) -> Any:
-    return Judged(
-        model, text, tuple(span(text, *one, number) for number, one in enumerate(spans)), scene
-    )  # type: ignore[call-arg]
+    marked = []
+    for number, given in enumerate(spans):
+        marked.append(span(text, *given, component=number))
+    return Judged(model, text, tuple(marked), scene)
 
 
 def test_words_by_hand() -> None:

@@ -15,8 +15,8 @@ from experiments.blind.comparison import compared_prompts, read_answered
 from experiments.blind.export import export, key_of
 from experiments.blind.label_studio import interface
 from experiments.blind.questions import ANSWERS, QUESTIONS
-from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.evaluation.answers.sides import ROW
 from tests.support.blind import IDS, comparison
 

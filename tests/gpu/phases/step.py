@@ -69,8 +69,8 @@ def watch(timeline: Timeline) -> None:
 
     import spanreward.training.run as running
     from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-    from spanreward.training.grpo import adapter_push
     from spanreward.training.grpo.trainer import SpanGRPOTrainer
+    from spanreward.training.grpo.trl_internals import adapter_push
 
     timeline.watch(VllmJudge, "start", "judge: start, with its first sleep")
     timeline.watch(VllmJudge, "_sleep", "judge: sleep")

@@ -3,10 +3,12 @@ what needs none.
 """
 
 import os
+import pkgutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -109,12 +111,22 @@ def test_without_the_extra_every_public_name_works_or_says_what_to_install() -> 
         line.endswith("is not installed: pip install 'spanreward[train]'.") for line in lines
     )
     refused = {line.partition(":")[0] for line in lines}
-    assert refused <= {
-        name
-        for name, module in spanreward.MODULES.items()
-        if module.startswith("spanreward.training.")
-    }
+    of_rewards = {name for name in spanreward.__all__ if name in spanreward.rewards.__all__}
+    assert not refused & of_rewards
+    assert not refused & {"posh", "lave", "reward"}
     assert {"SpanGRPOTrainer", "SpanGRPOConfig", "Recorder", "RewardHealthCallback"} <= refused
+
+
+def test_every_room_and_public_name_of_rewards_is_there() -> None:
+    rooms = {module.name for module in pkgutil.iter_modules(spanreward.rewards.__path__)}
+    assert rooms <= set(spanreward.rewards.__all__)
+    for name in spanreward.rewards.__all__:
+        assert isinstance(getattr(spanreward.rewards, name), ModuleType) == (name in rooms)
+    assert spanreward.rewards.PoshReward is spanreward.PoshReward
+    assert callable(spanreward.posh)  # a room of rewards has this name too
+    package: Any = spanreward
+    with pytest.raises(AttributeError, match="No spanreward attribute nothing"):
+        package.nothing()
 
 
 def test_what_needs_no_model_on_this_machine_needs_neither_torch_nor_transformers(

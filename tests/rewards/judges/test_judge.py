@@ -12,6 +12,7 @@ from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import Failure, Judge, MatchJudge, Rating
 from spanreward.rewards.judges.judge import answered
+from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.posh import PoshReward
 from tests.support.fakes import FakeJudge, RepeatingJudge, asked, hashed_rating
 
@@ -112,3 +113,34 @@ def test_a_subclass_may_add_to_rate() -> None:
     samples = [Sample("Describe.", "A red circle.", references=("A circle.",))]
     assert PoshReward(judge).assess(samples) == PoshReward(MatchJudge()).assess(samples)
     assert judge.calls > 0
+
+
+def test_a_judge_that_defines_rate_gets_each_question_once_and_is_checked() -> None:
+    class Plain(Judge):
+        name = "plain"
+
+        def __init__(self) -> None:
+            self.asked: list[str] = []
+
+        def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+            self.asked += [question.messages[0]["content"] for question in questions]
+            return [Rating({"1": math.nan}) for _ in questions]
+
+        def write(self, questions: Any, max_tokens: int) -> Any:
+            self.asked += [question.messages[0]["content"] for question in questions]
+            return ["text" for _ in questions]
+
+    judge = Plain()
+    first, second, third = judge.rate(asked("a", "b", "a"))
+    assert judge.asked == ["a", "b"]
+    assert [answer.status for answer in (first, second, third)] == [Status.UNPARSED] * 3
+    assert judge.write(asked("c", "c"), 4) == ["text", "text"]
+    assert judge.asked == ["a", "b", "c"]
+
+
+def test_a_question_is_keyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    (question,) = asked("How red is it?")
+    key = question_keys([question])
+    monkeypatch.setattr("spanreward.rewards.judges.question._json", lambda data: b"")
+    assert question_keys([question]) == key
+    assert replace(question, top=5)._key is None

@@ -14,12 +14,6 @@ from tests.support.paths import ROOT
 # rule, parse, graph without, graph with
 CASES = [
     (
-        "pronoun_attributes",
-        "It/PRON/nsubj/1 is/AUX/ROOT/1/be red/ADJ/acomp/1 and/CCONJ/cc/2 big/ADJ/conj/2",
-        "",
-        "It{red, big}",
-    ),
-    (
         "copula_relations",
         "The/DET/det/1 boat/NOUN/nsubj/2 is/AUX/ROOT/2/be in/ADP/prep/2 the/DET/det/5 "
         "water/NOUN/pobj/3",
@@ -37,39 +31,6 @@ CASES = [
         "there/PRON/expl/1 is/VERB/ROOT/1/be circles/NOUN/attr/1 at/ADP/prep/2 tops/NOUN/pobj/3",
         "circles tops; (circles, at, tops)",
         "circles tops; (circles, at, tops)",
-    ),
-    (
-        "compound_prepositions",
-        "a/DET/det/1 cup/NOUN/ROOT/1 next/ADV/advmod/1 to/ADP/prep/2 a/DET/det/5 box/NOUN/pobj/3",
-        "cup{next} box",
-        "cup box; (cup, next to, box)",
-    ),
-    (
-        "compound_prepositions",
-        "cups/NOUN/ROOT/0 on/ADP/prep/0 top/NOUN/pobj/1 of/ADP/prep/2 boxes/NOUN/pobj/3",
-        "cups top boxes; (cups, on, top) (top, of, boxes)",
-        "cups boxes; (cups, on top of, boxes)",
-    ),
-    (
-        # a tagger takes "is left of" for a passive, whose subject must not be lost
-        "compound_prepositions",
-        "cups/NOUN/nsubjpass/2 are/AUX/auxpass/2/be left/VERB/ROOT/2 of/ADP/prep/2 "
-        "boxes/NOUN/pobj/3",
-        "cups boxes; (cups, left of, boxes)",
-        "cups boxes; (cups, left of, boxes)",
-    ),
-    (
-        "compound_prepositions",  # a place of its own, and no preposition
-        "cups/NOUN/ROOT/0 to/ADP/prep/0 the/DET/det/3 left/NOUN/pobj/1 of/ADP/prep/3 "
-        "boxes/NOUN/pobj/4",
-        "cups left boxes; (cups, to, left) (left, of, boxes)",
-        "cups left boxes; (cups, to, left) (left, of, boxes)",
-    ),
-    (
-        "compound_prepositions",
-        "men/NOUN/ROOT/0 along/ADP/prep/0 with/ADP/prep/1 women/NOUN/pobj/2",
-        "men women",
-        "men women; (men, along with, women)",
     ),
     (
         "copula_relations",  # an auxiliary is no copula
@@ -131,79 +92,10 @@ CASES = [
         "hats men walls; (men, throw at, walls)",
     ),
     (
-        "tight_conjuncts",
-        "two/NUM/nummod/2 red/ADJ/amod/2 hats/NOUN/ROOT/2 in/ADP/prep/2 boxes/NOUN/pobj/3 "
-        "and/CCONJ/cc/2 a/DET/det/7 coat/NOUN/conj/2",
-        "hats{two, red} boxes coat{two, red}; (hats, in, boxes) (coat, in, boxes)",
-        "hats{two, red} boxes coat; (hats, in, boxes)",
-    ),
-    (
-        "tight_conjuncts",  # without a determiner of its own the conjunct shares
-        "two/NUM/nummod/1 hats/NOUN/ROOT/1 and/CCONJ/cc/1 coats/NOUN/conj/1",
-        "hats{two} coats{two}",
-        "hats{two} coats{two}",
-    ),
-    (
-        "tight_conjuncts",  # what is said after both is said of both
-        "a/DET/det/1 hat/NOUN/nsubj/5 and/CCONJ/cc/1 a/DET/det/4 coat/NOUN/conj/1 "
-        "are/AUX/ROOT/5/be red/ADJ/acomp/5",
-        "hat{red} coat{red}",
-        "hat{red} coat{red}",
-    ),
-    (
         "ignore_case",
         "Red/ADJ/amod/1 hats/NOUN/ROOT/1 Near/ADP/prep/1 red/ADJ/amod/4 boxes/NOUN/pobj/2",
         "hats{Red} boxes{red}; (hats, Near, boxes)",
         "hats{red} boxes{red}; (hats, near, boxes)",
-    ),
-    (
-        "side_nouns",
-        "hats/NOUN/ROOT/0 at/ADP/prep/0 the/DET/det/4 top/ADJ/amod/4 left/ADJ/pobj/1",
-        "hats",
-        "hats left{top}; (hats, at, left)",
-    ),
-    (
-        "side_nouns",  # other adjectives in a noun's place name nothing to ask about
-        "hues/NOUN/ROOT/0 of/ADP/prep/0 blue/ADJ/pobj/1",
-        "hues",
-        "hues",
-    ),
-    (
-        "predicate_adjectives",
-        "trees/NOUN/nsubj/1 stand/VERB/ROOT/1 tall/ADJ/acomp/1 and/CCONJ/cc/2 green/ADJ/conj/2",
-        "trees{stand}",
-        "trees{stand, tall, green}",
-    ),
-    (
-        "predicate_adjectives",
-        "trees/NOUN/ROOT/0 standing/VERB/acl/0 tall/ADJ/oprd/1",
-        "trees{standing}",
-        "trees{standing, tall}",
-    ),
-    (
-        "predicate_adjectives",
-        "skies/NOUN/nsubj/1 are/AUX/ROOT/1/be a/DET/det/4 clear/ADJ/amod/4 blue/ADJ/attr/1",
-        "skies{blue}",
-        "skies{clear, blue}",
-    ),
-    (
-        "seen_is_there",
-        "men/NOUN/nsubjpass/3 can/AUX/aux/3 be/AUX/auxpass/3 seen/VERB/ROOT/3/see/VBN "
-        "in/ADP/prep/3 parks/NOUN/pobj/4",
-        "men parks; (men, seen in, parks)",
-        "men parks; (men, in, parks)",
-    ),
-    (
-        "seen_is_there",
-        "men/NOUN/nsubjpass/2 are/AUX/auxpass/2 seen/VERB/ROOT/2/see/VBN",
-        "men{seen}",
-        "men",
-    ),
-    (
-        "seen_is_there",  # who sees, does something
-        "men/NOUN/nsubj/2 have/AUX/aux/2 seen/VERB/ROOT/2/see/VBN boats/NOUN/dobj/2",
-        "men boats; (men, seen, boats)",
-        "men boats; (men, seen, boats)",
     ),
     (
         "own_objects",
@@ -217,13 +109,6 @@ CASES = [
         "hats/NOUN/dobj/1/hat/NNS under/ADP/prep/1/under/IN trees/NOUN/pobj/4/tree/NNS",
         "men hats trees; (hats, under, trees) (men, wear, hats)",
         "men trees",
-    ),
-    (
-        "sentence_adverbs",
-        "possibly/ADV/advmod/1 parks/NOUN/ROOT/1 under/ADP/prep/1 skies/NOUN/pobj/2 "
-        "above/ADV/advmod/3",
-        "parks{possibly} skies{above}; (parks, under, skies)",
-        "parks skies{above}; (parks, under, skies)",
     ),
 ]
 
@@ -332,7 +217,7 @@ def test_the_documents_name_every_rule_that_changes_a_graph() -> None:
     page = (ROOT / "docs/evidence/graph_rules.md").read_text("utf-8")
     rows = page.split("## Each rule")[1].partition("| **all together**")[0].splitlines()
     assert [row.split("`")[1] for row in rows if row.startswith("| `")] == names
-    assert len(names) == 15
-    assert "fifteen small rules change the graph" in (
-        ROOT / "docs/evidence/departures.md"
-    ).read_text("utf-8")
+    assert len(names) == 8
+    assert "eight small rules change the graph" in (ROOT / "docs/evidence/departures.md").read_text(
+        "utf-8"
+    )

@@ -16,6 +16,7 @@ from experiments.benchmark.given_graphs import assess_graphs
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import candidates
 from spanreward.rewards.posh.components import components
 from spanreward.rewards.posh.conduct import conduct
@@ -109,10 +110,11 @@ def test_our_own_answers_follow_from_their_questions(pair: Any) -> None:
 )
 def test_published_questions_and_scores(pair: Any) -> None:
     judge = RepeatingJudge()
-    interviews = interviews_of(pair)
-    conduct(interviews, judge, "published")
+    sheets = [AnswerSheet(interview) for interview in interviews_of(pair)]
+    conduct(sheets, judge, "published")
 
-    for direction, interview in zip(DIRECTIONS, interviews, strict=True):
+    for direction, sheet in zip(DIRECTIONS, sheets, strict=True):
+        interview = sheet.interview
         prompts = [
             prompt for call in judge.rated for prompt in call if prompt.startswith(interview.prefix)
         ]
@@ -129,7 +131,7 @@ def test_published_questions_and_scores(pair: Any) -> None:
             for entry in pair["granular"]
             if entry["direction"] == direction and entry["counted"]
         ]
-        got = components(interview)
+        got = components(sheet)
         assert [component.kind for component in got] == [entry["type"] for entry in expected]
         assert [c.rating for c in got] == pytest.approx(
             [entry["score"] for entry in expected], abs=1e-9
@@ -228,8 +230,8 @@ def test_golden_templating(run: Any) -> None:
         q for stage in run["passes"] for q in stage["questions"] if q.get("entity") not in special
     ]
     judge = Listed([question["rating"] for question in questions])
-    interview = Interview(0, view_graph(graph), "", "", SceneGraph(), PLAIN)
-    conduct([interview], judge, "published")
+    sheet = AnswerSheet(Interview(0, view_graph(graph), "", "", SceneGraph(), PLAIN))
+    conduct([sheet], judge, "published")
     prompts = [prompt.strip() for call in judge.rated for prompt in call]
     assert len(prompts) == len(questions)
     expected = [
@@ -237,7 +239,7 @@ def test_golden_templating(run: Any) -> None:
     ]
     assert prompts[: len(expected)] == expected
     for number, chosen in run["chosen"].items():
-        found = interview.entities[int(number)]
+        found = sheet.entities[int(number)]
         assert (found.present, found.identifier) == (chosen["present"], chosen["identifier"])
         assert found.rating == pytest.approx(chosen["score"], abs=1e-6)
     last = run["passes"][2]["questions"]
@@ -247,10 +249,10 @@ def test_golden_templating(run: Any) -> None:
         if "attribute_of" in q
     }
     rated |= {("relation", q["relation"]): q["rating"] for q in last if "relation" in q}
-    assert {key: answer.rating for key, answer in interview.details.items()} == pytest.approx(
+    assert {key: answer.rating for key, answer in sheet.details.items()} == pytest.approx(
         rated, abs=1e-6
     )
-    ratings = [component.rating for component in components(interview)]
+    ratings = [component.rating for component in components(sheet)]
     assert direction_score(ratings) == pytest.approx(run["precision"], abs=1e-6)
 
 
@@ -289,8 +291,8 @@ def test_candidates_of_the_specification() -> None:
     view = view_graph(
         SceneGraph.from_dict({"entities": entities, "relations": relations, "sentences": [""]})
     )
-    interview = Interview(0, view, "", "", SceneGraph(), PLAIN)
-    conduct([interview], FakeJudge(lambda prompt: between(5.0)), "published")
-    found = interview.entities
+    sheet = AnswerSheet(Interview(0, view, "", "", SceneGraph(), PLAIN))
+    conduct([sheet], FakeJudge(lambda prompt: between(5.0)), "published")
+    found = sheet.entities
     names = [c.phrase for c in candidates(view, 1, {0: found[0]}, PLAIN)]
     assert names == ["hat", "hat of man", "red hat", "red hat of man"]

@@ -16,10 +16,10 @@ from PIL import Image
 
 from spanreward import RemoteReward, Sample, Status, Verdict, build_reward
 from spanreward.rewards.files import http_client
-from spanreward.rewards.files.pictures import as_text, opened, shown_picture
 from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.reward.remote_reward import read_verdicts
-from spanreward.rewards.reward.row import read_sample, row_of
+from spanreward.rewards.rows.pictures import as_text, opened, shown_picture
+from spanreward.rewards.rows.sample import read_sample, row_of
 from tests.support.liar import PATIENT, SECRET, TRANSPORT, legible
 from tests.support.paths import ROOT
 from tests.support.server import Server

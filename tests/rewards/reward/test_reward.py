@@ -11,7 +11,7 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward, summarise
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.sample import read_sample
 
 PROMPT = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Describe."}]}]
 

@@ -12,7 +12,7 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.scoring import read_rows
+from spanreward.rewards.rows.lines import read_rows
 from spanreward.training.callbacks import json_lines
 from spanreward.training.callbacks.json_lines import VerdictFile
 from spanreward.training.grpo.recorder import Recorder

@@ -13,48 +13,15 @@ from spanreward.training.commands.main import COMMANDS
 from spanreward.training.commands.metric_options import ALL, ASKING, FLAGS, ROWS, Once, overrides_of
 from spanreward.training.recipe import load_recipe
 from tests.support.command import spanreward
+from tests.support.command_parsers import WORDS, catch_parsers
 
-WORDS = {  # every command and subcommand, and what it needs to be given
-    "score": ("score", "posh"),
-    "recipes": ("recipes",),
-    "doctor": ("doctor",),
-    "train": ("train", "recipes/quickstart/scenes-dapo.yaml"),
-    "compare": ("compare",),
-    "judge train": ("judge", "train", "recipes/judges/people.yaml"),
-    "judge label": ("judge", "label", "rows.jsonl"),
-    "labels spans": ("labels", "spans", "rows.jsonl"),
-    "criteria write": ("criteria", "write", "rows.jsonl"),
-    "serve": ("serve", "posh"),
-}
 SAME = ("action", "nargs", "type", "metavar")  # of a flag, in every command
 OWN = {("doctor", "judge", "action")}  # checks several
 
 
-class Caught(Exception):
-    """Holds the parser of a command, which then ends."""
-
-
 @pytest.fixture
 def parsers(monkeypatch: pytest.MonkeyPatch) -> dict[str, argparse.ArgumentParser]:
-    found = {}
-    real = argparse.ArgumentParser.parse_args
-
-    def caught(self: argparse.ArgumentParser, *given: Any, **more: Any) -> Any:
-        if self.prog == "spanreward" or self.prog in (
-            "spanreward judge",
-            "spanreward labels",
-            "spanreward criteria",
-        ):
-            return real(self, *given, **more)  # which only chooses the command
-        raise Caught(self)
-
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", caught)
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_intermixed_args", caught)
-    for name, words in WORDS.items():
-        with pytest.raises(Caught) as raised:
-            spanreward(*words)
-        found[name] = raised.value.args[0]
-    return found
+    return catch_parsers(monkeypatch)
 
 
 def defined(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:

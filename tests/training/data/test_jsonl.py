@@ -13,7 +13,7 @@ from PIL import Image
 from experiments.scenes.parts import TINY, WORDS
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, Status
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.data.load import load_data, most_frequent
 from spanreward.training.data.rows import prompt_for
 from spanreward.training.plan.dry_run import row_count

@@ -11,7 +11,7 @@ import pytest
 from datasets import Dataset
 from PIL import Image
 
-from spanreward.rewards.files.pictures import shown_picture
+from spanreward.rewards.rows.pictures import shown_picture
 from spanreward.training.data.load import load_data
 from spanreward.training.recipe import JsonlPart, RecipeError
 from tests.support.refused_data import refused

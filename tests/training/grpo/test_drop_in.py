@@ -163,7 +163,7 @@ def test_spans_that_reach_no_completion_are_told_once(
     trainer = make_trainer(
         tmp_path, dataset, [Scripted({"A red star.": Verdict(0.5, spans=spans)})], span_coef=0.5
     )
-    with caplog.at_level(logging.WARNING, "spanreward.training.grpo.trainer"):
+    with caplog.at_level(logging.WARNING, "spanreward.training.grpo.span_credit"):
         advantages_of(trainer, dataset, ["A red star."] * 8, monkeypatch)
         assert caplog.messages == []
         for _ in range(2):

@@ -15,7 +15,6 @@ from experiments.scenes.parts import TINY
 from spanreward import HarmonicReward, LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.rewards.base.verdict import Sample
 from spanreward.training.data.load import load_data
-from spanreward.training.grpo.picture_tokens import picture_tokens, take_out
 from spanreward.training.grpo.preflight import check_columns, check_parts, check_rows, pad_left
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import JsonlPart
@@ -138,40 +137,6 @@ def test_pictures_and_questions_of_unequal_length_train(tmp_path: Path, family: 
     trainer = SpanGRPOTrainer(model, [reward], args, data, processing_class=processor)
     trainer.train()
     assert trainer.state.global_step == 1
-
-
-def test_a_sampled_picture_token_costs_its_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = make_trainer(
-        tmp_path, scenes(), [Scored(lambda sample: len(sample.completion) % 5 / 5)]
-    )
-    image = trainer.model.config.image_token_id
-    assert trainer.generation_kwargs["suppress_tokens"] == [image]
-    tokenizer = trainer.processing_class.tokenizer
-    ids = [
-        [*tokenizer(f"A {'red ' * n}star")["input_ids"], tokenizer.eos_token_id] for n in range(8)
-    ]
-    ids[3].insert(1, image)
-    monkeypatch.setattr(
-        GRPOTrainer, "_generate_single_turn", lambda *_, **__: ([[*row] for row in ids], None)
-    )
-    trainer.model.train()
-    output = trainer._generate_and_score_completions(
-        [trainer.train_dataset[i // 4] for i in range(8)]
-    )
-    assert output["advantages"].tolist()[3] == 0
-    assert not (output["completion_ids"] == image).any()
-    assert trainer._metrics["train"]["advantages/unusable_fraction"] == [1 / 8]
-    trainer.train()
-    assert trainer.state.global_step == 2
-
-
-def test_picture_tokens_of_a_text_model_are_none(tmp_path: Path) -> None:
-    SAVE["smollm2"](tmp_path)
-    model, _ = load_policy(str(tmp_path))
-    assert picture_tokens(model.config) == set()
-    assert take_out([[1, 2]], set(), 0) == []
 
 
 def test_spans_in_a_stock_trainer_warn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

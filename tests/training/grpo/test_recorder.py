@@ -1,14 +1,22 @@
 """The Recorder outside our trainer: a reward like any other, that keeps what it judged."""
 
+import math
 import re
 import time
 from typing import Any, Self
 
 import pytest
+import torch
 
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Status
 from spanreward.training.grpo import recorder as recording
-from spanreward.training.grpo.recorder import Recorder, awake, judge_step
+from spanreward.training.grpo.recorder import (
+    Recorder,
+    advantages_by_token,
+    awake,
+    judge_step,
+    rewards_by_function,
+)
 from tests.support.tiny_trainer import Scored
 
 PROMPTS = ["Describe the picture."] * 3
@@ -71,6 +79,24 @@ def test_what_was_judged_before_a_call_is_not_judged_again_and_the_next_call_jud
     assert len(reward.seen) == 3
     assert recorder(PROMPTS[:1], ["Stars."]) == [0.06]
     assert len(reward.seen) == 4
+
+
+def test_what_the_trainer_makes_of_a_batch_is_kept_until_the_next() -> None:
+    recorder = Recorder(Scored(lambda sample: 0.5))
+    recorder(PROMPTS, TEXTS)
+    advantages = torch.tensor([[0.5, -0.5], [0.25, 0.0], [0.0, 0.0]])
+    tokens = advantages_by_token(advantages, {1: [(0, 3)], 0: [(0, 1), (1, 5)]})
+    assert tokens == {0: [(0, 1, 0.5), (1, 5, -0.5)], 1: [(0, 3, 0.25)]}
+    rewards = torch.tensor([[0.5, 2.0], [0.25, math.nan], [0.0, 1.0]])
+    paid = rewards_by_function(rewards, {"posh": 1.0, "short": 0.5})
+    assert paid[0] == {"posh": (0.5, 1.0), "short": (2.0, 0.5)}
+    assert math.isnan(paid[1]["short"][0] or 0.0)
+    recorder.receive([0.0, 0.25, 0.0], tokens, paid)
+    assert recorder.advantages == [0.0, 0.25, 0.0]
+    assert recorder.token_advantages is tokens
+    assert recorder.paid is paid
+    recorder(PROMPTS, TEXTS)
+    assert (recorder.advantages, recorder.token_advantages, recorder.paid) == (None, {}, [])
 
 
 def test_a_step_whose_judge_is_not_awake_fails_its_rows_and_logs_that() -> None:

@@ -15,7 +15,6 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer, chat_template_utils
 
 from spanreward.rewards import Sample, Span, Verdict
-from spanreward.training.grpo.picture_tokens import take_out
 from spanreward.training.grpo.reasoning import split_turns
 from spanreward.training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.training.policy import load_policy
@@ -297,9 +296,3 @@ def test_the_last_turn_is_found_in_the_text_of_all(tmp_path: Path) -> None:
     assert whole[end:] == " A red star."
     assert split_turns(tokenizer.backend_tokenizer, ids, [""]).answer == ""
     assert split_turns(tokenizer.backend_tokenizer, ids, ["elsewhere"]).text == "elsewhere"
-
-
-def test_a_tools_picture_stays() -> None:
-    ids = [[1, 7, 2], [7, 3]]
-    assert take_out(ids, {7}, 0, [[1, 0, 1], [1, 1]]) == [1]
-    assert ids == [[1, 7, 2], [0, 3]]

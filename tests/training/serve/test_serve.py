@@ -34,8 +34,8 @@ from spanreward import (
     token_credit,
 )
 from spanreward.rewards.files import http_client
-from spanreward.rewards.files.pictures import as_text
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.pictures import as_text
 from tests.support.paths import ROOT
 from tests.support.served import served
 

@@ -21,7 +21,7 @@ from spanreward.rewards.files.outputs import object_in, write_whole
 from spanreward.rewards.judges import Question, closing
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.rewards.reward.fingerprint import digest
+from spanreward.rewards.rows.fingerprint import digest
 from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
 
@@ -78,12 +78,14 @@ def fingerprint(
         torch.cuda.is_available(),
         by_vllm(path),
     )
-    digest = hashlib.sha256(repr(decided_by).encode())
+    sha = hashlib.sha256(repr(decided_by).encode())
     for row in rows:
-        digest.update(repr(row["prompt"]).encode())
+        sha.update(repr(row["prompt"]).encode())
         if row.get("image") is not None:
-            digest.update(repr(row["image"].size).encode() + row["image"].convert("RGB").tobytes())
-    return digest.hexdigest()[:16]
+            image = row["image"]
+            sha.update(repr(image.size).encode())
+            sha.update(image.convert("RGB").tobytes())
+    return sha.hexdigest()[:16]
 
 
 def version_of(path: str) -> list[Any]:
@@ -96,9 +98,14 @@ def version_of(path: str) -> list[Any]:
     if not folder.is_dir():
         # where it is cached, with the commit
         return [path, str(try_to_load_from_cache(path, "config.json"))]
-    files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in WEIGHTS)
-    version = [path, *((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)]
-    return version if base == path else version + version_of(base)
+    version: list[Any] = [path]
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and file.suffix in WEIGHTS:
+            state = file.stat()
+            version.append((file.name, state.st_size, state.st_mtime_ns))
+    if base != path:
+        version += version_of(base)
+    return version
 
 
 def by_vllm(path: str) -> bool:
@@ -120,7 +127,9 @@ def greedy_completions(
     """
     if by_vllm(path):
         return answers_by_vllm(path, rows, max_tokens, reasoning_end)
-    device, dtype = ("cuda", "bfloat16") if torch.cuda.is_available() else ("cpu", "float32")
+    device, dtype = "cpu", "float32"
+    if torch.cuda.is_available():
+        device, dtype = "cuda", "bfloat16"
     model: Any
     model, processor = load_policy(path, dtype=dtype)
     written = continue_prompts(
@@ -203,8 +212,11 @@ def in_text(
     took.
     """
     ends = {tokenizer.pad_token_id, tokenizer.eos_token_id}
-    texts = [answer_of(tokenizer, ids, reasoning_end) for ids in written]
-    return texts, [sum(number not in ends for number in ids) for ids in written]
+    texts, lengths = [], []
+    for ids in written:
+        texts.append(answer_of(tokenizer, ids, reasoning_end))
+        lengths.append(sum(number not in ends for number in ids))
+    return texts, lengths
 
 
 def padding(processor: Any) -> dict[str, Any]:
@@ -224,4 +236,4 @@ def with_picture(
         return [dict(message) for message in prompt]
     first, *rest = prompt
     blocks = [{"type": "image", "image": image}, {"type": "text", "text": first["content"]}]
-    return [{"role": first["role"], "content": blocks}, *(dict(message) for message in rest)]
+    return [{"role": first["role"], "content": blocks}, *map(dict, rest)]

@@ -21,17 +21,22 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
         return recipe.validation_data, []
     data = recipe.data
     trained = [rows_of(part) for part in as_written.data.parts]
-    chosen = [instead(part) if rows_of(part) in trained else part for part in data.parts]
-    warnings = [
-        f"compared on rows that the recipe trains on ({' '.join(filter(None, rows))}), as no "
-        "validation or test split is known: name others with --set validation.path=FILE, "
-        "validation.split=SPLIT or validation.options.NAME=VALUE"
-        for rows in map(rows_of, chosen)
-        if rows in trained
-    ]
-    return data.model_copy(update={"parts": chosen}) if isinstance(data, MixedPart) else chosen[
-        0
-    ], warnings
+    chosen: list[JsonlPart | HubPart | FilePart] = []
+    warnings = []
+    for part in data.parts:
+        if rows_of(part) in trained:
+            part = instead(part)
+        chosen.append(part)
+        rows = rows_of(part)
+        if rows in trained:
+            warnings.append(
+                f"compared on rows that the recipe trains on ({' '.join(filter(None, rows))}), as "
+                "no validation or test split is known: name others with --set "
+                "validation.path=FILE, validation.split=SPLIT or validation.options.NAME=VALUE"
+            )
+    if isinstance(data, MixedPart):
+        return data.model_copy(update={"parts": chosen}), warnings
+    return chosen[0], warnings
 
 
 def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
@@ -39,9 +44,11 @@ def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
     if isinstance(part, HubPart):
         return part.id, part.subset or "", part.split
     if isinstance(part, FilePart):
-        return part.source, *(
-            f"{name}={value}" for name, value in sorted(part.options.items()) if name != "count"
-        )
+        rows = [part.source]
+        for name, value in sorted(part.options.items()):
+            if name != "count":
+                rows.append(f"{name}={value}")
+        return tuple(rows)
     return (part.path,)
 
 
@@ -51,9 +58,11 @@ def instead(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FileP
         return part
     from spanreward.training.data.hub import split_names  # needs the extra train
 
-    there = split_names(part)
-    found = next((name for name in HELD_OUT if name in there and name != part.split), part.split)
-    return part.model_copy(update={"split": found})
+    names = split_names(part)
+    for name in HELD_OUT:
+        if name in names and name != part.split:
+            return part.model_copy(update={"split": name})
+    return part
 
 
 def held_out(data: DataPart, count: int) -> DataPart:

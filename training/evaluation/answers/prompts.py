@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.files.json_lines import encodable
-from spanreward.rewards.files.pictures import DECODED_PIXELS, opened, shown_picture
-from spanreward.rewards.files.tables import table_rows
-from spanreward.training.data.jsonl import usable_picture
-from spanreward.training.data.rows import asked_in, picture_key, read_values
-from spanreward.training.evaluation.answers.columns import Values, parted, records_of
+from spanreward.rewards.rows.columns import picture_key
+from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
+from spanreward.rewards.rows.tables import folder_of, row_id, table_rows
+from spanreward.training.data.rows import asked_in, open_picture, read_values
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
+from spanreward.training.evaluation.answers.slicing import Values, parted
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
 
 
@@ -53,10 +53,12 @@ def prompts_of(
     """Returns every row of a data block, also sliced by these columns of its files. Rows with the
     same value in the column `cluster` are drawn together, without one those with the same picture.
     """
-    from spanreward.training.data.load import load_data  # needs the extra train
+    from spanreward.training.data.load import load_data, records_of  # needs the extra train
 
     rows = list(load_data(data))
-    records = records_of(data, [row["id"] for row in rows]) if columns or cluster else []
+    records = []
+    if columns or cluster:
+        records = records_of(data, [row["id"] for row in rows])
     where = " and ".join(part.source for part in data.parts)
     slices, clusters = parted(rows, records, columns, cluster, where)
     return Prompts(rows, slices, data.model_dump(), clusters, warnings)
@@ -81,12 +83,12 @@ def prompts_of_file(
             continue
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
-        name, where = str(record.get("id", number)), f"{path} {place}"
+        name, where = row_id(record, number), f"{path} {place}"
         if name in rows:
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
-        rows[name] = row_of(encodable(record, where), name, where, Path(path).parent)
+        rows[name] = prompt_row(encodable(record, where), name, where, folder_of(path))
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
@@ -97,16 +99,15 @@ def prompts_of_file(
     )
 
 
-def row_of(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
-    """Returns a line of the file as a row. folder: where its picture's path begins."""
-    values, image = read_values(record, {}, where), record.get(picture_key({}, record))
-    picture = (
-        None
-        if image is None
-        else shown_picture(opened(usable_picture(folder, image, where)), DECODED_PIXELS)
-    )
-    asked = asked_in(values, None, picture is not None, where)
-    return {"id": name, "image": picture, "prompt": [{"role": "user", "content": asked}], **values}
+def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
+    """Returns a line of the file as a row. folder: see `located`."""
+    values = read_values(record, {}, where)
+    picture = record.get(picture_key({}, record))
+    if picture is not None:
+        picture = shown_picture(open_picture(folder, picture, where), DECODED_PIXELS)
+    question = asked_in(values, None, picture is not None, where)
+    messages = [{"role": "user", "content": question}]
+    return {"id": name, "image": picture, "prompt": messages, **values}
 
 
 def first_of(taken: int, count: int, there: int | None) -> list[str]:
@@ -115,6 +116,7 @@ def first_of(taken: int, count: int, there: int | None) -> list[str]:
     """
     if taken < count or there == taken:
         return []
-    of = "the first rows" if there is None else f"the first of {there:,} rows"
-    more = f"{there or 'N'} takes more{'' if there else ', where there are more'}"
-    return [f"compared on {taken:,} prompts, {of} in the data's order: --limit {more}"]
+    rows, more = "the first rows", "N takes more, where there are more"
+    if there is not None:
+        rows, more = f"the first of {there:,} rows", f"{there} takes more"
+    return [f"compared on {taken:,} prompts, {rows} in the data's order: --limit {more}"]

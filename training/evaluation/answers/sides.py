@@ -7,18 +7,18 @@
 
 A run is a folder with a policy or an adapter over one, a hub model, or a file of answers that
 another model has written, {"id": "1", "completion": "A dog on grass."}, in any table that
-rewards/files/tables.py reads.
+rewards/rows/tables.py reads.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.values import completion_text
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import is_table, read_table
-from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.messages import completion_text, messages_in
+from spanreward.rewards.rows.sample import row_sample
+from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping
@@ -49,12 +49,14 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
             "every model needs as many folders (training seeds) as the others, or a single one, "
             f"got {counts}."
         )
-    for name, run in ((name, run) for name, runs in sides.items() for run in runs):
-        check_run(name, run)
-    return {
-        name: runs * max(counts.values()) if len(runs) == 1 else runs
-        for name, runs in sides.items()
-    }
+    for name, runs in sides.items():
+        for run in runs:
+            check_run(name, run)
+    most = max(counts.values())
+    for name, runs in sides.items():
+        if len(runs) == 1:
+            sides[name] = runs * most
+    return sides
 
 
 def check_run(name: str, run: str) -> None:
@@ -93,7 +95,9 @@ def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) 
         raise ValueError(
             f"every model has {count} folders, and --seeds names {len(seeds)}: {list(seeds)}."
         )
-    return list(range(count)) if seeds is None else list(seeds)
+    if seeds is None:
+        return list(range(count))
+    return list(seeds)
 
 
 def recipe_of(run: str) -> dict[str, Any]:
@@ -108,24 +112,21 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first of prompt, question, reference and ROW that the line has and the row has
     otherwise, or "".
     """
+    compared = ("prompt", "question", "reference")
     try:
-        line = read_sample(
-            {key: record.get(key) for key in ("question", "reference")},
-            "",
-            record.get("prompt") or "",
-        )
+        line = row_sample({key: record.get(key) for key in compared})
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    prompts = line.prompt.split(), row.prompt.split()
-    pairs: list[tuple[str, Any, Any]] = [
-        ("prompt", *prompts),
-        ("question", line.question, row.question),
-    ]
-    pairs += [
-        ("reference", line.references, row.references),
-        (ROW, record.get(ROW), fingerprint(row)),
-    ]
-    return next((key for key, one, other in pairs if one and other and one != other), "")
+    pairs: dict[str, tuple[Any, Any]] = {
+        "prompt": (line.prompt.split(), row.prompt.split()),
+        "question": (line.question, row.question),
+        "reference": (line.references, row.references),
+        ROW: (record.get(ROW), fingerprint(row)),
+    }
+    for key, (of_line, of_row) in pairs.items():
+        if of_line and of_row and of_line != of_row:
+            return key
+    return ""
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -134,30 +135,27 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     another row than the data's of this id.
     """
     texts: dict[str, str] = {}
-    asked = {str(row["id"]): read_sample(row, "", row.get("prompt", "")) for row in rows}
+    samples = {str(row["id"]): row_sample(row) for row in rows}
     for where, record in read_table(path):
-        name, said = record.get("id"), record.get("completion")
-        if name is None or not isinstance(said, str | list):
+        name = str(record.get("id"))
+        text = answer_in(record, where)
+        if name in texts:
             raise RecipeError(
-                f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}."
+                f"{where} answers the row {record['id']!r} a second time: keep one answer a row."
             )
-        if str(name) in texts:
+        texts[name] = text
+        if name not in samples:
+            continue
+        if key := differing(record, samples[name], where):
             raise RecipeError(
-                f"{where} answers the row {name!r} a second time: keep one answer a row."
+                f"{where} answers another row than the data's {record['id']!r}: they differ in "
+                f"their {key}."
             )
-        try:
-            texts[str(name)] = completion_text(said)
-        except ValueError as error:
-            raise RecipeError(f"{where}: {error}.") from None
-        if str(name) in asked and (key := differing(record, asked[str(name)], where)):
-            raise RecipeError(
-                f"{where} answers another row than the data's {name!r}: they differ in their {key}."
-            )
-    if "0" in texts.keys() - asked.keys() and "1" in asked:
+    if "0" in texts.keys() - samples.keys() and "1" in samples:
         raise RecipeError(
             f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
         )
-    missing = [str(row["id"]) for row in rows if str(row["id"]) not in texts]
+    missing = [name for name in samples if name not in texts]
     if missing:
         raise RecipeError(
             f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them "
@@ -165,3 +163,18 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
             "their numbers from 1 where they have none."
         )
     return [texts[str(row["id"])] for row in rows]
+
+
+def answer_in(record: Mapping[str, Any], where: str) -> str:
+    """Returns the text of a line's completion. Raises RecipeError for a line without it or an
+    id.
+    """
+    completion = record.get("completion")
+    if record.get("id") is None or not isinstance(completion, str | list):
+        raise RecipeError(
+            f"{where} needs an id and a completion, a text, and has {dict(record)!r:.200}."
+        )
+    try:
+        return completion_text(messages_in(completion))
+    except ValueError as error:
+        raise RecipeError(f"{where}: {error}.") from None

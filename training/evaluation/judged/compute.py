@@ -9,6 +9,7 @@ Nothing is estimated: figures that a folder does not hold are left out.
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.evaluation.answers.sides import recipe_of
 
 COUNTS = ("step", "num_tokens", "train_runtime")
@@ -59,30 +60,28 @@ def training_of(run: str) -> dict[str, Any]:
     out where none were logged. win_rate: at each step where it was logged, the step, the rate and
     the ends of its interval.
     """
-    recipe, log, versions_file = (
-        recipe_of(run),
-        Path(run) / "metrics.jsonl",
-        Path(run) / "versions.json",
-    )
+    recipe = recipe_of(run)
+    log = Path(run) / "metrics.jsonl"
+    versions_file = Path(run) / "versions.json"
     if not recipe:
         return {}
-    lines = [line for _, line in read_table(log)] if log.is_file() else []
-    versions = json.loads(versions_file.read_text("utf-8")) if versions_file.is_file() else {}
-    for key, value in (
-        (key, value) for line in lines for key, value in line.items() if key in COUNTS + CURVE
-    ):
-        if not (type(value) in (int, float) and 0 <= value < math.inf):
-            raise ValueError(
-                f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the "
-                "file."
-            )
-    last = {key: line[key] for line in lines for key in COUNTS if key in line}
+    lines = []
+    if log.is_file():
+        lines = [line for _, line in read_table(log)]
+    versions = {}
+    if versions_file.is_file():
+        versions = json.loads(versions_file.read_text("utf-8"))
+    last: dict[str, float] = {}
+    logged_seconds: dict[str, list[float]] = defaultdict(list)  # by phase
+    for line in lines:
+        check_counts(line, log)
+        last |= {key: line[key] for key in COUNTS if key in line}
+        for key, value in line.items():
+            if key.startswith(SECONDS):
+                logged_seconds[key.removeprefix(SECONDS)].append(value)
+    seconds = {phase: fmean(logged_seconds[phase]) for phase in sorted(logged_seconds)}
+    curve = [[line[key] for key in CURVE] for line in lines if line.keys() >= {*CURVE}]
     whole = "train_runtime" in last and not versions.get("resumed")
-    phases = sorted({key for line in lines for key in line if key.startswith(SECONDS)})
-    seconds = {
-        key.removeprefix(SECONDS): fmean(line[key] for line in lines if key in line)
-        for key in phases
-    }
     known = {
         "algorithm": recipe.get("algorithm"),
         "from": (recipe.get("policy") or {}).get("model"),
@@ -90,9 +89,22 @@ def training_of(run: str) -> dict[str, Any]:
         "tokens": None if "num_tokens" not in last else int(last["num_tokens"]),
         "hours": last["train_runtime"] / 3600 if whole else None,
         "seconds": seconds or None,
-        "win_rate": [[line[key] for key in CURVE] for line in lines if line.keys() >= {*CURVE}]
-        or None,
+        "win_rate": curve or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }
     return {key: value for key, value in known.items() if value is not None}
+
+
+def check_counts(line: Mapping[str, Any], log: Path) -> None:
+    """Raises ValueError for a number of a log line that is used here and is not finite or below
+    0.
+    """
+    for key, value in line.items():
+        if key not in COUNTS + CURVE:
+            continue
+        if not (type(value) in (int, float) and 0 <= value < math.inf):
+            raise ValueError(
+                f"{log} has {key} {value!r}, which is no finite number from 0: mend or remove the "
+                "file."
+            )

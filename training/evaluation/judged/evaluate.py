@@ -9,7 +9,7 @@ evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from spanreward.rewards.files.tables import is_table
-from spanreward.rewards.reward.fingerprint import digest, fingerprint
+from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import digest, row_fingerprint
+from spanreward.rewards.rows.sample import row_sample
+from spanreward.rewards.rows.tables import is_table
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_answers
@@ -55,16 +56,15 @@ def evaluate(setup: Setup, kept: Path) -> Evaluation:
     """
     check_rewards(setup.rewards, setup.prompts.rows)
     judged = {run: judge(written, setup) for run, written in write_all(setup, kept).items()}
-    return tabulate({side: [judged[run] for run in runs] for side, runs in setup.sides.items()})
+    answers = {side: [judged[run] for run in runs] for side, runs in setup.sides.items()}
+    return tabulate(answers)
 
 
 def decided_by(setup: Setup) -> dict[str, Any]:
     """Returns what decides a comparison's scores: the models as they are, the rows, and who scores
     them.
     """
-    rows = [
-        (row["id"], fingerprint(read_sample(row, "", row["prompt"]))) for row in setup.prompts.rows
-    ]
+    rows = [(row["id"], row_fingerprint(row)) for row in setup.prompts.rows]
     versions = {run: digest(repr(version_of(run))) for runs in setup.sides.values() for run in runs}
     decided = {
         "models": setup.sides,
@@ -87,24 +87,29 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
             "a comparison needs a recipe with rewards of different names (option `name`), got "
             f"{names}."
         )
-    present = sorted({column for row in rows for column, value in row.items() if value is not None})
+    columns: set[str] = set()
+    for row in rows:
+        columns |= {column for column, value in row.items() if value is not None}
+    present = sorted(columns)
     for reward in rewards:
-        if missing := reward.missing_column(present):
+        missing = reward.missing_column(present)
+        if missing:
             raise reward.lacks(missing, "the rows to compare on", present)
 
 
 def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
     """Returns every run's answers; their lengths are None for answers from a file."""
     rows = setup.prompts.rows
-    runs = dict.fromkeys(run for runs in setup.sides.values() for run in runs)
+    runs = dict.fromkeys(chain(*setup.sides.values()))
     # one that cannot be used ends it before any sampling
     files_first = sorted(runs, key=is_table, reverse=True)
-    return {
-        run: (read_answers(run, rows), [None] * len(rows))
-        if is_table(run)
-        else kept_completions(run, rows, setup.max_tokens, kept, setup.reasoning_end)
-        for run in track(files_first, "checkpoints", console=Console(stderr=True))
-    }
+    written: dict[str, Written] = {}
+    for run in track(files_first, "checkpoints", console=Console(stderr=True)):
+        if is_table(run):
+            written[run] = (read_answers(run, rows), [None] * len(rows))
+        else:
+            written[run] = kept_completions(run, rows, setup.max_tokens, kept, setup.reasoning_end)
+    return written
 
 
 def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
@@ -112,15 +117,15 @@ def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
 
     A judge's deadline is for one batch.
     """
-    rows, rewards = setup.prompts.rows, setup.rewards
-    samples = [
-        read_sample(row, text, row["prompt"]) for row, text in zip(rows, written[0], strict=True)
-    ]
-    batches = [samples[start : start + BATCH] for start in range(0, len(samples), BATCH)]
-    of_reward = [
-        [verdict for batch in batches for verdict in reward.judge_samples(batch)]
-        for reward in rewards
-    ]
+    rows = setup.prompts.rows
+    rewards = setup.rewards
+    samples = [row_sample(row, text) for row, text in zip(rows, written[0], strict=True)]
+    of_reward = []
+    for reward in rewards:
+        verdicts_of_reward: list[Verdict] = []
+        for start in range(0, len(samples), BATCH):
+            verdicts_of_reward += reward.judge_samples(samples[start : start + BATCH])
+        of_reward.append(verdicts_of_reward)
     return [
         judged_answer(sample, length, rewards, verdicts, setup.max_tokens)
         for sample, length, *verdicts in zip(samples, written[1], *of_reward, strict=True)
@@ -129,19 +134,22 @@ def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
 
 def tabulate(answers: Answers) -> Evaluation:
     """Returns the answers' scores as arrays, in the order of tables."""
-    every = [answer for of_side in answers.values() for of_run in of_side for answer in of_run]
-    named = dict.fromkeys(metric for answer in every for metric in answer.scores)
-    metrics = [
-        *(name for name in named if name not in LAST),
-        *(name for name in LAST if name in named),
-    ]
+    named: dict[str, None] = {}  # in order of appearance
+    for runs in answers.values():
+        for answer in chain(*runs):
+            named |= dict.fromkeys(answer.scores)
+    metrics = [name for name in named if name not in LAST]
+    metrics += [name for name in LAST if name in named]
     scores: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
     failed: dict[str, dict[str, np.ndarray]] = {side: {} for side in answers}
     for side, metric in product(answers, metrics):
-        found = [
-            [answer.scores.get(metric, math.nan) for answer in of_run] for of_run in answers[side]
-        ]
+        table = []
+        failures = []
+        for run in answers[side]:
+            scores_of_run = [answer.scores.get(metric, math.nan) for answer in run]
+            table.append(scores_of_run)
+            failures.append([score is None for score in scores_of_run])
         # None, of a judge that failed, is NaN too
-        scores[side][metric] = np.array(found, dtype=float)
-        failed[side][metric] = np.array([[score is None for score in of_run] for of_run in found])
+        scores[side][metric] = np.array(table, dtype=float)
+        failed[side][metric] = np.array(failures)
     return Evaluation(scores, failed, answers)

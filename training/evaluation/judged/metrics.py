@@ -53,10 +53,10 @@ class Metric:
 JUDGELESS = {  # by: what an answer is compared with
     "vqa_accuracy": Metric("judgeless", "people's answers", main=True),
     "overlap": Metric("judgeless", "the references, by content words", main=True),
-    **{
-        name: Metric("judgeless", "", main=False)
-        for name in ("words", "length", "truncated", "degenerate")
-    },
+    "words": Metric("judgeless", "", main=False),
+    "length": Metric("judgeless", "", main=False),
+    "truncated": Metric("judgeless", "", main=False),
+    "degenerate": Metric("judgeless", "", main=False),
 }
 
 
@@ -71,8 +71,9 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
         kind = kind_of(reward, part, trained, known=all(known) or bool(setup.learned))
         by = f"{part.metric} by {part.judge.name}" if reward.judges else reward.__name__
-        main, *_ = own = names_of(reward)
-        found |= {name: Metric(kind, by, main=name == main) for name in own}
+        reward_names = names_of(reward)
+        for name in reward_names:
+            found[name] = Metric(kind, by, main=name == reward_names[0])
     return {name: found[name] for name in names}
 
 

@@ -17,7 +17,7 @@ from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
 from spanreward.rewards.files.outputs import write_whole
-from spanreward.rewards.files.pictures import opened
+from spanreward.rewards.rows.pictures import opened
 
 PIXELS = 128  # a picture with no larger side is kept exactly
 

@@ -49,11 +49,13 @@ def three(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
     """Returns the middle one, by its margin, of the prompts that were won, of those lost, and of
     those tied.
     """
-    found = [
-        [one for one in examples if one.outcome == outcome] for outcome in ("won", "lost", "tied")
-    ]
-    ordered = [sorted(group, key=lambda one: abs(one.margin or 0)) for group in found if group]
-    return [group[len(group) // 2] for group in ordered]
+    middle = []
+    for outcome in ("won", "lost", "tied"):
+        group = [example for example in examples if example.outcome == outcome]
+        group.sort(key=lambda example: abs(example.margin or 0))
+        if group:
+            middle.append(group[len(group) // 2])
+    return middle
 
 
 def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
@@ -64,18 +66,19 @@ def filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[i
         "outcome": [(one.outcome,) for one in examples],
         "the last answer is": [(one.length,) for one in examples],
         "metrics": [("disagree" if one.disagree else "agree",) for one in examples],
-        **{
-            name: [one.slices[name] for one in examples]
-            for name in (examples[0].slices if examples else ())
-        },
     }
-    return [
-        (
-            name,
-            {value: [n for n, row in enumerate(places[name]) if value in row] for value in values},
-        )
-        for name, values in usable(places).items()
-    ]
+    if examples:
+        for name in examples[0].slices:
+            places[name] = [example.slices[name] for example in examples]
+    usable_filters = []
+    for name, values in usable(places).items():
+        prompts: dict[str, list[int]] = {value: [] for value in values}
+        for number, values_of_prompt in enumerate(places[name]):
+            for value in prompts:
+                if value in values_of_prompt:
+                    prompts[value].append(number)
+        usable_filters.append((name, prompts))
+    return usable_filters
 
 
 def marks(chosen: Sequence[tuple[str, Mapping[str, Sequence[int]]]], count: int) -> list[str]:
@@ -99,21 +102,17 @@ def bounds(comparison: Comparison) -> dict[str, tuple[float, float]]:
     for pair in comparison.pairs:
         for metric, entry in pair.metrics.items():
             found = entry.difference
-            drawn = [
-                found.mean,
-                found.low,
-                found.high,
-                found.both_low,
-                found.both_high,
-                *found.per_seed,
-            ]
-            values[metric] += [value for value in drawn if value is not None]
+            ends = [found.mean, found.low, found.high, found.both_low, found.both_high]
+            ends += found.per_seed
+            values[metric] += [value for value in ends if value is not None]
     shares = [metric for metric in values if decimals(comparison, metric) == 3]
     together = [value for metric in shares for value in values[metric]]
-    ranges = {metric: together if metric in shares else own for metric, own in values.items()}
-    return {
-        metric: (min(drawn), max(*drawn, min(drawn) + 1e-9)) for metric, drawn in ranges.items()
-    }
+    ranges = {}
+    for metric, own in values.items():
+        drawn = together if metric in shares else own
+        lowest = min(drawn)
+        ranges[metric] = (lowest, max(*drawn, lowest + 1e-9))
+    return ranges
 
 
 def decimals(comparison: Comparison, metric: str) -> int:
@@ -122,7 +121,9 @@ def decimals(comparison: Comparison, metric: str) -> int:
     """
     means = [table[metric].mean for table in comparison.models.values()]
     largest = max((abs(mean) for mean in means if mean is not None), default=0)
-    return 3 if largest <= 1 else 2 if largest <= 10 else 1
+    if largest <= 1:
+        return 3
+    return 2 if largest <= 10 else 1
 
 
 def interval(found: Estimate, digits: int) -> str:

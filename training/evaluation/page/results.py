@@ -10,8 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.reward.fingerprint import fingerprint
-from spanreward.rewards.reward.row import read_sample
+from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.judged.evaluate import Answers
@@ -28,7 +27,9 @@ RANKED = ("mean", "low", "high", "counted", "failed")
 
 def results_of(comparison: Comparison) -> dict[str, Any]:
     """Returns what results.json holds: plain numbers, texts, lists and None."""
-    setup, metrics, parts = comparison.setup, comparison.metrics, comparison.parts
+    setup = comparison.setup
+    metrics = comparison.metrics
+    parts = comparison.parts
     size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
     pairs = {f"{pair.later}_minus_{pair.earlier}": pair for pair in comparison.pairs}
     of_parts = {
@@ -91,7 +92,8 @@ def compared(entry: Compared, main: bool) -> dict[str, Any]:
 
 def sliced(row: Slice) -> dict[str, Any]:
     found = asdict(row)
-    difference, outcome = found.pop("difference"), found.pop("outcome")
+    difference = found.pop("difference")
+    outcome = found.pop("outcome")
     return (
         found | {name: value for name, value in difference.items() if name not in WHOLE} | outcome
     )
@@ -107,7 +109,7 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
     """Writes a line per side, run and prompt: the completion, its scores, the shown verdict, the
     row's fingerprint.
     """
-    marks = [fingerprint(read_sample(row, "", row["prompt"])) for row in setup.prompts.rows]
+    marks = [row_fingerprint(row) for row in setup.prompts.rows]
     with path.open("w", encoding="utf-8") as file:
         for side, of_seeds in answers.items():
             for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):

@@ -18,8 +18,8 @@ from typing import Any
 
 from spanreward.rewards.base.coloured_text import legible, level, segments
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
-from spanreward.rewards.files.pictures import opened
-from spanreward.rewards.scoring import InputRow
+from spanreward.rewards.rows.lines import InputRow
+from spanreward.rewards.rows.pictures import opened
 from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
 
 SHOWN = 12_000  # rows of a page: of more, the worst half and the best half
@@ -39,17 +39,19 @@ def write_scored(
         for number, verdict in enumerate(verdicts)
         if verdict.score is not None
     }
-    order = sorted(scores, key=scores.__getitem__) + [
-        n for n in range(len(rows)) if n not in scores
-    ]
-    pictured, script = set(ends(order, PICTURES)), SCRIPT.read_text("utf-8")
+    order = sorted(scores, key=scores.__getitem__)
+    order += [number for number in range(len(rows)) if number not in scores]
+    pictured = set(ends(order, PICTURES))
+    script = SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
     write_rendered(
         path,
         "scored.html.jinja",
         title=title,
         rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
-        **{"shown": len(shown), "count": len(rows), "scored": len(scores)},
+        shown=len(shown),
+        count=len(rows),
+        scored=len(scores),
         mean=fmean(scores.values()) if scores else None,
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -57,21 +59,26 @@ def write_scored(
 
 
 def ends(order: list[int], most: int) -> list[int]:
-    return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
+    if len(order) <= most:
+        return order
+    return order[: most // 2] + order[-most // 2 :]
 
 
 def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
     """Returns what the script draws of a row: texts, and texts in pieces."""
     sample = Sample("", "") if isinstance(row.sample, str) else row.sample
-    picture, asked = None, [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
+    picture = None
+    asked = [("Question", [sample.question or ""]), ("Prompt", [sample.prompt])]
     with suppress(NotApplicable):
-        picture = data_uri(opened(sample.images[0]), 190) if pictured and sample.images else None
+        if pictured and sample.images:
+            picture = data_uri(opened(sample.images[0]), 190)
+    missed = []
+    if verdict.left_out:
+        missed = pieces(sample.references[verdict.reference], verdict.left_out)
     return {
-        **{
-            "score": verdict.score,
-            "status": verdict.status.value.replace("_", " "),
-            "note": verdict.note,
-        },
+        "score": verdict.score,
+        "status": verdict.status.value.replace("_", " "),
+        "note": verdict.note,
         "parts": [(label(part), value) for part, value in verdict.parts.items()],
         "told": [
             ("Row", [row.id]),
@@ -80,9 +87,7 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
             ("Answers", sample.answers),
         ],
         "text": pieces(sample.completion, verdict.spans),
-        "missed": pieces(sample.references[verdict.reference], verdict.left_out)
-        if verdict.left_out
-        else [],
+        "missed": missed,
         "picture": picture,
     }
 

@@ -77,7 +77,8 @@ def shown_prompts(prompts: Prompts, answers: Answers, lost_by: Sequence[str]) ->
 
 def gap(later: JudgedAnswer, earlier: JudgedAnswer, metric: str) -> float | None:
     """Returns the later score less the earlier; None where one of them is missing."""
-    one, two = later.scores.get(metric), earlier.scores.get(metric)
+    one = later.scores.get(metric)
+    two = earlier.scores.get(metric)
     return None if one is None or two is None else one - two
 
 

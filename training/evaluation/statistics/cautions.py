@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import TypeAdapter
 from scipy.stats import binomtest
 
-from spanreward.rewards.files.tables import is_table, read_table
+from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.data.rows import read_values
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
@@ -58,7 +58,8 @@ def lopsided(failed: Mapping[str, Mapping[str, np.ndarray]]) -> Iterator[str]:
     for one, other in combinations(failed, 2):
         for metric, of_one in failed[one].items():
             of_other = failed[other][metric]
-            more, fewer = of_one.sum(axis=0), of_other.sum(axis=0)
+            more = of_one.sum(axis=0)
+            fewer = of_other.sum(axis=0)
             counts = int((more > fewer).sum()), int((more < fewer).sum())
             if sum(counts) and binomtest(counts[0], sum(counts)).pvalue < LEVEL:
                 yield (
@@ -94,7 +95,8 @@ def leaks(setup: Setup) -> Iterator[str]:
     for and is judged by, where the training data are a JSONL file that is here, else by the data
     block.
     """
-    rows, source = setup.prompts.rows, setup.prompts.source
+    rows = setup.prompts.rows
+    source = setup.prompts.source
     asked = {content(row) for row in rows} - {content({})}
     parts = (
         []

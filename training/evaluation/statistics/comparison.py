@@ -8,7 +8,7 @@ comparison.warnings                                             # what a reader 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 from spanreward.rewards.comparison.crossed import holm
 from spanreward.training.evaluation.answers.setup import Setup
@@ -81,22 +81,15 @@ class Comparison:
 
 def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     """Returns the comparison. Raises ValueError where nothing could be judged."""
-    scores, prompts = evaluation.scores, setup.prompts
+    scores = evaluation.scores
+    prompts = setup.prompts
     metrics = metrics_of(setup, next(iter(scores.values())))
-    written = {
-        side: [one for run in own for one in run] for side, own in evaluation.answers.items()
-    }
+    answers_of = {side: list(chain(*runs)) for side, runs in evaluation.answers.items()}
     if not any(metric.main for metric in metrics.values()):
         names = [reward.__name__ for reward in setup.rewards]
-        why = next(
-            (
-                f" ({one.verdict.note})"
-                for own in written.values()
-                for one in own
-                if one.verdict.note
-            ),
-            "",
-        )
+        notes = [answer.verdict.note for answer in chain(*answers_of.values())]
+        note = next(filter(None, notes), "")
+        why = f" ({note})" if note else ""
         raise ValueError(
             f"the rewards {names} apply to none of these answers, and no metric without a "
             f"judge{why}."
@@ -106,7 +99,8 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters
     )
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
-    decisive, *_ = order = lost_by(metrics)
+    order = lost_by(metrics)
+    decisive = order[0]
     of_scores = {side: table[decisive] for side, table in scores.items()}
     of_models = {model: table[decisive] for model, table in summary.models.items()}
     cut, perhaps = looks(setup, summary.models)
@@ -118,19 +112,19 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         f"the reward {name} applies to none of these answers, and is not in the tables"
         for name in absent
     ]
-    warnings += [*cut, *(text for texts, _ in opposed for text in texts)]
-    empty = {side: sum(not one.text.strip() for one in own) for side, own in written.items()}
-    notes = [
-        f"{side}: {n} answers are empty, as a table's cell may be, and score 0"
-        for side, n in empty.items()
-        if n
-    ]
-    notes += [
-        *perhaps,
-        *prompts.notes,
-        *caveats(setup, metrics),
-        *(text for _, texts in opposed for text in texts),
-    ]
+    warnings += cut
+    for warnings_of_pair, _ in opposed:
+        warnings += warnings_of_pair
+    notes = []
+    for side, answers in answers_of.items():
+        empty = [answer for answer in answers if not answer.text.strip()]
+        if empty:
+            notes.append(
+                f"{side}: {len(empty)} answers are empty, as a table's cell may be, and score 0"
+            )
+    notes += [*perhaps, *prompts.notes, *caveats(setup, metrics)]
+    for _, notes_of_pair in opposed:
+        notes += notes_of_pair
     return Comparison(
         setup=setup,
         metrics=metrics,
@@ -157,8 +151,14 @@ def leaderboard(
     """
     known = {model: found.mean for model, found in means.items() if found.mean is not None}
     pairs = list(combinations(known, 2))
-    gaps = [in_clusters(differences(scores[one], scores[two]), clusters)[0] for one, two in pairs]
-    chances = holm([1.0 if (chance := sign_flips(gap)) is None else chance for gap in gaps])
+    gaps = []
+    tests = []
+    for one, two in pairs:
+        gap, _ = in_clusters(differences(scores[one], scores[two]), clusters)
+        p = sign_flips(gap)
+        gaps.append(gap)
+        tests.append(1.0 if p is None else p)
+    chances = holm(tests)
     higher: dict[str, set[str]] = {model: set() for model in known}
     for pair, gap, chance in zip(pairs, gaps, chances, strict=True):
         if chance < LEVEL:
@@ -166,8 +166,7 @@ def leaderboard(
             higher[lower].add(upper)
     rows = []
     for model in sorted(known, key=lambda model: -known[model]):
-        tied = [
-            o for o in known if o != model and o not in higher[model] and model not in higher[o]
-        ]
+        below = {other for other in known if model in higher[other]}
+        tied = [other for other in known if other not in {model, *higher[model], *below}]
         rows.append(Ranked(model, 1 + len(higher[model]), means[model], tied))
     return rows + [Ranked(model, None, means[model], []) for model in means if model not in known]

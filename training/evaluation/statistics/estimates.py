@@ -116,9 +116,11 @@ def paired_difference(
     """
     gaps = differences(a, b)
     outcomes = signs(gaps)
-    win, tie, loss = (int((outcomes == outcome).sum()) for outcome in (1, 0, -1))
     return Difference(
-        **asdict(estimate_of(gaps, seeds, resamples, clusters)), win=win, tie=tie, loss=loss
+        **asdict(estimate_of(gaps, seeds, resamples, clusters)),
+        win=int((outcomes == 1).sum()),
+        tie=int((outcomes == 0).sum()),
+        loss=int((outcomes == -1).sum()),
     )
 
 
@@ -132,9 +134,9 @@ def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, A
     if clusters is None:
         return means[known], np.ones(known.sum())
     _, of_prompt = np.unique(np.asarray(clusters)[known], return_inverse=True)
-    return np.bincount(of_prompt, means[known]).astype(np.float64), np.bincount(of_prompt).astype(
-        np.float64
-    )
+    sums = np.bincount(of_prompt, means[known])
+    counts = np.bincount(of_prompt)
+    return sums.astype(np.float64), counts.astype(np.float64)
 
 
 def interval_over_seeds(means: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
@@ -176,7 +178,8 @@ def differences(a: ArrayLike, b: ArrayLike) -> Array:
 
     Raises ValueError when the shapes differ (numpy would broadcast).
     """
-    first, second = as_scores(a), as_scores(b)
+    first = as_scores(a)
+    second = as_scores(b)
     if first.shape != second.shape:
         raise ValueError(
             f"paired scores need one shape (seeds, prompts), got {first.shape} and {second.shape}"

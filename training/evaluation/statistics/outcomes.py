@@ -64,7 +64,8 @@ def judge_pair(
     p-value. fixed: both sides are fixed systems, whose verdict is over prompts alone. lone: the
     side that is one training run beside several of the other, "" for none.
     """
-    prompts, seeds = sign(found.low, found.high), sign(found.runs_low, found.runs_high)
+    prompts = sign(found.low, found.high)
+    seeds = sign(found.runs_low, found.runs_high)
     why = over_prompts(found, prompts, holm)
     more = "" if fixed else over_seeds(found, prompts, lone)
     (better, worse), (higher, lower) = WORDS.get(metric, USUAL)
@@ -120,7 +121,8 @@ def sign(low: float | None, high: float | None) -> int:
 
 
 def count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    ending = "" if number == 1 else "s"
+    return f"{number} {what}{ending}"
 
 
 def adjusted(tests: Mapping[K, float | None]) -> dict[K, float]:

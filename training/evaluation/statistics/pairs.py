@@ -65,7 +65,8 @@ def compare_pairs(
         (sides, metric): table[metric] for sides, table in found.items() for metric in mains
     }
     holm = adjusted({key: one.p for key, one in of_mains.items()})
-    prompts, scores = setup.prompts, evaluation.scores
+    prompts = setup.prompts
+    scores = evaluation.scores
     pairs = []
     for sides, table in found.items():
         lone = lone_run(setup, *sides)
@@ -121,7 +122,8 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
     A run that the others began from is none.
     """
     for name, other in ((later, earlier), (earlier, later)):
-        runs, others = setup.sides[name], setup.sides[other]
+        runs = setup.sides[name]
+        others = setup.sides[other]
         began = {
             Path(str((recipe_of(run).get("policy") or {}).get("model", ""))).resolve()
             for run in set(others)

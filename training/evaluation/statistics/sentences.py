@@ -32,28 +32,38 @@ def sentence(
     and its length.
     """
     seeds = max(entry.difference.trained for entry in entries.values())
-    limit = too_few(seeds) if seeds < MIN_SEEDS else f"{lone} is one training run" if lone else ""
-    limit = "" if fixed else limit
+    if fixed:
+        limit = ""
+    elif seeds < MIN_SEEDS:
+        limit = too_few(seeds)
+    elif lone:
+        limit = f"{lone} is one training run"
+    else:
+        limit = ""
     groups: dict[str, list[str]] = {}
-    for metric, entry in entries.items():
-        kind = metrics[metric].kind
-        if metrics[metric].main:
-            limits = [
-                "" if fixed and kind == "unknown" else KINDS[kind],
-                UNPUBLISHED * metrics[metric].unpublished,
-            ]
-            who = f" ({'; '.join(filter(None, limits))})" if any(limits) else ""
-            word = entry.outcome.over_prompts if limit else entry.outcome.verdict
-            groups.setdefault(word, []).append(f"{label(metric)} {with_interval(entry)}{who}")
-    said = "; ".join(
-        f"{word} by {listed(groups[word])}" for word in (*ORDER, UNDECIDED) if word in groups
-    )
+    for name, entry in entries.items():
+        metric = metrics[name]
+        if not metric.main:
+            continue
+        reservations = []
+        if not (fixed and metric.kind == "unknown"):
+            reservations.append(KINDS[metric.kind])
+        if metric.unpublished:
+            reservations.append(UNPUBLISHED)
+        reserved = "; ".join(filter(None, reservations))
+        text = f"{label(name)} {with_interval(entry)}"
+        if reserved:
+            text += f" ({reserved})"
+        word = entry.outcome.over_prompts if limit else entry.outcome.verdict
+        groups.setdefault(word, []).append(text)
+    words = [word for word in (*ORDER, UNDECIDED) if word in groups]
+    outcomes = "; ".join(f"{word} by {listed(groups[word])}" for word in words)
     length = in_length(entries["words"].difference.mean)
     if not limit:
-        return f"{later} against {earlier}: {said}; {length}."
+        return f"{later} against {earlier}: {outcomes}; {length}."
     return (
         f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: "
-        f"{said}; {length}."
+        f"{outcomes}; {length}."
     )
 
 
@@ -68,11 +78,9 @@ def with_interval(entry: Compared) -> str:
 def in_length(mean: float | None) -> str:
     if mean is None:
         return "of unknown length"
-    return (
-        f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}"
-        if abs(mean) >= 0.05
-        else "as many words"
-    )
+    if abs(mean) < 0.05:
+        return "as many words"
+    return f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}"
 
 
 def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> str:
@@ -82,27 +90,34 @@ def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> st
     groups: dict[str, list[str]] = {}
     for metric in mains:
         outcome = entries[metric].outcome
-        groups.setdefault(outcome.verdict if sure else outcome.over_prompts, []).append(
-            label(metric)
-        )
-    found = [
-        f"{word} {{}}by {counted(groups[word], len(mains))}" for word in ORDER if word in groups
-    ]
-    if not found:
+        word = outcome.verdict if sure else outcome.over_prompts
+        groups.setdefault(word, []).append(label(metric))
+    outcomes: list[str] = []
+    named: list[str] = []  # the metrics of these outcomes
+    for word in ORDER:
+        if word in groups:
+            than = "" if outcomes else f"than {earlier} "
+            outcomes.append(f"{word} {than}by {counted(groups[word], len(mains))}")
+            named += groups[word]
+    if not outcomes:
         return f"{later} against {earlier}: no difference that is beyond chance."
-    said = ", and ".join(found).replace("{}", f"than {earlier} ", 1).replace("{}", "")
-    told = [name for word in ORDER for name in groups.get(word, ())]
-    words = [
-        label(metric) for metric in mains if metrics[metric].unpublished and label(metric) in told
-    ]
-    limit = f" ({listed(words)} {UNPUBLISHED})" if words else ""
-    return f"{later} is {said}{'' if sure else ', on these prompts'}{limit}."
+    text = f"{later} is {', and '.join(outcomes)}"
+    if not sure:
+        text += ", on these prompts"
+    unpublished = [label(metric) for metric in mains if metrics[metric].unpublished]
+    reserved = [name for name in unpublished if name in named]
+    if reserved:
+        text += f" ({listed(reserved)} {UNPUBLISHED})"
+    return f"{text}."
 
 
 def counted(names: Sequence[str], of: int) -> str:
     """Returns up to two names, or how many of the metrics they are."""
-    few = f"all {of} metrics" if len(names) == of else f"{len(names)} of {of} metrics"
-    return listed(names) if len(names) < 3 else few
+    if len(names) < 3:
+        return listed(names)
+    if len(names) == of:
+        return f"all {of} metrics"
+    return f"{len(names)} of {of} metrics"
 
 
 def contradictions(
@@ -124,26 +139,25 @@ def contradictions(
         learned = "it has learned to please its reward, or the reward sees what the others do not"
         why = learned if metrics[metric].kind == "trained" else "look at what each of them sees"
         if sure:
-            said, others = as_said([metric], signs, metrics), as_said(sure, signs, metrics)
+            said = as_said([metric], signs, metrics)
+            others = as_said(sure, signs, metrics)
             warnings.append(f"{later} against {earlier}: {said}, but {others}: {why}")
         doubtful = doubtful or len(against) > len(sure)
     if not doubtful:
         return warnings, []
-    plus, minus = (
-        as_said([m for m in signs if way * signs[m] > 0], signs, metrics) for way in (1, -1)
-    )
+    plus = as_said([name for name in signs if signs[name] > 0], signs, metrics)
+    minus = as_said([name for name in signs if signs[name] < 0], signs, metrics)
     return warnings, [
         f"{later} against {earlier}: {plus}, but {minus}; one of the signs may be chance"
     ]
 
 
 def as_said(names: Sequence[str], means: Mapping[str, float], metrics: Metrics) -> str:
-    return listed(
-        [
-            f"{label(m)} ({KINDS[metrics[m].kind]}) {typeset(number(means[m], sign='+'))}"
-            for m in names
-        ]
-    )
+    texts = []
+    for name in names:
+        mean = typeset(number(means[name], sign="+"))
+        texts.append(f"{label(name)} ({KINDS[metrics[name].kind]}) {mean}")
+    return listed(texts)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -152,7 +166,9 @@ def listed(names: Sequence[str]) -> str:
 
 def p_value(p: float) -> str:
     """Returns a p-value of two digits: 0.034, or < .001."""
-    return "< .001" if p < 0.001 else f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
+    if p < 0.001:
+        return "< .001"
+    return f"{p:.2g}" if p < 0.095 else f"{p:.2f}"
 
 
 def in_figures(found: Estimate, digits: int = 3, sign: str = "") -> str:

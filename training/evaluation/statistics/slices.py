@@ -73,7 +73,8 @@ def compare_slices(
         chosen = np.array([value in row for row in slices[name]])
         own = None if clusters is None else np.asarray(clusters)[chosen]
         for metric in metrics:
-            a, b = later[metric][:, chosen], earlier[metric][:, chosen]
+            a = later[metric][:, chosen]
+            b = earlier[metric][:, chosen]
             one = estimates.paired_difference(a, b, seeds, clusters=own)
             if one.counted:
                 sums, _ = estimates.in_clusters(estimates.differences(a, b), own)

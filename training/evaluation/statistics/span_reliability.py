@@ -90,7 +90,8 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
     ]
     of_row = np.array([number for number, own in enumerate(mentions) for _ in own], dtype=np.int64)
     marked = [replace(phrase, credit=label) for phrase, label in zip(phrases, labels, strict=True)]
-    credit, label = np.array(residual_credit(phrases)), np.array(residual_credit(marked))
+    credit = np.array(residual_credit(phrases))
+    label = np.array(residual_credit(marked))
     kinds = np.array([phrase.kind for phrase in phrases])
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spanreward.rewards.comparison.resampling import DRAWS
 from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
@@ -68,14 +69,13 @@ def summarise_models(
         for model, table in scores.items()
     }
     rows = range(len(next(iter(arrays.values()))[metrics[0]]))
-    names, of_run = list(seeds or rows), runs or dict.fromkeys(scores, rows)
+    names = list(seeds or rows)
+    of_run = runs or dict.fromkeys(scores, rows)
 
     def lost(model: str, metric: str) -> Flags:
-        return (
-            np.isnan(arrays[model][metric])
-            if failed is None
-            else np.asarray(failed[model][metric], dtype=bool)
-        )
+        if failed is None:
+            return np.isnan(arrays[model][metric])
+        return np.asarray(failed[model][metric], dtype=bool)
 
     def mean(model: str, metric: str) -> Estimate:
         gaps = [np.isnan(table[metric]) for table in arrays.values()]
@@ -85,8 +85,10 @@ def summarise_models(
         return replace(found, failed=int(lost(model, metric).sum()))
 
     def difference(later: str, earlier: str, metric: str) -> Difference:
-        a, b = arrays[later][metric], arrays[earlier][metric]
-        failed_a, failed_b = lost(later, metric), lost(earlier, metric)
+        a = arrays[later][metric]
+        b = arrays[earlier][metric]
+        failed_a = lost(later, metric)
+        failed_b = lost(earlier, metric)
         together = independent(names, list(zip(of_run[later], of_run[earlier], strict=True)))
         ends = worst_case(a, b, failed_a, failed_b, (scales or {}).get(metric, (0.0, 1.0)))
         found = paired_difference(a, b, together, resamples, clusters)
@@ -111,24 +113,19 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
     splits = [(judge, part) for judge, part in parts if part.startswith(mains[judge])]
     if not splits:
         return Summary({}, {})
-    scores = {
-        side: {
-            f"{judge}_{part}": np.array(
-                [
-                    [one.verdict.parts.get(part) if one.judge == judge else None for one in run]
-                    for run in of_side
-                ],
-                float,
-            )
-            for judge, part in splits
-        }
-        for side, of_side in answers.items()
-    }
-    nothing = {
-        side: {name: np.zeros(array.shape) for name, array in of.items()}
-        for side, of in scores.items()
-    }
+    scores: dict[str, dict[str, Array]] = {side: {} for side in answers}
+    nothing: dict[str, dict[str, Array]] = {side: {} for side in answers}
+    for side, runs in answers.items():
+        for judge, part in splits:
+            values = np.array([part_of_run(run, judge, part) for run in runs], float)
+            scores[side][f"{judge}_{part}"] = values
+            nothing[side][f"{judge}_{part}"] = np.zeros(values.shape)
     return summarise_models(scores, setup.seeds, nothing, setup.sides)
+
+
+def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
+    """Returns the part of each answer's verdict; None where another judge's verdict is shown."""
+    return [answer.verdict.parts.get(part) if answer.judge == judge else None for answer in run]
 
 
 def worst_case(
@@ -140,9 +137,11 @@ def worst_case(
     """
     if not (failed_a.any() or failed_b.any()):
         return None
-    pairs = [scale, scale[::-1]]
-    ends = [
-        in_clusters(np.where(failed_a, one, a) - np.where(failed_b, other, b), None)[0]
-        for one, other in pairs
-    ]
-    return [float(end.mean()) for end in ends] if len(ends[0]) else None
+    means = []
+    for score_a, score_b in (scale, scale[::-1]):
+        gaps = np.where(failed_a, score_a, a) - np.where(failed_b, score_b, b)
+        prompts, _ = in_clusters(gaps, None)
+        if not len(prompts):
+            return None
+        means.append(float(prompts.mean()))
+    return means

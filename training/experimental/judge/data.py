@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.files.tables import read_table
+from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.marks import MARKED, mistakes_in, read_each
 from spanreward.training.experimental.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe

@@ -38,7 +38,7 @@ from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.model_files import model_folder
-from spanreward.rewards.reward.fingerprint import digest
+from spanreward.rewards.rows.fingerprint import digest
 from spanreward.training.experimental.judge.changes import Example
 from spanreward.training.experimental.judge.data import JudgeRecipe, examples_of
 from spanreward.training.recipe import RecipeError
@@ -101,37 +101,17 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
     model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2, dtype=torch.float32)
-    lists = (
-        part
-        for part in model.modules()
-        if isinstance(part, torch.nn.ModuleList) and len(part) == count
-    )
-    frozen, batch, rate = settled(recipe, model.num_parameters(), count, torch.cuda.is_available())
-    for part in (model.get_input_embeddings(), *next(lists, [])[:frozen]):
-        part.requires_grad_(False)  # words that were not seen in training keep their meaning
-    limits = min(LONGEST, tokenizer.model_max_length, readable(model)), is_decoder(model)
+    on_gpu = torch.cuda.is_available()
+    frozen, batch, rate = settled(recipe, model.num_parameters(), count, on_gpu)
+    freeze(model, count, frozen)
+    longest = min(LONGEST, tokenizer.model_max_length, readable(model))
     train, held_out = (
-        [row for example in side for row in encoded(tokenizer, example, *limits)] for side in sides
+        [row for example in side for row in encoded(tokenizer, example, longest, is_decoder(model))]
+        for side in sides
     )
     trainer = ByEpoch(
         model=model,
-        args=TrainingArguments(
-            output_dir=str(output),
-            seed=recipe.seed,
-            max_steps=recipe.steps,
-            per_device_train_batch_size=batch,
-            per_device_eval_batch_size=2 * batch,
-            learning_rate=rate,
-            warmup_steps=recipe.steps // 20,
-            **{f"{what}_strategy": "steps" for what in ("eval", "save")},  # type: ignore[arg-type]
-            **{f"{what}_steps": recipe.check_every for what in ("eval", "save")},  # type: ignore[arg-type]
-            save_total_limit=2,
-            load_best_model_at_end=True,
-            dataloader_pin_memory=torch.cuda.is_available(),
-            bf16=torch.cuda.is_available(),
-            logging_steps=10,
-            report_to="none",
-        ),
+        args=training_arguments(recipe, batch, rate, on_gpu),
         train_dataset=train,  # type: ignore[arg-type]  # a list is a dataset
         eval_dataset=held_out,  # type: ignore[arg-type]
         data_collator=DataCollatorForTokenClassification(tokenizer),
@@ -142,28 +122,22 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated(logits, labels)
-    # each family names its own
-    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))
-    for weights in head.parameters():
-        weights.data /= temperature
+    divide_logits(model, temperature)
+    checks = []
+    for entry in trainer.state.log_history:
+        if "eval_loss" in entry:
+            checks.append([entry["step"], entry["eval_loss"]])
+    settled_recipe = recipe.model_dump()
+    settled_recipe |= {"frozen_layers": frozen, "batch": batch, "learning_rate": rate}
     figures = {
         "temperature": temperature,
         "loss": loss,
         "auc": area(logits, labels),
-        "checks": [
-            [entry["step"], entry["eval_loss"]]
-            for entry in trainer.state.log_history
-            if "eval_loss" in entry
-        ],
+        "checks": checks,
         "train": len(sides[0]),
         "aside": len(sides[1]),
         "pictures": pictures,
-        "recipe": {
-            **recipe.model_dump(),
-            "frozen_layers": frozen,
-            "batch": batch,
-            "learning_rate": rate,
-        },
+        "recipe": settled_recipe,
     }
     tokenizer.model_max_length = readable(model)
     for part in (model, tokenizer):
@@ -173,6 +147,55 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     for folder in checkpoints(output):
         shutil.rmtree(folder)
     return figures
+
+
+def freeze(model: Any, count: int, frozen: int) -> None:
+    """Keeps the embeddings and the first `frozen` of the model's `count` layers as they are.
+
+    So words that were not seen in training keep their meaning.
+    """
+    layers: list[Any] = []
+    for part in model.modules():
+        if isinstance(part, torch.nn.ModuleList) and len(part) == count:
+            layers = list(part)
+            break
+    for part in (model.get_input_embeddings(), *layers[:frozen]):
+        part.requires_grad_(False)
+
+
+def training_arguments(
+    recipe: JudgeRecipe, batch: int, rate: float, on_gpu: bool
+) -> TrainingArguments:
+    """Returns the settings of the run. The checkpoint with the lowest loss is kept."""
+    return TrainingArguments(
+        output_dir=recipe.output,
+        seed=recipe.seed,
+        max_steps=recipe.steps,
+        per_device_train_batch_size=batch,
+        per_device_eval_batch_size=2 * batch,
+        learning_rate=rate,
+        warmup_steps=recipe.steps // 20,
+        eval_strategy="steps",
+        save_strategy="steps",
+        eval_steps=recipe.check_every,
+        save_steps=recipe.check_every,
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        dataloader_pin_memory=on_gpu,
+        bf16=on_gpu,
+        logging_steps=10,
+        report_to="none",
+    )
+
+
+def divide_logits(model: Any, temperature: float) -> None:
+    """Divides the head's weights, so that the saved model is calibrated.
+
+    The head is the last linear layer: each family names its own.
+    """
+    *_, head = (part for part in model.modules() if isinstance(part, torch.nn.Linear))
+    for weights in head.parameters():
+        weights.data /= temperature
 
 
 def packaged_model() -> Path:

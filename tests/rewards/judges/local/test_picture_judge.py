@@ -16,12 +16,12 @@ import torch
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.files.pictures import MAX_PIXELS
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating
 from spanreward.rewards.judges.encoding.prompt import ready
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.rewards.rows.pictures import MAX_PIXELS
 from tests.support.paths import DATA
 from tests.support.tiny_models import (
     FIRST,

@@ -8,7 +8,7 @@ import pytest
 from datasets.exceptions import DatasetNotFoundError
 
 from experiments.scenes.parts import TINY
-from spanreward.rewards.files.tables import is_table
+from spanreward.rewards.rows.tables import is_table
 from spanreward.training.data import hub
 from spanreward.training.evaluation.answers.held_out import held_out_data
 from spanreward.training.evaluation.answers.sides import read_answers

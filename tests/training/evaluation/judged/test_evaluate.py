@@ -351,9 +351,12 @@ def test_a_gpu_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.empty_cache", lambda: told.append("emptied"))
-    monkeypatch.setattr(
-        module, "load_policy", lambda path, dtype: (told.append(dtype), (Policy(), None))[1]
-    )  # type: ignore[func-returns-value]
+
+    def load_policy(path: str, dtype: Any) -> tuple[Any, None]:
+        told.append(dtype)
+        return Policy(), None
+
+    monkeypatch.setattr(module, "load_policy", load_policy)
     monkeypatch.setattr(module, "continue_prompts", lambda model, *_, **__: (["A star."], [3]))
     monkeypatch.setattr(module, "answers_by_vllm", lambda *_: (["A moon."], [4]))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

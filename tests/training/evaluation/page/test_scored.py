@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards import Sample, Span, Status, Verdict
-from spanreward.rewards.scoring import InputRow
+from spanreward.rewards.rows.lines import InputRow
 from spanreward.training.evaluation.page import scored
 from spanreward.training.evaluation.page.render import check_page
 from spanreward.training.evaluation.page.scored import ends, write_scored

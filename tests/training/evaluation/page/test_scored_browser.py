@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from spanreward.rewards import Sample, Span, Verdict
-from spanreward.rewards.scoring import InputRow
+from spanreward.rewards.rows.lines import InputRow
 from spanreward.training.evaluation.page.scored import write_scored
 from tests.support.chromium import axe_violations, browse, measure, needs_chromium, opening_seconds
 from tests.support.hostile_row import HOSTILE, hostile_row

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
-from spanreward.training.grpo.vllm_prompts import expand_once
+from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
 from tests.support.tiny_models import drawing, save_llava, save_qwen
 
 SIZES = [(60, 44), (112, 56)]

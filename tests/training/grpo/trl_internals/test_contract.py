@@ -13,8 +13,13 @@ import pytest
 from trl import GRPOTrainer
 
 from spanreward.rewards.base.needs import TRL
-from spanreward.training.grpo import contract
-from spanreward.training.grpo.contract import ATTRIBUTES, METHODS, check_contract, check_loss
+from spanreward.training.grpo.trl_internals import contract
+from spanreward.training.grpo.trl_internals.contract import (
+    ATTRIBUTES,
+    METHODS,
+    check_contract,
+    check_loss,
+)
 from tests.support.paths import ROOT
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
@@ -44,7 +49,7 @@ def test_every_method_that_is_overridden_or_called_is_listed() -> None:
     private calls.
     """
     listed = {name for _, name in METHODS}
-    for name in ("trainer", "resuming"):
+    for name in ("trainer", "span_credit", "trl_internals/resuming"):
         tree = ast.parse((ROOT / f"training/grpo/{name}.py").read_text())
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
         own = {

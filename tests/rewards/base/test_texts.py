@@ -1,5 +1,5 @@
-"""One value in the layouts that data have: read as the same, or refused by one sentence, never as
-something else.
+"""A text, or several, in the layouts that data have: read as the same, or refused by one sentence,
+never as something else.
 """
 
 import json
@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.values import (
-    box,
-    completion_text,
-    one_text,
-    people,
-    prompt_text,
-    texts,
-)
+from spanreward.rewards.base.texts import people, texts
 from spanreward.rewards.base.verdict import Sample
 
 SAID = st.lists(
@@ -93,7 +86,6 @@ def test_what_looks_like_a_list_and_is_none_is_refused(text: str) -> None:
 @pytest.mark.parametrize("value", [None, float("nan"), "", " ", [], "[]", ["", " "]])
 def test_nothing_is_nothing(value: Any) -> None:
     assert texts(value, "reference") == people(value, "answers") == ()
-    assert one_text(None if isinstance(value, list) or value == "[]" else value, "question") is None
 
 
 def test_one_value_in_place_of_several() -> None:
@@ -104,77 +96,3 @@ def test_one_value_in_place_of_several() -> None:
         ValueError, match="the column 'references' must hold a text or a list of texts, got 3"
     ):
         Sample("", "", references=3)
-
-
-def test_boxes() -> None:
-    for value in ([1, 2, 3, 4], (1, 2, 3, 4), "[1, 2, 3, 4]", np.array([1, 2, 3, 4])):
-        assert box(value, "bbox") == (1, 2, 3, 4)
-    for wrong in ("1 2 3 4", [1, 2, 3, True], "[1, 2, 3]", 3):
-        with pytest.raises(ValueError, match="the column 'bbox' must hold four numbers"):
-            box(wrong, "bbox")
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "assistant", "content": "A dog."},
-        {"from": "gpt", "value": "A dog."},
-        {"role": "assistant", "text": "A dog."},
-        {"role": "model", "parts": [{"text": "A dog."}]},
-        {"content": None, "value": "A dog."},
-        *(
-            {"role": "assistant", "content": [{"type": kind, "text": "A dog."}]}
-            for kind in ("text", "output_text")
-        ),
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "Hm."},
-                {"type": "text", "text": "A dog."},
-            ],
-        },
-        {"role": "assistant", "content": ["A ", "dog."]},
-    ],
-)
-def test_messages_as_others_write_them(message: Any) -> None:
-    assert completion_text([message]) == prompt_text([message]) == "A dog."
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "assistant", "utterance": "A dog."},
-        {"speaker": "gpt"},
-        {"role": "assistant", "content": [{"type": "image", "image": None}]},
-        {"role": "assistant", "content": [{"type": "reasoning", "summary": "A dog."}]},
-    ],
-)
-def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
-    with pytest.raises(
-        ValueError,
-        match=f"no text was found in a completion's message with the keys {', '.join(message)}",
-    ):
-        completion_text([message])
-
-
-@pytest.mark.parametrize(
-    ("prompt", "shown"),
-    [
-        ("<image>\nWhat is it?", "What is it?"),
-        ([{"from": "human", "value": "<image>\nWhat is it?"}], "What is it?"),
-        (
-            [
-                {
-                    "role": "user",
-                    "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}],
-                }
-            ],
-            "What is it?",
-        ),
-        ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
-        ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
-        (" Describe the <imagery> of x<y in <img>. ", " Describe the <imagery> of x<y in <img>. "),
-    ],
-)
-def test_no_judge_sees_a_picture_s_placeholder(prompt: Any, shown: str) -> None:
-    assert prompt_text(prompt) == shown

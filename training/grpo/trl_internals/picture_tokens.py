@@ -28,12 +28,14 @@ def suppress(trainer: Any, tokens: set[int]) -> None:
     """
     if trainer.use_vllm:
         kwargs = trainer.vllm_generation.generation_kwargs
-        kwargs["logit_bias"] = {**dict.fromkeys(tokens, NEVER), **(kwargs.get("logit_bias") or {})}
+        bias = dict.fromkeys(tokens, NEVER)
+        bias |= kwargs.get("logit_bias") or {}
+        kwargs["logit_bias"] = bias
     elif tokens:
-        every = sorted(tokens.union(trainer.generation_kwargs.get("suppress_tokens") or ()))
-        trainer.generation_kwargs["suppress_tokens"] = trainer.generation_config.suppress_tokens = (
-            every
-        )
+        suppressed = trainer.generation_kwargs.get("suppress_tokens") or ()
+        suppressed = sorted(tokens.union(suppressed))
+        trainer.generation_kwargs["suppress_tokens"] = suppressed
+        trainer.generation_config.suppress_tokens = suppressed
 
 
 def take_out(

@@ -12,7 +12,7 @@ from peft import LoraConfig
 from transformers import LlamaForCausalLM
 
 from experiments.benchmark.adapters import policy
-from spanreward.training.grpo.adapter_push import keep_base, merged_parameters
+from spanreward.training.grpo.trl_internals.adapter_push import keep_base, merged_parameters
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
 PUSHES = 50

@@ -16,9 +16,10 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os.path import exists  # False for a text too long for a path, where Path's raises
 from pathlib import Path
 from typing import Any
 
@@ -38,56 +39,107 @@ class PictureError(NotApplicable):
     """The picture or its box cannot be used. The message says why."""
 
 
-def opened(picture: Any) -> Image.Image:
+def opened(picture: Any, folder: Path = Path()) -> Image.Image:
     """Returns the picture decoded.
 
     picture: a PIL image, a path, a data URL, or a dict with "bytes" or "path" (as `datasets` stores
-    them). Raises PictureError for anything else, for another URL, and for a file that is missing or
-    cannot be decoded.
+    them). folder: see `located`. Raises PictureError for anything else, for another URL, and for a
+    file that is missing or cannot be decoded.
     """
-    source = picture
-    if isinstance(picture, dict):
-        content = picture.get("bytes")
-        names = (picture[key] for key in ("path", "image", "url") if picture.get(key))
-        source = (
-            io.BytesIO(content)
-            if isinstance(content, bytes | bytearray | memoryview)
-            else next(names, None)
-        )
-    if isinstance(source, str) and (found := ENCODED.match(source)):
-        try:
-            source = io.BytesIO(base64.b64decode(source[found.end() :], validate=True))
-        except ValueError as error:
-            raise PictureError(f"the picture {source[:40]!r} is no base64 ({error})") from None
-    name = str(source)[:200]
-    if isinstance(source, str) and "://" in source:
-        raise PictureError(
-            f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image"
-        )
-    if not isinstance(source, (Image.Image, io.BytesIO, str, Path)):
-        raise PictureError(
-            f"a picture is a PIL image or the path of a file, got {type(source).__name__}"
-        )
-    shown = repr(name) if isinstance(source, (str, Path)) else "the picture of this row"
+    source = _source(located(picture, folder))
+    label = "the picture of this row"
+    name = ""
+    if isinstance(source, str | Path):
+        name = str(source)[:200]
+        label = repr(name)
+    if "://" in name:
+        cure = "give a file or a PIL image"
+        raise PictureError(f"the picture {name!r} is a URL, and nothing is downloaded: {cure}")
     try:
-        return loaded(source if isinstance(source, Image.Image) else open_file(source))
+        if isinstance(source, Image.Image):
+            return loaded(source)
+        return loaded(open_file(source))
     except FileNotFoundError:
         where = "paths go from the working folder, in a file of rows from its own"
-        raise PictureError(f"there is no picture {name}: {where}") from None
+        raise PictureError(f"there is no picture {folder / name}: {where}") from None
     except PictureError as error:
-        raise PictureError(f"{shown} cannot be read as a picture ({error})") from None
+        raise PictureError(f"{label} cannot be read as a picture ({error})") from None
+
+
+def located(picture: Any, folder: Path) -> Any:
+    """Returns the path of the file that a picture names.
+
+    The path goes from `folder`, where the file of rows is, or from the working folder where no such
+    file is there. A picture that names no file which is there stays as it is.
+    """
+    name = _name(picture)
+    if name is None or "://" in str(name) or ENCODED.match(str(name)):
+        return picture
+    for path in (folder / name, name):
+        if exists(path):
+            return str(path)
+    return picture
+
+
+def _name(picture: Any) -> str | Path | None:
+    """Returns the path or the URL of a picture, None for one that is there itself."""
+    if isinstance(picture, str | Path):
+        return picture
+    if not isinstance(picture, Mapping) or _content(picture):
+        return None
+    for key in ("path", "image", "url"):
+        name = picture.get(key)
+        if name and isinstance(name, str | Path):
+            return name
+    return None
+
+
+def _content(picture: Any) -> bytes | bytearray | memoryview | None:
+    """Returns the bytes of a picture that `datasets` stores."""
+    content = picture.get("bytes") if isinstance(picture, Mapping) else None
+    if isinstance(content, bytes | bytearray | memoryview):
+        return content
+    return None
+
+
+def _source(picture: Any) -> Image.Image | io.BytesIO | str | Path:
+    """Returns the image, its bytes, or its path or URL. Raises PictureError for anything else."""
+    if isinstance(picture, Image.Image):
+        return picture
+    content = _content(picture)
+    if content is not None:
+        return io.BytesIO(content)
+    name = _name(picture)
+    if name is None:
+        kind = "NoneType" if isinstance(picture, Mapping) else type(picture).__name__
+        raise PictureError(f"a picture is a PIL image or the path of a file, got {kind}")
+    if ENCODED.match(str(name)):
+        return _decoded(str(name))
+    return name
+
+
+def _decoded(url: str) -> io.BytesIO:
+    """Returns what a data URL holds."""
+    content = ENCODED.sub("", url, count=1)
+    try:
+        return io.BytesIO(base64.b64decode(content, validate=True))
+    except ValueError as error:
+        raise PictureError(f"the picture {url[:40]!r} is no base64 ({error})") from None
 
 
 def as_text(picture: Any, scale: bool = True) -> str:
     """Returns what `opened` takes as a text for HTTP. scale: to MAX_PIXELS, not where a box counts
     pixels.
     """
-    image, content = opened(picture), io.BytesIO()
+    image = opened(picture)
+    content = io.BytesIO()
     with _one_reason():
-        (shown_picture(image) if scale else _rgb(ImageOps.exif_transpose(image))).save(
-            content, "PNG", compress_level=1
-        )
-    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
+        image = _rgb(ImageOps.exif_transpose(image))
+        if scale:
+            image = scaled(image, MAX_PIXELS)
+        image.save(content, "PNG", compress_level=1)
+    encoded = base64.b64encode(content.getvalue()).decode()
+    return f"data:image/png;base64,{encoded}"
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:
@@ -156,12 +208,10 @@ class Pictures:
     pixels: int
 
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        seen = (
-            {"image": [shown_picture(image, self.pixels) for image in batch["image"]]}
-            if "image" in batch
-            else {}
-        )
-        return {**batch, **seen}
+        if "image" not in batch:
+            return dict(batch)
+        images = [shown_picture(image, self.pixels) for image in batch["image"]]
+        return {**batch, "image": images}
 
 
 def _rgb(image: Image.Image) -> Image.Image:
@@ -186,7 +236,9 @@ def eight_bits(values: np.ndarray) -> np.ndarray:
         return ((values.astype(np.float64) - low) * (255 / (high - low or 1))).astype(np.uint8)
     if high <= 1:
         return (values * 255).round().astype(np.uint8)
-    step = next(step for step in (1, 16, 256) if high < 256 * step)
+    step = 1
+    while high >= 256 * step:
+        step *= 16
     return (values // step).astype(np.uint8)
 
 
@@ -195,11 +247,10 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
     if image.width * image.height <= pixels:
         return image
     ratio = (pixels / (image.width * image.height)) ** 0.5
-    width, height = max(1, int(image.width * ratio)), max(1, int(image.height * ratio))
+    width = min(max(1, int(image.width * ratio)), pixels)
+    height = min(max(1, int(image.height * ratio)), pixels)
     # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
-    return image.resize(
-        (min(width, pixels), min(height, pixels)), Image.Resampling.BICUBIC, reducing_gap=2.0
-    )
+    return image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0)
 
 
 def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Image.Image:

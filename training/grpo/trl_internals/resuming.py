@@ -98,5 +98,6 @@ class ResumingTrainer(CheckpointWeights, GRPOTrainer):
             log.warning(
                 "%s was saved within the %d passes over a batch of completions: its prompts are "
                 "completed again, and the run is not the uninterrupted one.",
-                *(checkpoint, self.args.passes_per_batch),
+                checkpoint,
+                self.args.passes_per_batch,
             )

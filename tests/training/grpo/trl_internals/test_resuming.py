@@ -15,7 +15,7 @@ from trl import GRPOTrainer
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards import Sample
-from spanreward.training.grpo.resuming import load_weights
+from spanreward.training.grpo.trl_internals.resuming import load_weights
 from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
 

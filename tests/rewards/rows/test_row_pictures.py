@@ -16,14 +16,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from PIL import Image
 
-from spanreward.rewards.files.pictures import (
+from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
+from spanreward.rewards.rows.pictures import (
     MAX_PIXELS,
     PictureError,
+    as_text,
+    located,
     opened,
     shown_picture,
     with_box,
 )
-from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
 
 
 def png(image: Image.Image) -> bytes:
@@ -239,3 +241,28 @@ def test_a_box_outside_the_picture(box: Any) -> None:
         PictureError, match=r"must be x0 < x1 and y0 < y1 within the picture of 20 x 10 pixels"
     ):
         with_box(Image.new("RGB", (20, 10)), box)
+
+
+def test_a_path_goes_from_the_rows_folder_and_then_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, working = tmp_path / "rows", tmp_path / "working"
+    for folder, width in ((rows, 1), (working, 2)):
+        folder.mkdir()
+        Image.new("RGB", (width, 1)).save(folder / "both.png")
+    Image.new("RGB", (3, 1)).save(working / "here.png")
+    monkeypatch.chdir(working)
+    for name, path in (("both.png", str(rows / "both.png")), ("here.png", "here.png")):
+        for picture in (name, Path(name), {"path": name, "bytes": None}, {"image": name}):
+            assert located(picture, rows) == path
+            assert opened(picture, rows).size == opened(path).size
+    with pytest.raises(PictureError, match=f"there is no picture {rows / 'none.png'}: paths go"):
+        opened("none.png", rows)
+
+
+def test_what_names_no_file_stays_as_it_is(tmp_path: Path) -> None:
+    encoded = as_text(Image.new("RGB", (1, 1)))
+    content = {"bytes": png(Image.new("RGB", (1, 1))), "path": "a.png"}
+    for picture in ("none.png", "http://127.0.0.1/a.png", encoded, content, "a" * 5000, 7, None):
+        assert located(picture, tmp_path) is picture
+    assert opened(encoded, tmp_path).size == opened(content, tmp_path).size == (1, 1)

@@ -11,8 +11,8 @@ import pytest
 from datasets import Dataset, Features, Image, Value
 from PIL import Image as Pictures
 
-from spanreward.rewards.files.pictures import opened
-from spanreward.rewards.files.tables import is_table, read_table, table_rows
+from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.tables import is_table, read_table, table_rows
 from tests.support.tables import KINDS, table
 
 ROWS = [

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.reward.fingerprint import fingerprint
+from spanreward.rewards.rows.fingerprint import fingerprint
 
 ROW = Sample(
     "Describe.",

@@ -50,16 +50,18 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
     (Trainer, "_run_epoch"): (),
 }
 ATTRIBUTES = (
-    *(
-        "_metrics",
-        "_step",
-        "_tokenizer",
-        "eos_token_ids",
-        "max_completion_length",
-        "num_generations",
-    ),
-    *("num_generations_eval", "reward_func_names", "reward_funcs", "reward_weights"),
-    *("mask_truncated_completions", "use_vllm"),
+    "_metrics",
+    "_step",
+    "_tokenizer",
+    "eos_token_ids",
+    "mask_truncated_completions",
+    "max_completion_length",
+    "num_generations",
+    "num_generations_eval",
+    "reward_func_names",
+    "reward_funcs",
+    "reward_weights",
+    "use_vllm",
 )
 
 
@@ -101,5 +103,9 @@ def check_contract(trainer: Any) -> None:
                 "SpanGRPOTrainer was written for TRL 1.15 or 1.16 and transformers 5.19; in %s "
                 "%s.%s takes (%s) and not (%s): dynamic sampling, spans and resuming may fail; "
                 "rewards and callbacks do not.",
-                *(installed, owner.__name__, name, ", ".join(taken), ", ".join(wanted)),
+                installed,
+                owner.__name__,
+                name,
+                ", ".join(taken),
+                ", ".join(wanted),
             )

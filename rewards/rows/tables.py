@@ -52,7 +52,8 @@ def read_table(
     for _, where, row in table_rows(source, columns, limit):
         if isinstance(row, str):
             raise ValueError(f"{source} {row}")
-        yield f"{source} {where}", encodable(row, f"{source} {where}")
+        place = f"{source} {where}"
+        yield place, encodable(row, place)
 
 
 def table_rows(
@@ -64,26 +65,61 @@ def table_rows(
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
     for number, where, row in islice(_rows(source), limit):
-        if isinstance(row, dict) and columns:
-            lacking = [name for name in columns.values() if name not in row]
-            ours = {name: row.get(theirs) for name, theirs in columns.items()}
-            row = (
-                f"{where} has no {lacking[0]!r}, only {sorted(map(str, row))}."
-                if lacking
-                else {**row, **ours}
-            )
-        yield number, where, row
+        if columns and isinstance(row, dict):
+            yield number, where, _renamed(row, columns, where)
+        else:
+            yield number, where, row
+
+
+def folder_of(source: Rows) -> Path:
+    """Returns the folder where the paths of a file's pictures begin."""
+    if isinstance(source, str | Path):
+        return Path(source).parent
+    return Path()
+
+
+def no_rows(source: Rows) -> ValueError:
+    return ValueError(f"{source} holds no rows: write one JSON object a line.")
+
+
+def row_id(row: Mapping[str, Any], number: int) -> str:
+    """Returns the row's id, or its number where it has none."""
+    name = row.get("id")
+    if name is None:
+        return str(number)
+    return str(name)
+
+
+def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any] | str:
+    """Returns the row with our names too, or why it has none of them."""
+    ours = {}
+    for name, key in columns.items():
+        if key not in row:
+            return f"{where} has no {key!r}, only {sorted(map(str, row))}."
+        ours[name] = row[key]
+    return {**row, **ours}
 
 
 def _rows(source: Rows) -> Iterator[Row]:
     if not isinstance(source, str | Path):
-        return (
-            (number, where, _object(row, where)) for number, where, row in _numbered("row", source)
-        )
+        return _objects("row", source)
     source = str(source)
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))
+    content = _content(source)
+    ending = Path(source.lower().removesuffix(".gz")).suffix
+    if ending == ".parquet":
+        return _numbered("row", _parquet(content, source))
+    if ending in (".csv", ".tsv"):
+        return _csv(content, source, ending)
+    return _json(content, source)
+
+
+def _content(source: str) -> bytes:
+    """Returns the bytes of a file, unpacked. Raises FileNotFoundError, and ValueError for an
+    archive that holds no table.
+    """
     if not Path(source).exists() or Path(source).is_dir():  # a pipe is read
         cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
         raise FileNotFoundError(f"there is no input file {source}{cure}.")
@@ -97,14 +133,19 @@ def _rows(source: Rows) -> Iterator[Row]:
             ) from None
     if content.startswith(b"PK"):
         raise ValueError(f"{source} is a zip archive or a workbook: unpack it, or save it as CSV.")
-    ending = Path(source.lower().removesuffix(".gz")).suffix
-    if ending == ".parquet":
-        return _numbered("row", _parquet(content, source))
-    return _csv(content, source, ending) if ending in (".csv", ".tsv") else _json(content, source)
+    return content
 
 
 def _numbered(place: str, rows: Iterable[Any]) -> Iterator[Row]:
-    return ((number, f"{place} {number}", row) for number, row in enumerate(rows, start=1))
+    for number, row in enumerate(rows, start=1):
+        yield number, f"{place} {number}", row
+
+
+def _objects(place: str, values: Iterable[Any]) -> Iterator[Row]:
+    """Yields what may be no object."""
+    for number, value in enumerate(values, start=1):
+        where = f"{place} {number}"
+        yield number, where, _object(value, where)
 
 
 def _parquet(content: bytes, source: str) -> Iterator[dict[str, Any]]:
@@ -128,29 +169,40 @@ def _csv(content: bytes, source: str, ending: str) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)  # a text may be long
     try:
         text = content.removeprefix(BOM).decode()
-        separator = "\t" if ending == ".tsv" else max(SEPARATORS, key=text.partition("\n")[0].count)
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        lines = csv.reader(
+            io.StringIO(text, newline=""), delimiter=_separator(text, ending), strict=True
+        )
         names = next(lines, [])
         if len(set(names)) < len(names):
             raise ValueError(f"two columns have one name in {names}")
         for number, cells in enumerate(filter(None, lines), start=1):
-            where, row = f"row {number}", dict(zip(names, cells, strict=False))
-            fault = f"{where} has {len(cells)} cells, and {len(names)} columns have names."
-            yield number, where, row if len(cells) == len(names) else fault
+            where = f"row {number}"
+            if len(cells) == len(names):
+                yield number, where, dict(zip(names, cells, strict=True))
+            else:
+                counts = f"{len(cells)} cells, and {len(names)} columns have names"
+                yield number, where, f"{where} has {counts}."
     except (csv.Error, ValueError) as error:
         raise ValueError(
             f"{source} cannot be read as {ending[1:].upper()} in UTF-8: {error}."
         ) from None
 
 
+def _separator(text: str, ending: str) -> str:
+    if ending == ".tsv":
+        return "\t"
+    first_line = text.partition("\n")[0]
+    return max(SEPARATORS, key=first_line.count)
+
+
 def _json(content: bytes, source: str) -> Iterator[Row]:
     """Yields the objects of JSON Lines, of a list, or of objects one after another, however they
     are printed.
     """
-    lines = [
-        (number, f"line {number}", _object(line, f"line {number}"))
-        for number, line in lines_of(content)
-    ]
+    lines: list[Row] = []
+    for number, line in lines_of(content):
+        where = f"line {number}"
+        lines.append((number, where, _object(line, where)))
     if not lines or isinstance(lines[0][2], dict):
         return iter(lines)
     entries = _entries(content)
@@ -160,24 +212,22 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
             "completions.jsonl."
         )
     if entries is not None:
-        return (
-            (number, where, _object(row, where))
-            for number, where, row in _numbered("entry", entries)
-        )
+        return _objects("entry", entries)
     # over lines, and some may be objects
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
     if not printed and any(isinstance(row, dict) for _, _, row in lines):
         return iter(lines)
+    fault = str(lines[0][2]).rstrip(".")
     raise ValueError(
-        f"{source} {str(lines[0][2]).rstrip('.')}; rows are JSON objects, one a line or in a list, "
-        f"or a table whose name ends with {', '.join(ENDINGS[3:])}."
+        f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
+        f"ends with {', '.join(ENDINGS[3:])}."
     )
 
 
-def _object(found: Any, where: str) -> dict[str, Any] | str:
+def _object(value: Any, where: str) -> dict[str, Any] | str:
     """Returns an object of a line or of a file's value, or a sentence on why there is none."""
     try:
-        return read_object(found, where)
+        return read_object(value, where)
     except ValueError as error:
         return str(error)
 
@@ -187,15 +237,28 @@ def _entries(content: bytes) -> list[Any] | None:
     is neither.
     """
     try:
-        text = content.removeprefix(BOM).decode().strip()
-        decoder, found, place = json.JSONDecoder(), list[Any](), 0
-        while place < len(text):
-            value, place = decoder.raw_decode(text, place)
-            place += len(_SPACE.match(text, place)[0])  # type: ignore[index]  # it matches nothing too
-            found.append(value)
+        values = _values(content.removeprefix(BOM).decode().strip())
     except (ValueError, RecursionError):
         return None
-    if len(found) == 1 and isinstance(found[0], list):
-        found = found[0]
-        return found if not found or any(isinstance(entry, dict) for entry in found) else None
-    return found if all(isinstance(entry, dict) for entry in found) else None
+    if len(values) == 1 and isinstance(values[0], list):
+        entries: list[Any] = values[0]
+        if entries and not any(isinstance(entry, dict) for entry in entries):
+            return None
+        return entries
+    if all(isinstance(value, dict) for value in values):
+        return values
+    return None
+
+
+def _values(text: str) -> list[Any]:
+    """Returns JSON values that stand one after another. Raises ValueError, RecursionError."""
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    place = 0
+    while place < len(text):
+        value, place = decoder.raw_decode(text, place)
+        values.append(value)
+        space = _SPACE.match(text, place)
+        if space is not None:  # it matches nothing too
+            place = space.end()
+    return values

@@ -1,0 +1,107 @@
+"""A text, or several, in any layout that data have: read as a tuple of texts.
+
+    texts("A red circle.", "reference")  # ("A red circle.",): one text is a list of one
+    texts("['surfing', 'surf']", "answers")  # ("surfing", "surf"), as pandas writes lists into CSV
+    people([{"answer": "2", "answer_id": 1}], "answers")    # ("2",), as VQA datasets have them
+
+A reader returns nothing where the row has none (None, NaN, blank), and raises ValueError, naming
+the column, for another kind. A list within a string is read where it is JSON or Python. Samples
+made by hand are read so too. rows/ has the readers of other values.
+"""
+
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_LIST = re.compile(
+    r"""\s*(?:array\()?\[\s*\[?\s*\{?\s*(?:np\.str_\()?['"\u201c](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""",
+    re.DOTALL,
+)  # maybe cut off
+_NUMPY = re.compile(
+    r"\bnp\.str_\(((['\"])(?:(?!\2).)*\2)\)|\Aarray\((?=\[)|(?<=\])(?:, dtype=[\w<.']+)?\)\Z"
+)
+
+
+def texts(value: Any, column: str) -> tuple[str, ...]:
+    """Returns a text, or several, without the blank ones."""
+    return texts_of(entries(value, column), column, "a text or a list of texts", value)
+
+
+def people(value: Any, column: str) -> tuple[str, ...]:
+    """Returns people's answers to one question: texts, or objects with the text in "answer"."""
+    answers: list[Any] = []
+    for entry in entries(value, column, (str, dict)):
+        if isinstance(entry, Mapping):
+            answers += entries(entry.get("answer", 0), column)
+        else:
+            answers.append(entry)
+    return texts_of(answers, column, 'a text, a list of texts or of {"answer": text}', value)
+
+
+def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str, ...]:
+    """Returns the texts that are not blank. kind: what the column holds, for the error. value: the
+    column's, as it is written. Raises ValueError where an entry is no text.
+    """
+    if not all(isinstance(text, str) for text in listed):
+        raise ValueError(f"the column {column!r} must hold {kind}, got {value!r}")
+    return tuple(text for text in listed if text.strip())
+
+
+def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[Any]:
+    """Returns a list's entries, those of a list of such kinds within a string, or the one value; []
+    for None. Raises ValueError for a string that begins as a list and cannot be read as one.
+    """
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return list(value)
+    if value is None or is_nan(value):
+        return []
+    if isinstance(value, str) and value.lstrip().startswith(("[", "(", "array(")):
+        listed = list_in(value.strip())
+        if isinstance(listed, list | tuple) and all(isinstance(entry, kinds) for entry in listed):
+            return list(listed)
+        if _LIST.match(value):
+            cure = "give the list itself, or write it as JSON"
+            raise ValueError(
+                f"the column {column!r} holds a list in a string that cannot be read, "
+                f"{value!r:.80}: {cure}"
+            )
+    return [value]
+
+
+def is_nan(value: Any) -> bool:
+    """Whether the value is NaN, which is pandas' None."""
+    return isinstance(value, float) and value != value
+
+
+def list_in(text: str) -> Any:
+    """Returns the value that is the whole text, in JSON, Python or as numpy shows it; None where
+    there is none.
+    """
+    text = _NUMPY.sub(r"\1", text)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        value = ast.literal_eval(text)
+        if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+            return _strings_in(text)
+        return value
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _strings_in(text: str) -> list[str]:
+    """Returns each string of a Python list: numpy writes no commas between them, and Python joins
+    such strings.
+    """
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [ast.literal_eval(token.string) for token in tokens if token.type == tokenize.STRING]

@@ -1,0 +1,254 @@
+"""A metric of one's own from a prompt: a judge rates each completion, or writes an answer that you
+read.
+
+    from spanreward import JudgedReward
+
+    polite = JudgedReward(
+        "vllm:Qwen/Qwen3-8B",
+        "Request: {prompt}\n\nAnswer: {completion}\n\nHow polite is it? Write a digit from 1 to 5.",
+        name="polite",
+    )
+    polite(["Where is it?"], ["Over there, please."])       # [0.82]
+
+A placeholder is a column of the row. Text that fills one stays data: placeholders are filled in one
+pass, and a model's control tokens in it are plain text. CriteriaReward and HarmonicReward are
+JudgedRewards that ask several questions a row: they override `questions_on` and `verdict_on`.
+"""
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any
+
+from spanreward.rewards.base.checks import Mode, check_known
+from spanreward.rewards.base.cost import Cost, tokens_in
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.files.templates import fill, placeholders, places
+from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
+from spanreward.rewards.reward.by_row import Raw, Row, RowReward
+from spanreward.rewards.reward.rows import Evidence, judged, seen
+
+PLACEHOLDERS = (
+    "prompt",
+    "completion",
+    "reference",
+    "question",
+    "answers",
+    "criteria",
+    "context",
+    "anchor",
+)
+ALWAYS_THERE = ("prompt", "completion")  # no columns that a row may lack
+CONTEXT = "A description of the picture that you can rely on:\n{context}\n\n"
+MAX_ANSWER_TOKENS = 256
+
+Answer = Rating | str | Failure
+Parse = Callable[[str], float | Verdict | None]
+
+
+class JudgedReward(RowReward):
+    """Reward that asks a judge one question about each completion.
+
+    Args:
+        judge: the judge, or its name.
+        prompt: the question, with placeholders of PLACEHOLDERS. It needs {completion}. Several
+            references, answers or criteria stand in it one a line. None is for subclasses that
+            build their own questions.
+        scale: the single tokens that the judge answers with, the worst first. The score is the
+            expectation over the scale, with its entries at equal distances from 0 to 1.
+        parse: reads an answer that the judge writes, in place of a scale. It returns the score,
+            from 0 to 1, or a Verdict, or None for an answer that it cannot read. Such a row has
+            status UNPARSED and no score.
+        columns: the dataset columns that a row must have. None is those of the placeholders.
+        evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
+            never shows a picture. None shows the prompt alone.
+        max_tokens: of an answer for `parse`, at most.
+        mode: "default" reads plain text and penalises filler (rewards/text/filler.py). "published"
+            gives the judge the text as it was written, and its rating as it is.
+        spans: "ablation" also asks about the text without each of its sentences. A sentence's
+            credit is what the score loses without it.
+        name: the reward's name in logs.
+
+    Raises:
+        ValueError: for a prompt without {completion} or with an unknown placeholder, and a scale of
+            fewer than two entries.
+    """
+
+    evidences: tuple[str | None, ...] = ("picture", "context", None)
+
+    def __init__(
+        self,
+        judge: Judge | str,
+        prompt: str | None = None,
+        scale: Sequence[str] = RATING_SCALE,
+        parse: Parse | None = None,
+        columns: Sequence[str] | None = None,
+        evidence: Evidence | None = None,
+        max_tokens: int = MAX_ANSWER_TOKENS,
+        mode: Mode = "default",
+        spans: str = "none",
+        name: str = "judged",
+    ) -> None:
+        super().__init__(name, judge, mode, evidence, spans)
+        if prompt is not None:
+            check_known("placeholder", placeholders(prompt), PLACEHOLDERS)
+            if "completion" not in placeholders(prompt):
+                raise ValueError(
+                    f"the prompt of {name} shows no completion: put {{completion}} where it "
+                    "belongs."
+                )
+            if len(scale) < 2:
+                raise ValueError(
+                    f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
+                    "first."
+                )
+            asked = repr((prompt, tuple(scale), max_tokens))
+            self.wording = sha256(asked.encode()).hexdigest()[:16]
+            self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
+            self.main_parts = () if parse else ("rating",)
+            if _are_numbers(scale):
+                self.scale = (float(scale[0]), float(scale[-1]))
+        self.prompt = prompt
+        self.scale_entries = tuple(scale)
+        self.parse = parse
+        self.max_tokens = max_tokens
+
+    # What a subclass may override.
+
+    def questions_on(self, row: Row, shown: Any) -> list[Question]:
+        """Returns the questions about a row. shown: what `show` returned for it."""
+        assert self.prompt is not None
+        _, sample, _ = row
+        images, context, values = shown
+        texts = {**values, "completion": judged(sample)}
+        before = fill(CONTEXT, context=context) if context else ""
+        content = before + fill(self.prompt, **texts)
+        start, end = places(self.prompt, **texts)["completion"]
+        # where the chat is too long, the completion loses its end, and nothing else does
+        description = (len(before) + start, len(before) + end)
+        return [Question([{"role": "user", "content": content}], images, description=description)]
+
+    def judge_of(self, number: int) -> Judge:
+        """Returns the judge that answers a row's question of this number."""
+        return self.judge
+
+    def verdict_on(self, row: Row, answers: Sequence[Any]) -> Raw:
+        """Returns the verdict of a row's answers, one for each of its questions, and how many
+        characters at the completion's end the judge did not read.
+        """
+        (answer,) = answers
+        if isinstance(answer, Failure):
+            return Verdict(None, answer.status, note=answer.message), 0
+        if isinstance(answer, Rating):
+            return self._rated(answer), answer.cut
+        return self._parsed(answer), 0
+
+    def show(self, sample: Sample) -> Any:
+        """Returns pictures, context, and what fills the placeholders, without the completion."""
+        values = _values_of(sample)
+        for column in self.columns:
+            if column in values and not values[column].strip():
+                raise NotApplicable(f"this row has no {column}")
+        images, context = seen(sample, self.evidence) if self.evidence else ((), "")
+        return images, context, values
+
+    def cost_of_text(self, words: float, references: int) -> Cost:
+        assert self.prompt is not None
+        text = " ".join(["word"] * round(words))
+        texts = dict.fromkeys(PLACEHOLDERS, text)
+        texts["reference"] = "\n".join([text] * references)
+        read = tokens_in(fill(self.prompt, **texts))
+        if self.parse:
+            return Cost(1, read, self.max_tokens, exact=True, how="one written answer")
+        return Cost(1, read, 1, exact=True, how="one rating")
+
+    # What all have in common.
+
+    def rate(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+        """Returns a raw verdict per row, in order. A judge gets its questions on all rows in one
+        call, so that it answers equal ones once.
+        """
+        questions: list[Question] = []
+        judges: list[Judge] = []
+        counts: list[int] = []
+        for row in rows:
+            of_row = self.questions_on(row, shown[row[0]])
+            questions += of_row
+            judges += [self.judge_of(number) for number in range(len(of_row))]
+            counts.append(len(of_row))
+        answers = self._answers(questions, judges)
+        verdicts: list[Raw] = []
+        start = 0
+        for row, count in zip(rows, counts, strict=True):
+            verdicts.append(self.verdict_on(row, answers[start : start + count]))
+            start += count
+        return verdicts
+
+    def _answers(self, questions: Sequence[Question], judges: Sequence[Judge]) -> list[Answer]:
+        """Returns an answer per question, in order. Each judge is awake only for its own questions.
+
+        With several judges, each is woken even without questions, see `Reward.judges_to_wake`.
+        """
+        answers: dict[int, Answer] = {}
+        for judge in self.judges:
+            numbers = [number for number, of_it in enumerate(judges) if of_it is judge]
+            if not numbers and judge in self.judges_to_wake:
+                continue
+            with judge:
+                asked = [questions[number] for number in numbers]
+                answers |= zip(numbers, self._ask(judge, asked), strict=True)
+        return [answers[number] for number in range(len(questions))]
+
+    def _ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer]:
+        if self.parse:
+            return judge.write(questions, self.max_tokens)
+        return judge.rate(questions, self.scale_entries)
+
+    def _rated(self, rating: Rating) -> Verdict:
+        """Returns the verdict of a rating. Its part is in the scale's own numbers, or from 0 to 1
+        where the scale has none.
+        """
+        last = len(self.scale_entries) - 1
+        score = 0.0
+        for place, entry in enumerate(self.scale_entries):
+            score += rating.probabilities.get(entry, 0.0) * place / last
+        score = min(max(score, 0.0), 1.0)
+        mean = rating.mean if _are_numbers(self.scale_entries) else score
+        return Verdict(score, parts={"rating": mean})
+
+    def _parsed(self, answer: str) -> Verdict:
+        assert self.parse is not None
+        try:
+            result = self.parse(answer)
+        except Exception as error:  # a user's function on a model's text
+            note = f"{type(error).__name__}: {error}"
+            return Verdict(None, Status.UNPARSED, note=f"{answer[:80]!r} cannot be read: {note}")
+        if isinstance(result, Verdict):
+            return result
+        if result is None:
+            return Verdict(None, Status.UNPARSED, note=f"{answer[:80]!r} cannot be read")
+        if not 0 <= result <= 1:
+            note = f"parse returned {result} for {answer[:80]!r}, and a score is from 0 to 1"
+            return Verdict(None, Status.UNPARSED, note=note)
+        return Verdict(float(result))
+
+
+def _are_numbers(scale: Sequence[str]) -> bool:
+    return all(entry.isdecimal() for entry in scale)
+
+
+def _needed_columns(prompt: str) -> tuple[str, ...]:
+    used = placeholders(prompt)
+    return tuple(name for name in PLACEHOLDERS if name in used and name not in ALWAYS_THERE)
+
+
+def _values_of(sample: Sample) -> dict[str, str]:
+    """Returns what fills each placeholder but {completion}."""
+    return {
+        "prompt": sample.prompt,
+        "reference": "\n".join(sample.references),
+        "question": sample.question or "",
+        "answers": "\n".join(sample.answers),
+        "criteria": "\n".join(sample.criteria),
+        "context": sample.context or "",
+        "anchor": sample.anchor or "",
+    }

@@ -1,0 +1,55 @@
+"""The columns of a row that become fields of a Sample, and how the value of each is read.
+
+    read_columns({"reference": "A dog.", "answers": "['dog']", "place": "a park"})
+    # {"reference": ("A dog.",), "question": None, "answers": ("dog",), ...}
+    read_columns({"caption": "A dog."}, {"reference": "caption"})["reference"]      # ("A dog.",)
+
+Whatever reads a row asks here: files, trainers, recipes' data, comparisons.
+"""
+
+from collections.abc import Callable, Container, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from spanreward.rewards.base.texts import people, texts
+from spanreward.rewards.rows.values import box, one_text, pictures
+
+READERS: dict[str, Callable[[Any, str], Any]] = {
+    "reference": texts,
+    "question": one_text,
+    "answers": people,
+    "context": one_text,
+    "anchor": one_text,
+    "criteria": texts,
+    "bbox": box,
+    "task": one_text,
+}
+READ = frozenset({*READERS, "id", "prompt", "image", "images"})
+OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
+
+
+def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -> dict[str, Any]:
+    """Returns the value of each column in READERS; () or None where the row has none.
+
+    names: the row's keys, where they are not our names. Raises ValueError, which has the row's key,
+    for a value of another kind.
+    """
+    values = {}
+    for column, read in READERS.items():
+        key = names.get(column, column)
+        values[column] = read(row.get(key), key)
+    return values
+
+
+def read_pictures(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Returns the row's pictures, from `images`, or from `image` where that holds none."""
+    several = pictures(row.get("images"), "images")
+    return several or pictures(row.get("image"), "image")
+
+
+def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:
+    """Returns the key of the one picture that a policy sees: the one that `names` has, else
+    "image", or "images" where only that is present.
+    """
+    alone = "images" if "images" in present and "image" not in present else "image"
+    return names.get("image", alone)

@@ -1,0 +1,61 @@
+"""What a row is known by: its content, and not its id or its place in a file.
+
+fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))
+# 16 hexadecimal digits
+row_fingerprint({"prompt": "Describe.", "reference": "A circle."})      # of a row without an answer
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.sample import row_sample
+
+
+def fingerprint(sample: Sample, columns: bool = False) -> str:
+    """Returns 16 hexadecimal digits that change with every field of the sample but its id.
+
+    columns: whether its other columns count, which only metrics of your own read. A picture counts
+    by its content: a copied or moved file is the same picture, and another one under the same name
+    is not.
+    """
+    content = {field.name: getattr(sample, field.name) for field in fields(sample)}
+    content["id"] = None
+    content["images"] = [_picture(picture) for picture in sample.images]
+    if not columns:
+        content["columns"] = None
+    filled = {name: value for name, value in content.items() if value}
+    return digest(json.dumps(filled, sort_keys=True, default=repr))
+
+
+def row_fingerprint(row: Mapping[str, Any]) -> str:
+    """Returns the fingerprint of a row, whatever its answer: what a file of answers keeps beside
+    each. Raises ValueError for a value of the wrong type.
+    """
+    return fingerprint(row_sample(row))
+
+
+def _picture(picture: Any) -> str:
+    """Returns a mark of what `opened` takes (rows/pictures.py); the name of what is not there."""
+    with suppress(OSError, ValueError):
+        if isinstance(picture, Image.Image):
+            return digest(repr((picture.mode, picture.size)), picture.tobytes())
+        content = picture
+        if isinstance(picture, dict):
+            content = picture.get("bytes") or picture.get("path")
+        if isinstance(content, bytes):
+            return digest("", content)
+        if isinstance(content, (str, Path)) and Path(content).is_file():
+            return digest("", Path(content).read_bytes())
+    return repr(picture)
+
+
+def digest(text: str, content: bytes = b"") -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass") + content).hexdigest()[:16]

@@ -1,0 +1,83 @@
+"""The lines of a file or a data set, or rows in memory, each as a Sample, or as why it is none.
+
+    for row in read_rows("rows.jsonl", {"reference": "caption"}, limit=100):
+        row.id, row.sample      # "1", Sample(...) or a sentence
+
+tables.py reads the lines, columns.py their values, pictures.py finds the files that they name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.messages import messages_in
+from spanreward.rewards.rows.pictures import located
+from spanreward.rewards.rows.sample import row_sample
+from spanreward.rewards.rows.tables import Rows, folder_of, no_rows, row_id, table_rows
+from spanreward.rewards.rows.values import plain_value
+
+
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """One line of the input: its number, its `id` in the output, what it holds, and its Sample or
+    why it has none.
+    """
+
+    number: int
+    id: str
+    held: Mapping[str, Any]
+    sample: Sample | str
+
+
+def read_rows(
+    source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> list[InputRow]:
+    """Returns the rows of all that `table_rows` reads.
+
+    Raises what it does, and ValueError where there is no row.
+    """
+    folder = folder_of(source)
+    rows = [read_row(*row, folder) for row in table_rows(source, columns, limit)]
+    if not rows:
+        raise no_rows(source)
+    return rows
+
+
+def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
+    """Returns the row, with the reason in place of the sample when it cannot be judged. folder: see
+    `located`.
+    """
+    if isinstance(row, str):
+        return InputRow(number, where, {}, row)
+    held = plain_row(row)
+    sample: Sample | str
+    if _is_completion(held.get("completion")):
+        try:
+            sample = line_sample(held, folder)
+        except ValueError as error:
+            sample = f"{where}: {error}"
+    else:
+        completion = held.get("completion")
+        sample = f"{where} needs the key 'completion' with a text, got {completion!r}"
+    return InputRow(number, row_id(held, number), held, sample)
+
+
+def plain_row(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Returns the row of a table, or of pandas, with the keys and the values that JSON has."""
+    return {str(key): plain_value(value) for key, value in row.items()}
+
+
+def line_sample(row: Mapping[str, Any], folder: Path) -> Sample:
+    """Returns the Sample of a plain row; its completion is "" without that key. folder: see
+    `located`. Raises ValueError for a value of the wrong type.
+    """
+    sample = row_sample(row, messages_in(row.get("completion", "")))
+    return replace(sample, images=tuple(located(picture, folder) for picture in sample.images))
+
+
+def _is_completion(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(message, dict) for message in value)
+    return isinstance(value, str)

@@ -1,0 +1,57 @@
+"""A row as a Sample, and a Sample as a row.
+
+    read_sample({"reference": "A blue kite."}, completion="A red kite.", prompt="Describe it.")
+    row_sample({"prompt": "Describe it.", "reference": "A blue kite."}, "A red kite.")
+    row_of(sample)["reference"]     # ("A blue kite.",)
+
+columns.py says which columns are read. The others are the Sample's `columns`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.columns import READ, read_columns, read_pictures
+from spanreward.rewards.rows.messages import completion_text, prompt_text, without_placeholders
+
+
+def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
+    """Returns the Sample for a dataset row (docs/recipes.md).
+
+    Raises ValueError for a value of the wrong type.
+    """
+    values = read_columns(row)
+    question = values.pop("question")
+    if question is not None:
+        question = without_placeholders(question)
+    name = row.get("id")
+    if name is not None:
+        name = str(name)
+    return Sample(
+        prompt=prompt_text(prompt),
+        completion=completion_text(completion),
+        images=read_pictures(row),
+        references=values.pop("reference"),
+        question=question,
+        id=name,
+        columns={key: value for key, value in row.items() if key not in READ},
+        **values,
+    )
+
+
+def row_sample(row: Mapping[str, Any], completion: Any = "") -> Sample:
+    """Returns the Sample for a row that holds its own prompt, if any. Raises as `read_sample`."""
+    prompt = row.get("prompt")
+    if prompt is None:
+        prompt = ""
+    return read_sample(row, completion, prompt)
+
+
+def row_of(sample: Sample) -> dict[str, Any]:
+    """Returns the row that `read_sample` reads as this sample, with its prompt and completion."""
+    row = dict(sample.columns)
+    for name in sorted(READ - {"image", "reference"}):
+        row[name] = getattr(sample, name)
+    row["completion"] = sample.completion
+    row["reference"] = sample.references
+    return row

@@ -1,0 +1,189 @@
+"""JudgedReward: a metric of one's own from a prompt and a scale, or a function that reads answers."""
+
+import json
+import pickle
+from collections.abc import Sequence
+
+import pytest
+
+from spanreward import Failure, Judge, JudgedReward, Question, Rating, Sample, Status, Verdict
+
+POLITE = "Request: {prompt}\n\nAnswer: {completion}\n\nHow polite is it? Write a digit from 1 to 5."
+GROUNDED = "What people say: {reference}\nAnswer: {completion}\nIs it right? Write yes or no."
+
+
+class Asked(Judge):
+    """Answers by the words of the completion, and keeps the questions."""
+
+    name = "asked"
+
+    def __init__(self, level: str = "4", text: str | Failure = "score: 0.5") -> None:
+        self.level = level
+        self.text = text
+        self.questions: list[Question] = []
+
+    def rate(
+        self, questions: Sequence[Question], scale: Sequence[str] = ("1", "2", "3", "4", "5")
+    ) -> list[Rating | Failure]:
+        self.questions += questions
+        answers: list[Rating | Failure] = []
+        for question in questions:
+            content = question.messages[0]["content"]
+            if "broken" in content:
+                answers.append(Failure(Status.TIMEOUT, "no answer"))
+            elif "please" in content:
+                answers.append(Rating({entry: float(entry == scale[-1]) for entry in scale}))
+            else:
+                answers.append(Rating({entry: float(entry == self.level) for entry in scale}))
+        return answers
+
+    def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
+        self.questions += questions
+        return [self.text for _ in questions]
+
+
+def test_a_metric_of_one_prompt_and_a_scale() -> None:
+    judge = Asked()
+    polite = JudgedReward(judge, POLITE, name="polite")
+    assert polite(["Where is it?", "Where?"], ["Over there, please.", "There."]) == [1.0, 0.75]
+    assert polite.__name__ == "polite"
+    first = judge.questions[0]
+    assert first.messages[0]["content"] == (
+        "Request: Where is it?\n\nAnswer: Over there, please.\n\nHow polite is it? Write a digit "
+        "from 1 to 5."
+    )
+    start, end = first.description
+    assert first.messages[0]["content"][start:end] == "Over there, please."
+
+
+def test_its_part_is_in_the_scales_own_numbers() -> None:
+    verdict = JudgedReward(Asked(), POLITE).assess([Sample("Where?", "There.")])[0]
+    assert verdict.parts["rating"] == 4.0
+    assert verdict.score == 0.75
+
+
+def test_a_scale_of_words_goes_from_0_to_1_in_equal_steps() -> None:
+    reward = JudgedReward(Asked(level="partly"), GROUNDED, scale=("no", "partly", "yes"))
+    verdict = reward.assess([Sample("", "A dog.", references=("A cat.",))])[0]
+    assert verdict.score == 0.5
+    assert verdict.parts["rating"] == 0.5
+
+
+def test_the_placeholders_are_the_columns() -> None:
+    reward = JudgedReward(Asked(), GROUNDED, name="grounded")
+    assert reward.columns == ("reference",)
+    with pytest.raises(ValueError, match="grounded needs the dataset column 'reference'"):
+        reward(["Describe."], ["A dog."])
+    rows = [Sample("", "A dog."), Sample("", "A dog.", references=("A dog.", "A puppy."))]
+    without, given = reward.assess(rows)
+    assert without.status is Status.NOT_APPLICABLE
+    assert without.note == "this row has no reference"
+    assert given.status is Status.OK
+
+
+def test_columns_may_be_named() -> None:
+    prompt = "{reference}{completion}"
+    assert JudgedReward(Asked(), prompt, columns=("reference", "id")).columns == ("reference", "id")
+
+
+def test_a_completion_that_writes_a_placeholder_stays_text() -> None:
+    judge = Asked()
+    JudgedReward(judge, GROUNDED).assess([Sample("", "{reference}", references=("A cat.",))])
+    assert "Answer: {reference}\n" in judge.questions[0].messages[0]["content"]
+
+
+def test_a_failure_is_no_score_and_leaves_the_neighbours() -> None:
+    failed, rated = JudgedReward(Asked(), POLITE).assess(
+        [Sample("", "It is broken."), Sample("", "There.")]
+    )
+    assert (failed.score, failed.status) == (None, Status.TIMEOUT)
+    assert rated.score == 0.75
+
+
+def test_an_empty_completion_asks_nothing() -> None:
+    judge = Asked()
+    verdict = JudgedReward(judge, POLITE).assess([Sample("Where?", " ")])[0]
+    assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
+    assert judge.questions == []
+
+
+def read_score(answer: str) -> float | Verdict | None:
+    if "none" in answer:
+        return None
+    if "verdict" in answer:
+        return Verdict(0.25, parts={"kindness": 2.0})
+    return float(json.loads(answer)["score"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "score", "status"),
+    [
+        ('{"score": 0.5}', 0.5, Status.OK),
+        ("a verdict", 0.25, Status.OK),
+        ("none", None, Status.UNPARSED),
+        ("no JSON", None, Status.UNPARSED),
+        ('{"rating": 1}', None, Status.UNPARSED),
+        ('{"score": 7}', None, Status.UNPARSED),
+        ('{"score": NaN}', None, Status.UNPARSED),
+        (Failure(Status.ERROR, "away"), None, Status.ERROR),
+    ],
+)
+def test_a_written_answer_is_read_by_a_function(
+    answer: str | Failure, score: float | None, status: Status
+) -> None:
+    reward = JudgedReward(Asked(text=answer), POLITE, parse=read_score)
+    verdict = reward.assess([Sample("Where?", "There.")])[0]
+    assert (verdict.score, verdict.status) == (score, status)
+    if status is Status.UNPARSED:
+        assert str(answer) in verdict.note
+
+
+def test_spans_say_what_each_sentence_adds() -> None:
+    text = "There it is. Over there, please."
+    verdict = JudgedReward(Asked(level="1"), POLITE, spans="ablation").assess([Sample("", text)])[0]
+    assert [text[span.start : span.end] for span in verdict.spans] == [
+        "There it is.",
+        "Over there, please.",
+    ]
+    assert [span.credit for span in verdict.spans] == [0.0, 1.0]
+
+
+def test_a_picture_or_its_context_is_shown_for_the_asking() -> None:
+    judge = Asked()
+    reward = JudgedReward(judge, POLITE, evidence="picture")
+    assert reward.one_of == ("image", "images", "context")
+    nothing, described = reward.assess([Sample("", "A dog."), Sample("", "A dog.", context="Rex.")])
+    assert nothing.status is Status.NOT_APPLICABLE
+    assert described.status is Status.OK
+    content = judge.questions[0].messages[0]["content"]
+    assert content.startswith("A description of the picture that you can rely on:\nRex.\n\nRequest")
+    start, end = judge.questions[0].description
+    assert content[start:end] == "A dog."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "scale", "message"),
+    [
+        ("How polite?", ("1", "2"), "shows no completion: put {completion} where it belongs"),
+        ("{completion} {refrence}", ("1", "2"), "unknown placeholder 'refrence'"),
+        ("{completion}", ("1",), "give two tokens or more, the worst first"),
+    ],
+)
+def test_a_prompt_that_cannot_work_is_refused(
+    prompt: str, scale: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        JudgedReward(Asked(), prompt, scale=scale)
+
+
+def test_it_is_pickled_and_tells_its_cost() -> None:
+    reward = JudgedReward("match", POLITE, name="polite")
+    assert pickle.loads(pickle.dumps(reward)).prompt == POLITE
+    cost = reward.cost(50, 1)
+    assert (cost.questions, cost.written_tokens, cost.exact) == (1, 1, True)
+    assert JudgedReward("match", POLITE, parse=read_score).cost(50, 1).written_tokens == 256
+
+
+def test_another_prompt_is_another_wording() -> None:
+    wordings = {JudgedReward("match", text).wording for text in (POLITE, GROUNDED)}
+    assert len(wordings) == 2

@@ -1,0 +1,66 @@
+"""Lines of files as Samples: where their pictures are, what their ids are, and why a line is none."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.lines import read_row, read_rows
+from spanreward.rewards.rows.pictures import opened
+from tests.support.paths import ROOT
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_pictures_are_found_from_the_file_and_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pics").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "pics" / "a.png")
+    held = ("pics/a.png", {"path": "pics/a.png", "bytes": None}, str(tmp_path / "pics" / "a.png"))
+    file = write(tmp_path / "rows.jsonl", *({"completion": "A dog.", "image": one} for one in held))
+    for folder in (tmp_path, ROOT):
+        monkeypatch.chdir(folder)
+        found = [row.sample.images[0] for row in read_rows(file) if isinstance(row.sample, Sample)]
+        assert [opened(picture).size for picture in found] == [(8, 8)] * 3
+
+
+def test_a_picture_that_is_only_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rows").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    monkeypatch.chdir(tmp_path)
+    (row,) = read_rows(write(Path("rows/rows.jsonl"), {"completion": "A dog.", "image": "a.png"}))
+    assert isinstance(row.sample, Sample)
+    assert row.sample.images == ("a.png",)
+
+
+def test_a_line_without_an_id_has_its_number() -> None:
+    rows: list[dict[str, Any]] = [{}, {"id": None}, {"id": float("nan")}, {"id": 0}, {"id": ""}]
+    assert [read_row(7, "line 7", row).id for row in rows] == ["7", "7", "7", "0", ""]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("line 3 is no JSON", "line 3 is no JSON"),
+        ({}, "line 3 needs the key 'completion' with a text, got None"),
+        ({"completion": 3}, "line 3 needs the key 'completion' with a text, got 3"),
+        ({"completion": ["A dog."]}, "line 3 needs the key 'completion' with a text, got ["),
+        (
+            {"completion": "A dog.", "reference": 3},
+            "line 3: the column 'reference' must hold a text or a list of texts, got 3",
+        ),
+    ],
+)
+def test_a_line_that_is_no_sample_says_why(row: Any, reason: str) -> None:
+    sample = read_row(3, "line 3", row).sample
+    assert isinstance(sample, str)
+    assert sample.startswith(reason)

@@ -1,0 +1,73 @@
+"""What prompts and completions say, as a text or as the messages of OpenAI, LLaVA and others."""
+
+from typing import Any
+
+import pytest
+
+from spanreward.rewards.rows.messages import completion_text, prompt_text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": "A dog."},
+        {"from": "gpt", "value": "A dog."},
+        {"role": "assistant", "text": "A dog."},
+        {"role": "model", "parts": [{"text": "A dog."}]},
+        {"content": None, "value": "A dog."},
+        *(
+            {"role": "assistant", "content": [{"type": kind, "text": "A dog."}]}
+            for kind in ("text", "output_text")
+        ),
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Hm."},
+                {"type": "text", "text": "A dog."},
+            ],
+        },
+        {"role": "assistant", "content": ["A ", "dog."]},
+    ],
+)
+def test_messages_as_others_write_them(message: Any) -> None:
+    assert completion_text([message]) == prompt_text([message]) == "A dog."
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "utterance": "A dog."},
+        {"speaker": "gpt"},
+        {"role": "assistant", "content": [{"type": "image", "image": None}]},
+        {"role": "assistant", "content": [{"type": "reasoning", "summary": "A dog."}]},
+    ],
+)
+def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
+    with pytest.raises(
+        ValueError,
+        match=f"no text was found in a completion's message with the keys {', '.join(message)}",
+    ):
+        completion_text([message])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "shown"),
+    [
+        ("<image>\nWhat is it?", "What is it?"),
+        ([{"from": "human", "value": "<image>\nWhat is it?"}], "What is it?"),
+        (
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}],
+                }
+            ],
+            "What is it?",
+        ),
+        ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
+        ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
+        (" Describe the <imagery> of x<y in <img>. ", " Describe the <imagery> of x<y in <img>. "),
+    ],
+)
+def test_no_judge_sees_a_picture_s_placeholder(prompt: Any, shown: str) -> None:
+    assert prompt_text(prompt) == shown

@@ -1,0 +1,74 @@
+"""One line of a file is one Sample, whoever reads it: `score`, `labels`, `compare`, a training and
+a trainer.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.lines import read_rows
+from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.sample import row_sample
+from spanreward.training.data.load import load_data
+from spanreward.training.data.marks import read_marked
+from spanreward.training.evaluation.answers.prompts import prompts_of_file
+from spanreward.training.recipe import JsonlPart
+
+ROW = {
+    "id": "1",
+    "image": "a.png",
+    "prompt": "What is on the grass?",
+    "question": "<image>What is it?",
+    "answers": [{"answer": "dog"}, {"answer": "puppy"}, {"answer": ""}],
+    "reference": ["A dog.", "A puppy on grass."],
+    "context": "A dog on grass.",
+    "anchor": "A cat.",
+    "criteria": "1. It names the dog.",
+    "bbox": [0.0, 0.0, 4.0, 4.0],
+    "task": "vqa",
+    "completion": "A dog.",
+    "mistakes": [],
+}
+
+
+class Nothing(Reward):
+    def assess(self, samples: list[Sample]) -> list[Verdict]:  # type: ignore[override]
+        return [Verdict(0.0) for _ in samples]
+
+
+def plain(sample: Sample) -> Sample:
+    """The sample with its picture decoded, and what only some roads have left out."""
+    images = tuple(opened(picture).convert("RGB") for picture in sample.images)
+    return replace(sample, images=images, columns={})
+
+
+def test_every_road_leads_to_the_same_sample(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(ROW) + "\n")
+    (line,) = read_rows(path)
+    assert isinstance(line.sample, Sample)
+    scored = plain(line.sample)
+    assert scored.images[0].getpixel((0, 0)) == (255, 0, 0)
+    assert scored.answers == ("dog", "puppy")
+    ((labelled, _),) = read_marked(path)
+    (compared,) = prompts_of_file(str(path), 1).rows
+    (trained,) = load_data(JsonlPart(source="jsonl", path=str(path)))
+    columns = {name: [value] for name, value in trained.items()}
+    (rewarded,) = Nothing("nothing").read_samples(
+        columns.pop("prompt"), [ROW["completion"]], **columns
+    )
+    samples = (
+        labelled,
+        row_sample(compared, ROW["completion"]),
+        row_sample(trained, ROW["completion"]),
+        rewarded,
+    )
+    for sample in samples:
+        assert plain(sample) == scored
+        assert fingerprint(plain(sample)) == fingerprint(scored)
