@@ -124,30 +124,11 @@ class Meter(OuterJudge):
         return answers
 
 
-class Repeating(Meter):
-    """Keeps repeated questions too, as the published code asks them."""
-
-
-def _rate_repeated(
-    meter: Meter, questions: Sequence[Any], scale: Sequence[str] = ("1", "2", "3", "4", "5")
-) -> list[Any]:
-    return meter.rate_each(questions, scale)
-
-
-# outside the class, where Judge does not see to it that questions differ
-Repeating.rate = _rate_repeated  # type: ignore[method-assign, assignment]
-Repeating.write = Meter.write_each  # type: ignore[method-assign, assignment]
-
-
-class NamesByRule(Repeating):
+class NamesByRule(Meter):
     """Its noun phrases are made by rule; the judge only rates."""
 
-
-def _names_by_rule(meter: Meter, questions: Sequence[Any], max_tokens: int) -> list[Any]:
-    return [question.probe.by_rule for question in questions]
-
-
-NamesByRule.write = _names_by_rule  # type: ignore[method-assign, assignment]
+    def write_each(self, questions: Sequence[Any], max_tokens: int) -> list[Any]:
+        return [question.probe.by_rule for question in questions]
 
 
 def content(question: Any) -> str:
@@ -216,7 +197,7 @@ def posh_run(
     from spanreward.rewards.language.parse import describe
 
     mode: Mode = "default" if measured == "default" else "published"
-    meter_of = {"default": Meter, "published": Repeating, "by-rule": NamesByRule}[measured]
+    meter_of = {"default": Meter, "published": Meter, "by-rule": NamesByRule}[measured]
     samples = [Sample("", completion, references=(reference,)) for completion, reference in pairs]
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     describe(["A warm-up."])

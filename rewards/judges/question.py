@@ -5,8 +5,9 @@ question_keys([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])]
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
@@ -34,6 +35,8 @@ class Question:
         top: how a rating is read. 0: from exactly the tokens that are an entry of the scale. Above
             0, as in published code: from this many of the likeliest tokens, whatever their
             probability. A token counts for every entry that its text contains ("12" for 1 and 2).
+        again: how many equal questions stand before it. Published PoSh asks each of them, and a
+            judge that samples may answer each otherwise. Elsewhere equal questions are asked once.
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -41,6 +44,7 @@ class Question:
     probe: Any = None
     description: tuple[int, int] = (0, 0)
     top: int = 0
+    again: int = 0
     # computed at the first use: a question passes several caches, and its text may be long
     _key: str | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -63,6 +67,7 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
             graph_hashes[id(_graph_of(question))],
             question.description,
             question.top,
+            question.again,
         ]
         object.__setattr__(question, "_key", _sha256(_json(content))[:32])
     keys = [str(question._key) for question in questions]
@@ -70,6 +75,16 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
         return keys
     shared = _json(dict(about))
     return [_sha256(shared + key.encode())[:32] for key in keys]
+
+
+def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
+    """Returns the questions, in order, with `again` set where equal ones stand before."""
+    counts: Counter[str] = Counter()
+    numbered = []
+    for key, question in zip(question_keys(questions), questions, strict=True):
+        numbered.append(replace(question, again=counts[key]) if counts[key] else question)
+        counts[key] += 1
+    return numbered
 
 
 def _graph_of(question: Question) -> Any:

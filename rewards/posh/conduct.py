@@ -19,6 +19,7 @@ from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
+from spanreward.rewards.judges.question import numbered_repeats
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Candidate, Found
 from spanreward.rewards.posh.questions import (
@@ -130,6 +131,7 @@ class _Asker:
         questions = [
             rewrite_question(named[place][0].interview, named[place][1]) for place in to_rewrite
         ]
+        questions = numbered_repeats(questions)
         written = self.cache.complete(
             questions, partial(self.judge.write, max_tokens=REWRITE_TOKENS)
         )
@@ -164,7 +166,9 @@ class _Asker:
             )
             for (sheet, component), text in zip(asked, texts, strict=True)
         ]
-        if not self.published:
+        if self.published:
+            questions = numbered_repeats(questions)
+        else:
             self.cache.begin()
         answers = self.cache.complete(questions, self._ask_judge)
         ratings: list[ComponentRating | None] = []

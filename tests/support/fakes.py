@@ -43,21 +43,6 @@ class FakeJudge(Judge):
         return ["the " + prompt.split('"')[1].lower() for prompt in prompts]
 
 
-class RepeatingJudge(FakeJudge):
-    """Is asked equal questions each time, as the published code asks them."""
-
-
-def _rate_repeated(
-    judge: FakeJudge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
-) -> list[Rating | Failure]:
-    return judge.rate_each(questions, scale)
-
-
-# outside the class, where Judge does not see to it that questions differ
-RepeatingJudge.rate = _rate_repeated  # type: ignore[method-assign, assignment]
-RepeatingJudge.write = FakeJudge.write_each  # type: ignore[method-assign, assignment]
-
-
 def asked(*prompts: str) -> list[Question]:
     return [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
 

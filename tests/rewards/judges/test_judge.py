@@ -9,12 +9,11 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges import Failure, Judge, MatchJudge, Rating
 from spanreward.rewards.judges.judge import answered
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.posh import PoshReward
-from tests.support.fakes import FakeJudge, RepeatingJudge, asked, hashed_rating
+from tests.support.fakes import FakeJudge, asked, hashed_rating
 
 PROMPTS = ("b", "a", "b", "c", "a")
 LATE = Failure(Status.TIMEOUT, "too late")
@@ -64,21 +63,6 @@ def test_too_few_answers_are_no_answers() -> None:
 
     with pytest.raises(ValueError, match="shorter"):
         Short().rate(asked("a", "b"))
-
-
-def test_a_judge_that_defines_rate_and_write_itself_is_asked_as_before() -> None:
-    samples = [
-        Sample("Describe.", text, references=("A red circle on a box.",))
-        for text in ("A red circle.", "A red circle.", "A blue box.")
-    ]
-    for mode in ("default", "published"):
-        repeating = PoshReward(RepeatingJudge(), mode=mode).assess(samples)
-        assert repeating == PoshReward(FakeJudge(), mode=mode).assess(samples)
-    contexts = [Sample("Describe.", "A circle.", context="A red circle.")] * 2
-    judge = RepeatingJudge()
-    verdicts = HarmonicReward(judge, evidence="context", spans="none").assess(contexts)
-    assert verdicts[0] == verdicts[1]
-    assert len(judge.rated[0]) == 2 * len(set(judge.rated[0]))
 
 
 def test_a_judge_that_defines_neither_says_so() -> None:

@@ -25,7 +25,7 @@ from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import DirectionPrompts, load_prompts
 from spanreward.rewards.posh.reward import PoshReward
 from spanreward.rewards.posh.scores import direction_score
-from tests.support.fakes import FakeJudge, RepeatingJudge, asked, hashed_rating
+from tests.support.fakes import FakeJudge, asked, hashed_rating
 from tests.support.parsed import CONSTRUCTED, ORACLE
 
 published = pytest.mark.skipif(not ORACLE.is_dir(), reason=f"no published answers at {ORACLE}")
@@ -109,7 +109,7 @@ def test_our_own_answers_follow_from_their_questions(pair: Any) -> None:
     "pair", scored_pairs(), ids=lambda pair: f"{pair['id']}-{pair['presence_threshold']}"
 )
 def test_published_questions_and_scores(pair: Any) -> None:
-    judge = RepeatingJudge()
+    judge = FakeJudge()
     sheets = [AnswerSheet(interview) for interview in interviews_of(pair)]
     conduct(sheets, judge, "published")
 

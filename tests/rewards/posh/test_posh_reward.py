@@ -18,7 +18,7 @@ from spanreward.rewards.language.parse import describe
 from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.text.written import read_text
-from tests.support.fakes import FakeJudge, RepeatingJudge, certain
+from tests.support.fakes import FakeJudge, certain
 
 REFERENCE = (
     "A large blue square sits in the bottom right corner. A small red circle sits in the "
@@ -301,7 +301,7 @@ def test_how_many_questions_a_call_has(mode: str, rated: list[int], written: lis
     """Default mode asks by other names only where the simplest is not settled, so passes 1 and 2
     are two calls each. Published mode asks equal questions again.
     """
-    judge = RepeatingJudge() if mode == "published" else FakeJudge()
+    judge = FakeJudge()
     texts = [
         "A red circle.",
         REFERENCE,
