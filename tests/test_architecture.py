@@ -19,8 +19,8 @@ FLOORS = {
         "experimental metrics ready scoring"
     ),
     "rewards.judges": (
-        "usage probe question judge smollm2 model_files encoding function_judge match local remote shared "
-        "by_name"
+        "usage probe question judge smollm2 model_files encoding written_rating function_judge "
+        "match local remote shared by_name"
     ),
     "rewards.experimental": (
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"

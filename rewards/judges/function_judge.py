@@ -9,7 +9,6 @@ For an OpenAI-compatible server use `load_judge("server:URL#MODEL")`: it reads t
 the ratings.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -23,9 +22,7 @@ from spanreward.rewards.judges.judge import (
     Rating,
     rating_of,
 )
-
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-DENOMINATOR = re.compile(r"\s*(?:/|\bout of)\s*\d+")
+from spanreward.rewards.judges.written_rating import read_written_rating
 
 
 class FunctionJudge(Judge):
@@ -97,18 +94,4 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
         if has_numbers and float(scale[0]) <= answer <= float(scale[-1]):
             return rating_of(answer, scale)
         return None
-    return read_rating(str(answer), scale)
-
-
-def read_rating(text: str, scale: Sequence[str]) -> Rating | None:
-    """Reads the last number of the text ("3/5" is a 3), or for a scale of letters the last word
-    that is an entry.
-    """
-    text = DENOMINATOR.sub("", text)
-    if scale[0].isdecimal():
-        numbers = NUMBER.findall(text)
-        return as_rating(float(numbers[-1]), scale) if numbers else None
-    entries = [word for word in re.findall(r"\w+", text) if word in scale]
-    if not entries:
-        return None
-    return Rating({**dict.fromkeys(scale, 0.0), entries[-1]: 1.0})
+    return read_written_rating(str(answer), scale)

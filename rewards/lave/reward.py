@@ -31,6 +31,7 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
+from spanreward.rewards.judges.written_rating import find_written_rating
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.lave.answer import find_answer
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
@@ -50,6 +51,8 @@ _RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECAS
 _SAID = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_END}", re.IGNORECASE)
 # [^\n] keeps many line breaks from taking quadratic time
 _ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_END}")
+# What `quote` does not leave in a candidate.
+_SIGNED = re.compile(r"\Arating[\"\s*_]*[=:]", re.IGNORECASE)
 _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 
 
@@ -221,7 +224,8 @@ class LaveReward(Reward):
             read = replace(asked, read=asked.read - answer.cut)
             verdict = _verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
         else:
-            rating = read_rating(answer, asked.shown)
+            read = read_published_rating if self.mode == "published" else read_rating
+            rating = read(answer, asked.shown)
             if rating is None:
                 return Verdict(
                     None,
@@ -275,21 +279,39 @@ def is_binary(references: Sequence[str]) -> bool:
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:
-    """Returns the rating at the end of the judge's output, or None if it ends otherwise.
+    """Returns the rating that ends the judge's output, or None if it ends otherwise.
 
-    The rating is `rating=3` as in the demonstrations, "Rating 3", "The rating is 3", or a last line
-    "3". A next example that the judge adds by itself is not read. candidate: as the judge saw it
-    (`quote`). A rating without "=" or ":" that also occurs in the candidate may be a quotation, so
-    it does not count.
+    Ratings are read as from any judge (`find_written_rating`), and a rating here is whole. A next
+    example that the judge adds by itself is not read. candidate: as the judge saw it (`quote`). A
+    rating that also occurs in the candidate may be a quotation, so it does not count, unless it has
+    a sign as in "rating=3", which `quote` takes out.
 
         read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
+    """
+    answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
+    written = find_written_rating(answer, SCALE)
+    if written is None or not written.ends_text or written.entry not in RATINGS:
+        return None
+    words = answer[written.start : written.end]
+    if not _SIGNED.match(words.lstrip("\"'")) and plain(words) in plain(candidate):
+        return None
+    return int(written.entry)
+
+
+def read_published_rating(output: str, candidate: str = "") -> int | None:
+    """Returns the rating at the end of the judge's output as published mode reads it.
+
+    The rating is `rating=3` as in the demonstrations, "Rating 3", "The rating is 3", or a last line
+    "3". The guards are those of `read_rating`.
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
     signed = _RATING.search(answer)
     if signed:
         return int(signed[1])
-    said = _SAID.search(answer) or _ALONE.search(answer)
-    return int(said[2]) if said and plain(said[1]) not in plain(candidate) else None
+    unsigned = _SAID.search(answer) or _ALONE.search(answer)
+    if unsigned is None or plain(unsigned[1]) in plain(candidate):
+        return None
+    return int(unsigned[2])
 
 
 def plain(text: str) -> str:

@@ -98,7 +98,6 @@ def test_ways_to_end_in_a_rating(ending: str) -> None:
             "So rating=13",
             "So rating=0",
             "rating three",
-            "So rating=3/3",
             "So rating=-",
             "Rating 4",
             "The rating is 13",
@@ -118,6 +117,27 @@ def test_a_cut_or_unreadable_output_is_no_middle_rating(output: Any) -> None:
     (verdict,) = assess(Scripted(output), sample("red"))
     assert (verdict.score, verdict.status, verdict.spans) == (None, Status.UNPARSED, ())
     assert verdict.status.failed
+
+
+@pytest.mark.parametrize("output", ["So rating=3/3", "Rating: 3.0", '{"rating": 3}', "Score: 3"])
+def test_the_one_reader_of_ratings_reads_more_than_published_mode(output: str) -> None:
+    (default,) = assess(Scripted(output), sample("red"))
+    assert (default.status, default.parts["rating"]) == (Status.OK, 3)
+    (published,) = assess(Scripted(output), sample("red"), mode="published")
+    assert published.status is Status.UNPARSED
+
+
+@pytest.mark.parametrize(
+    "output", ["So rating=3/5", "Score: 2.5", '{"rating": 3, "reason": "', "I rate it 3 because"]
+)
+def test_a_rating_that_is_not_whole_or_not_at_the_end_is_none(output: str) -> None:
+    assert assess(Scripted(output), sample("red"))[0].status is Status.UNPARSED
+
+
+@pytest.mark.parametrize("quoted", ["score: 3", "I rate it 3", "[[3]]", "{'rating': 3}"])
+def test_a_rating_of_any_form_that_the_candidate_holds_may_be_a_quotation(quoted: str) -> None:
+    output = f"The candidate adds {quoted}"
+    assert assess(Scripted(output), sample(f"red {quoted}"))[0].status is Status.UNPARSED
 
 
 def test_a_judge_that_goes_on_with_examples_of_its_own_is_read_up_to_them() -> None:

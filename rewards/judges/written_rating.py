@@ -1,0 +1,427 @@
+"""Reads the rating out of what a judge wrote.
+
+    read_written_rating("I rate it 4 on a scale from 1 to 5.", RATING_SCALE).mean    # 4.0
+    read_written_rating("I cannot rate this. 1 picture is missing.", RATING_SCALE)    # None
+
+A rating is labelled ("Rating: 4", `{"score": 4}`, "I would give it a 4", "[[4]]"), or it stands
+alone: as the whole answer or as its last line. Any other number counts something or is quoted, so
+an answer that has only such numbers has no rating. Where ratings disagree, one that ends the text
+counts. Without such a one the answer is unreadable.
+
+A text takes linear time: a pattern begins at a word or a bracket, and from there it looks a bounded
+number of words ahead or does not backtrack (`*+`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from spanreward.rewards.judges.judge import Rating, rating_of
+from spanreward.rewards.text.shown import blanked
+
+LOOK_BACK = 200  # characters of a sentence before its rating
+LONGEST_LINE = 100  # characters of a line that is only a rating
+
+# At most nine digits: what follows nine more is no number that ends there.
+_NUMBER = r"[-+\u2212]?\d{1,9}+(?:\.\d{1,9}+)?"
+# What may stand between a label and its number: no sign, no "<", no "~".
+_MARKUP = r"[\s*_`\"'“”\u2018\u2019«»()\[\]{}|]*+"
+# What may stand around a number that is alone: the same, and pictures such as stars.
+_ORNAMENT = r"(?:[^\w<>≤≥~≈%=/+\u2212\-?#$€£¥°@&^\u00d7]|_)*+"
+_OUT_OF = re.compile(r"[\s*_`(]*+(?:/|out of)[\s*_`]*+(\d{1,9}+(?:\.\d{1,9}+)?)", re.IGNORECASE)
+_UNIT = re.compile(r"\s*+(?:stars?|points?)\b", re.IGNORECASE)
+_GAP = re.compile(r"(?:[^\w\n]|_)*+")
+_WORD = re.compile(r"\w++")
+_END = re.compile(r"(?:\s*+\([^()]{0,80}\))?(?:\W|_)*+\Z")
+
+_NOUNS = "rating|score|grade"
+_SIGNED_NOUNS = "rated|overall|evaluation|assessment|judge?ment"  # only "overall: 4"
+_CHOICE_NOUNS = "answer|verdict|choice|winner|preference|vote|decision|option|better|best"
+_CHOSEN = "option|answer|response|description|caption|candidate|assistant"
+_ADVERBS = "a|an|the|therefore|thus|hence|then|still|just|now|also|about|around|clearly|definitely"
+_LABEL = re.compile(
+    rf"(?<![^\W_])(?:(?P<noun>{_NOUNS})|(?P<signed>{_SIGNED_NOUNS})|(?P<choice>{_CHOICE_NOUNS}))"
+    r"(?![^\W_])",
+    re.IGNORECASE,
+)
+_LINK = rf"""
+    (?:[\s*_]++(?:one|for|that\ I|I|we|{_CHOSEN})\b[^\d.!?;:,\n=]{{0,60}}?)?
+    (?:(?P<sign>{_MARKUP}(?:[:=\uff1a→]|[-=]>|[-\u2013\u2014](?=\s)))(?:\s*+(?:is|a)\s)?
+        |(?P<verb>\s++(?:is|was|of|at|as|be|would\ be|should\ be)\b)
+            (?:\s++(?:{_ADVERBS})\b){{0,3}}:?)?
+    {_MARKUP}(?:(?:{_CHOSEN})\s++)?{_MARKUP}"""
+_VERB = rf"""(?<!\w)(?:
+    (?P<first_person>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
+        (?:\s++(?:it|this|that|them
+            |(?:the|this|that|its)(?:\s++(?!(?:not|only|with|from|than|because)\b)[^\W\d]++){{1,5}}
+        ))?
+        (?:\s++(?:as|at|with|to\ be|of))?(?:\s++(?:a|an)\b)?
+    |(?:deserves|merits|earns)\s++an?\b
+    |(?:it|this|that)(?:\s++(?:is|would\ be)|['\u2019]s)\s++an?\b
+    )(?:\s++(?:solid|strong|high|low|good|perfect|full|clear|generous)\b)?{_MARKUP}"""
+_CHOICE_VERB = rf"""(?<!\w)(?P<first_person>choose|prefer|pick|select|vote\ for|go\ with)
+    (?:\s++the)?(?:\s++(?:{_CHOSEN}))?{_MARKUP}"""
+_BOX = re.compile(r"\[\[\s*+|\\(?:boxed|fbox)\s*+\{\s*+(?:\\text\w*+\{)?\s*+")
+_BOX_END = re.compile(r"\s*+(?:\]\]|\})")
+_KEY = re.compile(
+    r"[\"'](?:(?:overall|final|total)[ _-]?)?(?:(?P<noun>rating|score|grade|overall)"
+    r"|(?P<choice>answer|verdict|choice|winner|preference|vote|decision))[\"']\s*+:\s*+[\"']?\s*+",
+    re.IGNORECASE,
+)
+_VALUE_END = re.compile(r"\s*+[\"']?\s*+(?:[,}]|\n)")
+_ALONE = re.compile(
+    rf"(?:[-*•#]++\s)?{_ORNAMENT}(?:(?:final )?answer\s?[:=]{_ORNAMENT})?",
+    re.IGNORECASE,
+)
+_REST = re.compile(_ORNAMENT)
+_LIST_MARK = re.compile(r"\W*+(\d{1,3})[.)]\W*+")
+
+# A word directly before a label must be one of these: a "confidence score" rates something else.
+_BEFORE_LABEL = re.compile(
+    r"""so|thus|hence|therefore|then|and|but|as|is|with|at|of|for|give|gave|assign|deserves?|merits?
+    |the|my|this|a|an|our|its|would|be|i|final|overall|total|numerical|numeric|integer|fair
+    |high|low|good|perfect|solid|strong|moderate|better|best|right|correct|or|rather""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LAST_WORD = re.compile(r"([^\W_]++)[ _-]{1,3}\Z")
+_SENTENCE_END = re.compile(r"[.!?;\n]|\b(?:so|therefore|thus|hence)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,:()*|#]|\bbut\b", re.IGNORECASE)
+# In the clause of a rating: a denial, or what somebody else says.
+_DENIED = re.compile(
+    r"""\b(?:not|cannot|\w{1,9}n['\u2019]t|never|no|neither|nor|without|unable|refuse\w*
+    |declin\w*|instead|previous\w*|(?<!['\u2019]d\ )says?|said|shows?|reads?|claims?|states?
+    |writes?|wrote|asks?|asked)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# In the sentence of a rating: a condition, or a refusal.
+_CONDITION = re.compile(
+    r"\b(?:if|unless|whether|(?:I|we)\b.{0,15}?(?:\bnot\b|n['\u2019]t\b|cannot|unable|refuse|declin))",
+    re.IGNORECASE | re.DOTALL,
+)
+_FIRST_PERSON = re.compile(r"\b(?:I|[Ww]e)\b")
+# A sentence goes on with one of these behind its rating. Any other word is what a number counts,
+# or it says something about that number ("a rating of 5 requires").
+_GOES_ON = re.compile(
+    r"because|since|as|for|on|and|but|due|given|overall|with|over|than|to|here|considering",
+    re.IGNORECASE,
+)
+
+_QUOTATION = re.compile(r"\"[^\"\n]*+\"|“[^“”\n]*+”")
+_TAG = re.compile(r"<(/?)([A-Za-z]\w{0,20})(?:\s[^<>\n]{0,80})?/?>|<\|\w{1,40}\|>")
+_FOREIGN_SCALE = re.compile(
+    r"\bscale\b[^\d\n.]{0,40}?\d++\s*+(?:-|\u2013|\u2014|to|and|through)\s*+\d", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRating:
+    """A rating in a text.
+
+    Attributes:
+        entry: a number, or an entry of a scale of letters. None if it is not on the scale.
+        start, end: the characters [start, end) from its label to the rating itself.
+        ends_text: whether nothing follows but markup and a remark in parentheses.
+    """
+
+    entry: float | str | None
+    start: int
+    end: int
+    ends_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is written in the place of a rating: `value` as in WrittenRating, the offset `end` of
+    the rating, and the offset `rest` behind its denominator and its unit.
+    """
+
+    value: float | str | None
+    end: int
+    rest: int
+
+
+def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
+    """Returns the rating that the text gives on a scale of numbers or of letters, else None.
+
+    A number between two entries is a distribution over both. A number outside the scale, or out of
+    another number than the scale's highest ("8/10"), is no rating. Reasoning in tags is not read.
+    """
+    written = find_written_rating(text, scale)
+    if written is None or written.entry is None:
+        return None
+    if isinstance(written.entry, float):
+        return rating_of(written.entry, scale)
+    return Rating({entry: float(entry == written.entry) for entry in scale})
+
+
+def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None:
+    """Returns the rating that counts, with its place in the text, or None."""
+    reader = _reader(tuple(scale))
+    read = reader.without_scale(blanked(text))
+    if reader.numbers and _FOREIGN_SCALE.search(read):
+        return None
+    ratings = []
+    prose = list(read)
+    for start, end in _objects(read):
+        rating = reader.in_object(read, start, end)
+        if rating is not None:
+            ratings.append(rating)
+            prose[start:end] = " " * (end - start)
+    read = _without_quotations(_TAG.sub(_without_tag, "".join(prose)))
+    ratings += reader.labelled(read)
+    ratings += reader.by_verbs(read)
+    ratings += reader.boxed(read)
+    ratings += reader.alone(read)
+    if not ratings:
+        return None
+    last = max(ratings, key=lambda rating: rating.end)
+    agreed = len({rating.entry for rating in ratings}) == 1
+    return last if agreed or last.ends_text else None
+
+
+@lru_cache
+def _reader(scale: tuple[str, ...]) -> "_Reader":
+    return _Reader(scale)
+
+
+class _Reader:
+    """The patterns of one scale."""
+
+    def __init__(self, scale: tuple[str, ...]) -> None:
+        self.numbers = all(entry.isdecimal() for entry in scale)
+        if self.numbers:
+            self.low, self.high = float(scale[0]), float(scale[-1])
+            entry, verb = _NUMBER, _VERB
+        else:
+            longest_first = sorted(scale, key=len, reverse=True)
+            entry, verb = rf"(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", _CHOICE_VERB
+        low, high = re.escape(scale[0]), re.escape(scale[-1])
+        self.entry = re.compile(entry)
+        # The case of a letter matters, and that of a word does not.
+        self.link = re.compile(rf"(?i:{_LINK})(?={entry})", re.VERBOSE)
+        self.verb = re.compile(rf"(?i:{verb})(?={entry})", re.VERBOSE)
+        self.mention = re.compile(
+            rf"(?<![\w.,/-]){low}(?:\s*+\([^()\n]{{0,40}}\))?"
+            rf"\s*+(?:-|\u2013|\u2014|~|to|and|through|\.\.\.?|…)\s*+{high}(?![\w%]|[.,]\d)"
+            rf"|\(\s*+{low}\s*+[=:][^()\n]{{0,60}}\)"
+            rf"|\(\s*+(?:/|out\ of|max(?:imum)?\.?)\s*+{high}\s*+\)",
+            re.IGNORECASE,
+        )
+
+    def without_scale(self, text: str) -> str:
+        """Returns the text with spaces in place of the scale itself ("from 1 to 5")."""
+        return self.mention.sub(_spaces, text) if self.numbers else text
+
+    def entry_at(self, text: str, start: int) -> Entry | None:
+        """Returns what is written at an offset, None if it is no number or no letter."""
+        match = self.entry.match(text, start)
+        if match is None:
+            return None
+        if not self.numbers:
+            return Entry(match.group(), match.end(), match.end())
+        value = float(match.group().replace("\u2212", "-"))
+        usable = self.low <= value <= self.high
+        rest = _skip(_UNIT, text, match.end())
+        denominator = _OUT_OF.match(text, rest)
+        if denominator:
+            usable = usable and float(denominator[1]) == self.high
+            rest = _skip(_UNIT, text, denominator.end())
+        return Entry(value if usable else None, match.end(), rest)
+
+    def stands(self, text: str, end: int) -> bool:
+        """Returns whether a rating that ends at this offset is all that is counted or said there:
+        not "3 people", "3-4", "3 or 4", "80%", "5?".
+        """
+        gap = _GAP.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
+        following = end + len(gap)
+        if any(sign in gap for sign in "?%+=/<>~"):
+            return False
+        if following == len(text) or text[following] == "\n":
+            return True
+        if re.search(r"[.!;]\W", gap):
+            return True
+        if not gap or self.entry.match(text, following):
+            return False
+        if re.search(r"[.!;:,(]|\s[-\u2013\u2014]|[-\u2013\u2014]\s", gap):
+            return True
+        word = _WORD.match(text, following)
+        if word is None or not _GOES_ON.fullmatch(word[0]):
+            return False
+        joins = word[0].lower() in ("and", "to")
+        return not (joins and self.entry.match(text, word.end() + 1))
+
+    def rating_at(self, text: str, label: int, start: int) -> WrittenRating | None:
+        """Returns the rating that is written at `start`, if the label at `label` means it."""
+        entry = self.entry_at(text, start)
+        if entry is None or not self.stands(text, entry.rest):
+            return None
+        gap_end = _skip(_GAP, text, entry.rest)
+        below = "\n" in text[label:start]
+        if below and text[gap_end : gap_end + 1] not in ("", "\n"):
+            return None  # "Rating:\n1. The dog is brown." is a list
+        return WrittenRating(entry.value, label, entry.end, _ends(text, entry.rest))
+
+    def labelled(self, text: str) -> Iterator[WrittenRating]:
+        """Yields what a noun announces: "Rating: 4", "a score of 4", "The answer is B"."""
+        for label in _LABEL.finditer(text):
+            if label["choice"] and self.numbers:
+                continue
+            link = self.link.match(text, label.end())
+            if link is None:
+                continue
+            has_sign = link["sign"] is not None
+            linked = has_sign or (link["verb"] is not None and not label["signed"])
+            if not linked and not label["noun"]:
+                continue
+            rating = self.rating_at(text, label.start(), link.end())
+            if rating and _asserted(text, label.start(), has_sign):
+                yield rating
+
+    def by_verbs(self, text: str) -> Iterator[WrittenRating]:
+        """Yields what a verb announces: "I would give it a 4", "I prefer B"."""
+        for verb in self.verb.finditer(text):
+            rating = self.rating_at(text, verb.start(), verb.end())
+            sentence = _sentence_before(text, verb.start())
+            spoken = _WORD.search(sentence) is None or _FIRST_PERSON.search(sentence)
+            if rating and (spoken or not verb["first_person"]) and not _denied(sentence):
+                yield rating
+
+    def boxed(self, text: str) -> Iterator[WrittenRating]:
+        r"""Yields [[4]] and \boxed{4}."""
+        for box in _BOX.finditer(text):
+            entry = self.entry_at(text, box.end())
+            box_end = _BOX_END.match(text, entry.rest) if entry else None
+            if entry and box_end and self.stands(text, box_end.end()):
+                yield WrittenRating(entry.value, box.start(), entry.end, _ends(text, entry.rest))
+
+    def alone(self, text: str) -> list[WrittenRating]:
+        """Returns the last line if it is a rating and no other line is."""
+        ratings = []
+        last_start = 0
+        for line in re.finditer(r"[^\n]+", text):
+            content = line[0].strip()
+            if content:
+                last_start = line.start()
+            if not content or len(content) > LONGEST_LINE:
+                continue
+            entry = self.entry_at(content, _skip(_ALONE, content, 0))
+            if entry and _skip(_REST, content, entry.rest) == len(content):
+                end = line.start() + line[0].index(content) + entry.end
+                ratings.append(WrittenRating(entry.value, last_start, end, True))
+        if len(ratings) != 1 or ratings[0].start < last_start:
+            return []
+        return [] if _is_list_mark(text, last_start) else ratings
+
+    def in_object(self, text: str, start: int, end: int) -> WrittenRating | None:
+        """Returns the rating of a JSON object, None if it has no key for one.
+
+        Its entry is None where the value cannot be read or several keys disagree. An object may be
+        cut behind the value.
+        """
+        values: set[float | str | None] = set()
+        first, last, rest = end, start, end
+        for key in _KEY.finditer(text, start, end):
+            if (key["choice"] and self.numbers) or text[key.end() : key.end() + 1] == "{":
+                continue
+            entry = self.entry_at(text, key.end())
+            readable = entry is not None and _VALUE_END.match(text, entry.rest)
+            values.add(entry.value if entry and readable else None)
+            first, last = min(first, key.start()), entry.end if entry else key.end()
+            rest = entry.rest if entry else key.end()
+        if not values:
+            return None
+        closed = text[end - 1] == "}"
+        value = values.pop() if len(values) == 1 else None
+        return WrittenRating(value, first, last, _ends(text, end if closed else rest))
+
+
+def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Returns the end of the pattern at an offset, or the offset where it does not match."""
+    match = pattern.match(text, start)
+    return match.end() if match else start
+
+
+def _ends(text: str, start: int) -> bool:
+    return _END.match(text, start) is not None
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _without_tag(tag: re.Match[str]) -> str:
+    """Returns as many characters: " rating:" for "<rating>", and spaces for any other tag."""
+    if tag[2] and not tag[1] and _LABEL.fullmatch(tag[2]):
+        return f" {tag[2]}:".ljust(len(tag[0]))
+    return _spaces(tag)
+
+
+def _without_quotations(text: str) -> str:
+    """Returns the text with spaces in place of quotations of several words, unless it is one."""
+    if not _WORD.search(_QUOTATION.sub("", text)):
+        return text
+    return _QUOTATION.sub(_without_quotation, text)
+
+
+def _without_quotation(quotation: re.Match[str]) -> str:
+    words = _WORD.findall(quotation[0])
+    return _spaces(quotation) if len(words) > 1 else quotation[0]
+
+
+def _objects(text: str) -> Iterator[tuple[int, int]]:
+    """Yields the characters [start, end) of each outermost pair of braces; a last one may be
+    open.
+    """
+    depth, start = 0, 0
+    for brace in re.finditer(r"[{}]", text):
+        if brace[0] == "{":
+            start = start if depth else brace.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                yield start, brace.end()
+    if depth:
+        yield start, len(text)
+
+
+def _sentence_before(text: str, start: int) -> str:
+    """Returns the sentence before an offset."""
+    before = text[max(start - LOOK_BACK, 0) : start]
+    return _SENTENCE_END.split(before)[-1]
+
+
+def _denied(sentence: str) -> bool:
+    """Returns whether a rating behind this beginning of a sentence is denied, quoted, or set on a
+    condition.
+    """
+    clause = _CLAUSE_END.split(sentence)[-1]
+    return bool(_DENIED.search(clause) or _CONDITION.search(sentence))
+
+
+def _asserted(text: str, label: int, has_sign: bool) -> bool:
+    """Returns whether the noun at an offset announces this text's rating.
+
+    What has a sign ("rating=3") is denied only by the word before it.
+    """
+    word_before = _LAST_WORD.search(text[max(label - 30, 0) : label])
+    if word_before and not _BEFORE_LABEL.fullmatch(word_before[1]):
+        return False
+    sentence = _sentence_before(text, label)
+    if has_sign:
+        clause = _CLAUSE_END.split(sentence)[-1]
+        return not _DENIED.search(" ".join(clause.split()[-2:]))
+    return not _denied(sentence)
+
+
+def _is_list_mark(text: str, start: int) -> bool:
+    """Returns whether the last line, from an offset on, is the mark of a list that was cut there:
+    "1. a dog\\n2. a cat\\n3."
+    """
+    mark = _LIST_MARK.fullmatch(text, start)
+    if mark is None:
+        return False
+    if mark[1] == "1":
+        return text[:start].rstrip().endswith(":")
+    return re.search(rf"^[^\w\n]*+{int(mark[1]) - 1}[.)]\s", text[:start], re.MULTILINE) is not None
