@@ -94,6 +94,8 @@ _DENIED = re.compile(
     |writes?|wrote|asks?|asked)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+# In the clause of a rating that has no sign: a choice that is open.
+_OPEN_CHOICE = re.compile(r"\b(?:or|either|maybe|perhaps)\b", re.IGNORECASE)
 # In the sentence of a rating: a condition, or a refusal.
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|(?:I|we)\b.{0,15}?(?:\bnot\b|n['\u2019]t\b|cannot|unable|refuse|declin))",
@@ -248,8 +250,10 @@ class _Reader:
         word = _WORD.match(text, following)
         if word is None or not _GOES_ON.fullmatch(word[0]):
             return False
-        joins = word[0].lower() in ("and", "to")
-        return not (joins and self.entry.match(text, word.end() + 1))
+        if word[0].lower() not in ("and", "to"):
+            return True
+        behind = word.end() + 1
+        return not self.entry.match(text, behind) and not text.startswith("a half", behind)
 
     def rating_at(self, text: str, label: int, start: int) -> WrittenRating | None:
         """Returns the rating that is written at `start`, if the label at `label` means it."""
@@ -351,10 +355,12 @@ def _spaces(match: re.Match[str]) -> str:
 
 
 def _without_tag(tag: re.Match[str]) -> str:
-    """Returns as many characters: " rating:" for "<rating>", and spaces for any other tag."""
-    if tag[2] and not tag[1] and _LABEL.fullmatch(tag[2]):
-        return f" {tag[2]}:".ljust(len(tag[0]))
-    return _spaces(tag)
+    """Returns as many characters: " rating:" for "<rating>", ";" for its end, else spaces."""
+    if not tag[2] or not _LABEL.fullmatch(tag[2]):
+        return _spaces(tag)
+    if tag[1]:
+        return ";".ljust(len(tag[0]))
+    return f" {tag[2]}:".ljust(len(tag[0]))
 
 
 def _without_quotations(text: str) -> str:
@@ -397,7 +403,9 @@ def _denied(sentence: str) -> bool:
     condition.
     """
     clause = _CLAUSE_END.split(sentence)[-1]
-    return bool(_DENIED.search(clause) or _CONDITION.search(sentence))
+    if _DENIED.search(clause) or _OPEN_CHOICE.search(clause):
+        return True
+    return _CONDITION.search(sentence) is not None
 
 
 def _asserted(text: str, label: int, has_sign: bool) -> bool:
