@@ -224,8 +224,10 @@ class LaveReward(Reward):
             read = replace(asked, read=asked.read - answer.cut)
             verdict = _verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
         else:
-            read = read_published_rating if self.mode == "published" else read_rating
-            rating = read(answer, asked.shown)
+            if self.mode == "published":
+                rating = read_published_rating(answer, asked.shown)
+            else:
+                rating = read_rating(answer, asked.shown)
             if rating is None:
                 return Verdict(
                     None,

@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 
 BLOCK = re.compile(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", re.DOTALL)
 TOYS = (
-    "max_completion_length=256, bf16=True, gradient_checkpointing=True",
+    "max_completion_length=256, bf16=True",
     "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, "
     "bf16=False",
 )

@@ -44,8 +44,8 @@ def test_every_command_has_help(
 )
 def test_scripts_are_the_commands(path: Path) -> None:
     where, _ = module.COMMANDS[path.stem]
-    assert f"from spanreward.training.commands.{where} import main" in path.read_text()
-    assert callable(import_module(f"spanreward.training.commands.{where}").main)
+    assert f"from spanreward.training.{where} import main" in path.read_text()
+    assert callable(import_module(f"spanreward.training.{where}").main)
 
 
 def test_a_command_that_does_not_exist(
