@@ -71,6 +71,7 @@ class EncoderJudge(Judge):
     """
 
     reads_source = True
+    sees_pictures = False
 
     def __init__(self, model: str) -> None:
         self.model = model

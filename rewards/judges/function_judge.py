@@ -39,6 +39,7 @@ class FunctionJudge(Judge):
     """
 
     name = ""
+    sees_pictures = False  # the function gets a text
 
     def __init__(self, name: str, function: Callable[[str], Any]) -> None:
         self.name = name
@@ -55,11 +56,6 @@ class FunctionJudge(Judge):
         return [self._ask(question, str) for question in questions]
 
     def _ask(self, question: Question, read: Callable[[Any], Any]) -> Any:
-        if question.images:
-            raise ValueError(
-                f"{self.name} reads text only, and the question has pictures: set "
-                "evidence='context'"
-            )
         text = "\n\n".join(message["content"] for message in question.messages)
         try:
             with self.usage.clock("seconds"):

@@ -26,6 +26,12 @@ log = logging.getLogger(__name__)
 RATING_SCALE = ("1", "2", "3", "4", "5")
 # of all tokens or entries together, with room for rounding; more is no distribution
 LARGEST_MASS = 1.01
+# what is said of a judge without eyes, of a question or of a whole plan
+UNSEEING = (
+    "the judge {judge!r} reads text only, and the metric shows it pictures: take one that sees, "
+    "such as vllm:, transformers:, server: or chat: with a vision-language model, or "
+    "evidence='context' with a text that says what the picture shows"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +130,14 @@ class Judge(ABC):
         remote: True if the judge answers outside this process and never sleeps.
         reads_source: True if a PresenceProbe must say which text, and which of its words, the
             question is made from.
+        sees_pictures: False if the judge reads text only. A question with pictures is then a
+            Failure, which costs that question and no other.
         deadline: the most seconds that the judge takes within the outermost `with judge:`; None is
             no limit.
     """
 
     remote: bool = False
+    sees_pictures: bool = True
     reads_source: bool = False
     deadline: float | None = None
     _depth = 0  # how many `with` of this judge are open
@@ -167,7 +176,7 @@ class Judge(ABC):
         Equal questions are asked once. A rating without probability is UNPARSED.
         """
         self._count_questions(len(questions))
-        return sound(_distinctly(questions, partial(self.rate_each, scale=scale)))
+        return sound(_distinctly(self, questions, partial(self.rate_each, scale=scale)))
 
     def write(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns one text of at most max_tokens tokens for each question, in order, or a Failure.
@@ -175,7 +184,7 @@ class Judge(ABC):
         Equal questions are asked once.
         """
         self._count_questions(len(questions))
-        return _distinctly(questions, partial(self.write_each, max_tokens=max_tokens))
+        return _distinctly(self, questions, partial(self.write_each, max_tokens=max_tokens))
 
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
@@ -232,15 +241,21 @@ class Judge(ABC):
 
 
 def _distinctly(
-    questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[T | Failure]]
-) -> list[T | Failure]:
-    """Returns an answer per question, in order. `ask` gets those that differ, and is not called
-    without a question.
+    judge: Judge, questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[Any]]
+) -> list[Any]:
+    """Returns an answer per question, in order. `ask` gets those that differ and that the judge can
+    see, and is not called without a question.
     """
     keys = question_keys(questions)
     distinct = dict(zip(keys, questions, strict=True))
-    answers = ask(list(distinct.values())) if distinct else []
-    by_key = dict(zip(distinct, answers, strict=True))
+    by_key: dict[str, Any] = {}
+    for key, question in distinct.items():
+        if question.images and not judge.sees_pictures:
+            by_key[key] = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}.")
+    asked = {key: question for key, question in distinct.items() if key not in by_key}
+    if asked:
+        answers = ask(list(asked.values()))
+        by_key |= zip(asked, answers, strict=True)
     return [by_key[key] for key in keys]
 
 
@@ -253,7 +268,7 @@ def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
     def rate_distinct(
         self: Judge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
     ) -> list[Rating | Failure]:
-        return sound(_distinctly(questions, lambda distinct: rate(self, distinct, scale)))
+        return sound(_distinctly(self, questions, lambda distinct: rate(self, distinct, scale)))
 
     return rate_distinct
 
@@ -265,7 +280,7 @@ def _write_distinct(write: Callable[..., Any]) -> Callable[..., Any]:
     def write_distinct(
         self: Judge, questions: Sequence[Question], max_tokens: int
     ) -> list[str | Failure]:
-        return _distinctly(questions, lambda distinct: write(self, distinct, max_tokens))
+        return _distinctly(self, questions, lambda distinct: write(self, distinct, max_tokens))
 
     return write_distinct
 
@@ -310,6 +325,11 @@ class OuterJudge(Judge):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()}({', '.join(map(repr, self.judges))})"
+
+    @property
+    def sees_pictures(self) -> bool:  # type: ignore[override]  # a local judge reads its files first
+        """Whether all of them see."""
+        return all(judge.sees_pictures for judge in self.judges)
 
     @property
     def judge(self) -> Judge:

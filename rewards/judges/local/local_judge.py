@@ -97,7 +97,7 @@ class LocalJudge(Judge):
         return AutoConfig.from_pretrained(self.folder)
 
     @property
-    def sees_pictures(self) -> bool:
+    def sees_pictures(self) -> bool:  # type: ignore[override]  # its files say it
         """Whether the model takes pictures beside text."""
         return type(self.config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
@@ -131,8 +131,8 @@ class LocalJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Answers `rate`. Raises ValueError for a scale with an entry of several tokens and for
-        images that the model cannot see, and what loading the model raises, and nothing else.
+        """Answers `rate`. Raises ValueError for a scale with an entry of several tokens, and what
+        loading the model raises, and nothing else.
         """
         questions = self._ready(questions)
         ratings: dict[int, Rating | Failure] = {}
@@ -192,15 +192,15 @@ class LocalJudge(Judge):
     def _ready(self, questions: Sequence[Question]) -> Sequence[Question]:
         """Returns the questions with Pictures in place of images.
 
-        Raises ValueError if the model sees no pictures.
+        Raises ValueError if the model sees no pictures. `rate` and `write` come here with none of
+        these; `write_ids` may.
         """
         if not any(question.images for question in questions):
             return questions
         if not self.sees_pictures:
             raise ValueError(
-                f"a question has images, and the judge {self.model} reads text only (its "
-                f"architecture is {self.config.model_type}): take an image-text model, such as one "
-                "of Qwen2.5-VL or LLaVA."
+                f"a question has images, and {self.model} reads text only (its architecture is "
+                f"{self.config.model_type}): take an image-text model, such as one of Qwen2.5-VL."
             )
         return ready(questions)
 

@@ -54,6 +54,8 @@ class MatchJudge(Judge):
             not parsed.
     """
 
+    sees_pictures = False
+
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref

@@ -54,6 +54,7 @@ class RemoteJudge(Judge):
     path: str  # of the server's endpoint, below /v1/
     extras: ClassVar[Body] = {}  # fields of every request that not every server takes
     remote = True
+    sees_pictures = False
 
     def __init__(
         self,
@@ -227,11 +228,6 @@ class RemoteJudge(Judge):
         """Asks with these fields in every request, and returns an answer per question and how many
         characters of its description were cut. extras: fields that not every server takes.
         """
-        if any(question.images for question in questions):
-            raise ValueError(
-                "this version's server judges read text only, and a question has images"
-            )
-
         with self, self.usage.clock("seconds"):
             batch = self._encoded(questions, fields["max_tokens"])
             common = {"model": self.model, "temperature": 0.0}

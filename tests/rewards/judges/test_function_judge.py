@@ -2,12 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from PIL import Image
 
 from spanreward import Failure, FunctionJudge, Question, Rating, Status
+from spanreward.rewards.judges.judge import RATING_SCALE, rating_of
 
 LETTERS = ("A", "B", "C")
 
@@ -75,10 +77,16 @@ def test_a_distribution_by_numbers() -> None:
     assert rated({5: 1.0}).mean == 5
 
 
-def test_pictures_are_refused() -> None:
-    question = Question([{"role": "user", "content": "?"}], images=(Image.new("RGB", (2, 2)),))
-    with pytest.raises(ValueError, match="j reads text only, and the question has pictures"):
-        FunctionJudge("j", lambda text: 5).rate([question])
+def test_a_picture_costs_its_own_question_only() -> None:
+    plain = Question([{"role": "user", "content": "?"}])
+    pictured = replace(plain, images=(Image.new("RGB", (2, 2)),))
+    judge = FunctionJudge("j", lambda text: 5)
+    first, failed, last = judge.rate([plain, pictured, plain])
+    assert isinstance(failed, Failure)
+    assert failed.status is Status.ERROR
+    assert "the judge function reads text only, and the metric shows it pictures" in failed.message
+    assert first == last == rating_of(5, RATING_SCALE)
+    assert [type(text) for text in judge.write([pictured, plain], 8)] == [Failure, str]
 
 
 def test_letters() -> None:

@@ -166,8 +166,9 @@ def test_a_question_too_large_for_memory_fails_alone(judge: Any) -> None:
 def test_the_callers_mistakes_are_raised(judge: Any) -> None:
     with pytest.raises(ValueError, match="a rating reads one"):
         judge.rate(questions(), scale=("good", "abominable"))
+    pictured = Question([{"role": "user", "content": "Rate it."}], images=("picture",))
     with pytest.raises(ValueError, match="reads text only \\(its architecture is llama\\)"):
-        judge.rate([Question([{"role": "user", "content": "Rate it."}], images=("picture",))])
+        judge.write_ids([pictured], 4)
 
 
 def check_posh(judge: TransformersJudge) -> None:
