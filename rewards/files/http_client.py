@@ -1,19 +1,15 @@
-"""HTTP for the servers of judges: their urls, the key, bounded answers, and their words made fit
-for notes.
+"""What every server of a judge or a reward has: a url, a key, and words that become fit for notes.
 
     server = Server.at("http://127.0.0.1:8000/v1", "the judge's url")
-    async with server.client(httpx.Timeout(60.0)) as client:
-        response, content = await exchange(client, "GET", "/v1/models", None, largest=1 << 22)
+    server.network(connections=32)  # an httpx client; judges/remote/client.py asks through it
     legible(content)                # one line, without the key
 
-The key is read from SPANREWARD_API_KEY at each call. A compressed answer is refused: it may expand
-to gigabytes.
+The key is read from SPANREWARD_API_KEY at each call.
 """
 
 import asyncio
 import os
 import re
-import ssl
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +20,6 @@ import httpx2 as httpx
 T = TypeVar("T")
 LOOPBACK = re.compile(r"127(?:\.[0-9]+){3}")
 KEY = "SPANREWARD_API_KEY"
-HEADERS = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
 SHOWN = 300  # characters of a server's words
 # characters; a shorter key protects nothing, and would be found in every sentence
 SHORTEST_SECRET = 4
@@ -33,14 +28,6 @@ SECRETS = re.compile(
     r"(?i)(://)[^\s/]*(?=@)|(\bbearer\s+|\b(?:api[-_ ]?key|password|secret)"
     r"(?:\W{0,3}[=:]\W{0,3}|\W{1,4}(?=\S{0,60}[0-9])))[^\s\"',;&]+"
 )
-
-
-class BadAnswer(Exception):
-    """An answer that was not read to its end, because it is compressed or too large."""
-
-
-class Untrusted(BadAnswer):
-    """There is no answer, as the server's certificate is not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +60,7 @@ class Server:
             )
         server = cls(url.rstrip("/"), parsed.host)
         try:
-            server.client(httpx.Timeout(1.0))
+            server.network()
         except OSError as error:
             raise ValueError(
                 f"SSL_CERT_FILE or SSL_CERT_DIR has no certificates: {error}"
@@ -86,17 +73,16 @@ class Server:
         host = self.host.removesuffix(".")  # the root of the names
         return host in ("localhost", "0.0.0.0", "::", "::1") or LOOPBACK.fullmatch(host) is not None
 
-    def client(self, timeout: httpx.Timeout, connections: int = 1) -> httpx.AsyncClient:
-        """A client for so many connections, which open when they are needed."""
-        key = api_key()
+    def network(self, connections: int = 1) -> httpx.AsyncClient:
+        """Returns so many connections, which open when they are needed.
+
+        Certificates are those of SSL_CERT_FILE and SSL_CERT_DIR, proxies those of the environment,
+        and requests to this machine go past any proxy.
+        """
         return httpx.AsyncClient(
-            base_url=self.url,
-            headers={**HEADERS, **({"Authorization": f"Bearer {key}"} if key else {})},
-            timeout=timeout,
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            # SSL_CERT_FILE
             verify=httpx.create_ssl_context() if self.url.lower().startswith("https:") else True,
-            trust_env=not self.here,  # requests to this machine go past any proxy
+            trust_env=not self.here,
         )
 
 
@@ -122,43 +108,6 @@ def api_key() -> str:
             f"{len(key)} is of another kind: set it again"
         )
     return key
-
-
-async def exchange(
-    client: httpx.AsyncClient, method: str, path: str, body: bytes | None, largest: int
-) -> tuple[httpx.Response, bytes]:
-    """Returns a response and its content. body: JSON.
-
-    Raises BadAnswer if it is compressed or has more than `largest` bytes, Untrusted, and
-    httpx.RequestError.
-    """
-    try:
-        async with client.stream(method, path, content=body) as response:
-            if response.headers.get("Content-Encoding", "identity") != "identity":
-                raise BadAnswer("its answer is compressed, though it was asked not to")
-            content = bytearray()
-            async for part in response.aiter_raw():
-                content += part
-                if len(content) > largest:
-                    raise BadAnswer(f"its answer has more than {largest:,} bytes")
-    except httpx.ConnectError as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
-            cause = cause.__cause__ or cause.__context__
-        if cause is None:
-            raise
-        raise Untrusted(
-            f"its certificate is not trusted ({legible(cause.verify_message)}): let SSL_CERT_FILE "
-            "name a PEM file with its issuer's certificate, or ask it by a name that the "
-            "certificate has"
-        ) from error
-    return response, bytes(content)
-
-
-def seconds_to_wait(response: httpx.Response) -> float:
-    """The seconds that Retry-After asks for; 0 if it says none."""
-    said = response.headers.get("Retry-After", "")
-    return float(said) if re.fullmatch(r"[0-9]+(\.[0-9]*)?", said) else 0.0
 
 
 def legible(said: str | bytes, longest: int = SHOWN) -> str:

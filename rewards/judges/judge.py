@@ -43,11 +43,14 @@ class Rating:
         mass: the probability on the scale before renormalising, in [0, 1].
         cut: how many characters at the end of the question's description were cut because they did
             not fit.
+        samples: 0 for a distribution from log-probabilities. Above 0, so many written answers were
+            read, and 1 is no distribution.
     """
 
     probabilities: Mapping[str, float]
     mass: float = 1.0
     cut: int = 0
+    samples: int = 0
 
     @property
     def mean(self) -> float:
@@ -249,9 +252,10 @@ def _distinctly(
     keys = question_keys(questions)
     distinct = dict(zip(keys, questions, strict=True))
     by_key: dict[str, Any] = {}
-    for key, question in distinct.items():
-        if question.images and not judge.sees_pictures:
-            by_key[key] = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}.")
+    pictured = [key for key, question in distinct.items() if question.images]
+    if pictured and not judge.sees_pictures:
+        unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}.")
+        by_key = dict.fromkeys(pictured, unseen)
     asked = {key: question for key, question in distinct.items() if key not in by_key}
     if asked:
         answers = ask(list(asked.values()))

@@ -20,7 +20,8 @@ class Usage:
     questions: questions to the judge. cached: questions answered without the model. prompt_tokens,
     generated_tokens: of the model. cached_tokens: prompt tokens that a prefix cache saved (of a
     server: if it reports them). retries: attempts after a question's first. timeouts: questions
-    without an answer at the deadline. unparsed: answers that are not a rating. seconds: time in
+    without an answer at the deadline. unparsed: answers that are not a rating. written:
+    ratings read from written answers, where a server gives no log-probabilities. seconds: time in
     calls, without waking and sleeping (wake_seconds, sleep_seconds). peak_memory_bytes: the most
     device memory that the judge's process has held, a maximum and not a sum; 0 if unknown. student,
     teacher: answers by each judge of a cascade. audited, agreed: questions of its audits, and
@@ -35,6 +36,7 @@ class Usage:
     retries: int = 0
     timeouts: int = 0
     unparsed: int = 0
+    written: int = 0
     seconds: float = 0.0
     wake_seconds: float = 0.0
     sleep_seconds: float = 0.0

@@ -11,13 +11,10 @@ None with a status, never 0.
 """
 
 import asyncio
-import json
 from collections.abc import Container, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
-import httpx2 as httpx
 from pydantic import BaseModel
 from pydantic_core import from_json
 
@@ -25,7 +22,8 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdi
 from spanreward.rewards.files import http_client as http
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import Busy, Refused, trouble
-from spanreward.rewards.judges.remote.endpoint import CONNECT, persist, post
+from spanreward.rewards.judges.remote.client import CONNECT, Client, all_in_time
+from spanreward.rewards.judges.remote.endpoint import refusal, still_busy, too_late
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.pictures import as_text
 from spanreward.rewards.rows.sample import row_of
@@ -84,18 +82,27 @@ class RemoteReward(Reward):
         """
         if not self.decided_by:
             try:
-                told = Description.model_validate_json(http.run(self._health()))
-            except (TimeoutError, httpx.HTTPError, http.BadAnswer, ValueError) as error:
-                why = http.legible(f"{type(error).__name__} {error}", 120)
-                raise ConnectionError(
-                    f"{self.server.url} serves no reward: start spanreward serve ({why})"
-                ) from error
-            self.__dict__.update(told)
+                health = http.run(self._health())
+            except TimeoutError as error:
+                raise self._away("TimeoutError") from error
+            if isinstance(health, Busy):
+                raise self._away(health.why)
+            if isinstance(health, Refused):
+                raise self._away(health.words or f"it answers {health.status}")
+            self.__dict__.update(health)
         return self.decided_by
 
-    async def _health(self) -> bytes:
-        async with asyncio.timeout(CONNECT), self.server.client(httpx.Timeout(CONNECT)) as client:
-            return (await http.exchange(client, "GET", "/health", None, 1 << 16))[1]
+    def _away(self, why: str) -> ConnectionError:
+        return ConnectionError(
+            f"{self.server.url} serves no reward: start spanreward serve ({http.legible(why, 120)})"
+        )
+
+    async def _health(self) -> Description | Refused | Busy:
+        async with (
+            asyncio.timeout(CONNECT),
+            Client(self.server, read_description, 1 << 16) as client,
+        ):
+            return await client.get("/health")
 
     def missing_column(self, present: Container[str]) -> str | None:
         try:
@@ -128,44 +135,49 @@ class RemoteReward(Reward):
         return {**reads, **row_of(sample), "images": shown}
 
     async def _ask(self, rows: list[dict[str, Any]]) -> list[Verdict]:
-        size = (
-            len(rows) + 1
-            if self.by_batch
-            else SEEING
-            if any(row["images"] for row in rows)
-            else ROWS
-        )
+        size = ROWS
+        if self.by_batch:
+            size = len(rows) + 1
+        elif any(row["images"] for row in rows):
+            size = SEEING
         parts = [rows[start : start + size] for start in range(0, len(rows), size)]
-        async with self.server.client(
-            httpx.Timeout(self.deadline, connect=CONNECT), UNDER_WAY
-        ) as client:
-            asks = [partial(_score, client, part) for part in parts]
-            found, _ = await persist(asks, self.server.url, UNDER_WAY, self.deadline, self.deadline)
-        verdicts = [
-            [Verdict(None, one.status, note=one.message)] * len(part)
-            if isinstance(one, Failure)
-            else one
-            for part, one in zip(parts, found, strict=True)
-        ]
-        return list(chain.from_iterable(verdicts))
+        verdicts: list[Verdict] = []
+        async with Client(self.server, read_verdicts, LARGEST, self.deadline, UNDER_WAY) as client:
+            asks = [partial(client.post, "/score", {"rows": part}) for part in parts]
+            answers = await all_in_time(asks, UNDER_WAY, self.deadline)
+        for part, answer in zip(parts, answers, strict=True):
+            found: list[Verdict] | Failure
+            if answer is None:
+                found = too_late(self.server.url, self.deadline, client)
+            elif isinstance(answer, Busy):
+                found = still_busy(self.server.url, answer)
+            elif isinstance(answer, Refused):
+                found = refusal(self.server.url, answer)
+            elif len(answer) != len(part):
+                words = f"{self.server.url} answered {len(answer)} verdicts for {len(part)} rows"
+                found = Failure(Status.ERROR, words)
+            else:
+                found = answer
+            if isinstance(found, Failure):
+                found = [Verdict(None, found.status, note=found.message)] * len(part)
+            verdicts += found
+        return verdicts
 
 
-async def _score(
-    client: httpx.AsyncClient, rows: list[dict[str, Any]]
-) -> list[Verdict] | Refused | Busy:
-    body = json.dumps({"rows": rows}, ensure_ascii=False, default=str).encode("utf-8", "replace")
-    return await post(client, "/score", body, LARGEST, partial(read_verdicts, len(rows)))
+def read_description(status: int, content: bytes) -> Description | Refused | Busy:
+    """Reads what a server tells of its reward."""
+    try:
+        return Description.model_validate_json(content)
+    except ValueError as error:
+        return trouble(status, content) or Refused(status, http.legible(str(error)))
 
 
-def read_verdicts(count: int, status: int, content: bytes) -> list[Verdict] | Refused | Busy:
-    """Reads an answer, of any status and bytes, to so many rows.
+def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy:
+    """Reads an answer, of any status and bytes.
 
     Every number in a verdict is finite.
     """
     try:
-        verdicts = Answer.model_validate(from_json(content, allow_inf_nan=False)).verdicts
+        return Answer.model_validate(from_json(content, allow_inf_nan=False)).verdicts
     except ValueError as error:
         return trouble(status, content) or Busy(http.legible(str(error)), patient=False)
-    if len(verdicts) != count:
-        return Busy(f"it answered {len(verdicts)} verdicts for {count} rows", patient=False)
-    return verdicts

@@ -29,6 +29,8 @@ from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 from spanreward.rewards.base.verdict import NotApplicable
 
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
+LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
+LOSSLESS_BYTES = 1_000_000
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
@@ -140,6 +142,20 @@ def as_text(picture: Any, scale: bool = True) -> str:
         image.save(content, "PNG", compress_level=1)
     encoded = base64.b64encode(content.getvalue()).decode()
     return f"data:image/png;base64,{encoded}"
+
+
+def as_data_url(shown: Image.Image) -> str:
+    """Returns a picture of `shown_picture` as a data URL: every pixel as it is (PNG), or nearly so
+    (JPEG) where that would be large.
+    """
+    if shown.width * shown.height <= LOSSLESS_PIXELS:
+        content = io.BytesIO()
+        shown.save(content, "PNG", compress_level=1)
+        if content.tell() <= LOSSLESS_BYTES:
+            return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
+    content = io.BytesIO()
+    shown.save(content, "JPEG", quality=95, subsampling=0)
+    return f"data:image/jpeg;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
 def open_file(source: str | Path | io.BytesIO) -> Image.Image:

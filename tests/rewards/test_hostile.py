@@ -26,7 +26,8 @@ from spanreward.rewards.judges.judge import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.judges.remote.chat_judge import OPENING, ChatJudge, neutralised
+from spanreward.rewards.judges.remote.chat_form import OPENING, neutralised
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.rewards.language.parse import describe
@@ -186,11 +187,15 @@ def test_the_vllm_judge_requests_the_templates_control_tokens(
     assert_read(style.encoder, ids, COMPLETIONS[name], rating.cut)
 
 
+LISTED = '{"top_logprobs": [{"x": -0.1}], "content": [{"token": "x", "logprob": -0.1}]}'
+ANSWER = f'{{"choices": [{{"text": "x", "logprobs": {LISTED}}}]}}'.encode()
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
     server = Server()
     server.models = [{"id": "m", "root": "/weights/m", "max_model_len": CONTEXT}]
-    server.behave = lambda body, number: b'{"choices": [{"text": "x"}]}'
+    server.behave = lambda body, number: ANSWER
     yield server
     server.stop()
 

@@ -168,5 +168,6 @@ class Server:
 
 def text_of(body: dict) -> str:
     if "messages" in body:
-        return body["messages"][-1]["content"]
+        content = body["messages"][-1]["content"]
+        return content if isinstance(content, str) else content[-1]["text"]
     return ENCODER.tokenizer.decode(body["prompt"])

@@ -1,14 +1,16 @@
 """One reading of what an OpenAI-compatible server answers: by completions and chats, for start,
 rate and write.
 
-    read(200, b'{"choices": [{"text": "4"}]}')                           # a ServerAnswer
-    read(200, b'{"error": {"message": "no credits", "code": 402}}')  # Refused(402, "no credits")
-    read(503, b"<html>Bad Gateway</html>")  # Busy("it answers 503: Bad Gateway", True)
+    read_server_answer(200, b'{"choices": [{"text": "4"}]}')  # a ServerAnswer
+    read_server_answer(200, b'{"error": {"message": "no credits", "code": 402}}')
+    # Refused(402, "no credits")
+    read_server_answer(503, b"<html>Bad Gateway</html>")
+    # Busy("it answers 503: Bad Gateway", True)
 
 Any status and any bytes give one of the three, and nothing is raised. A code in the body of a 200
 counts as the status. 408, 409, 425, 429 and 5xx are Busy, and so is an error without a code whose
 words say that it passes. A spent quota and all else are Refused: another attempt would be answered
-alike. An answer that says nothing is Busy for some attempts.
+alike. An answer that says nothing is Busy for some attempts, and what it says instead is shown.
 """
 
 import math
@@ -59,6 +61,9 @@ WORDS = (
 )
 CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
 TAG = re.compile("<[^<>]*>")
+COMMENTS = 4096  # bytes in which a JSON object must begin
+JSON_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t\r]*(\{)", re.MULTILINE)
+FIRST_WORDS = 120  # characters of an answer that is none, such as a page to sign in
 DEEPEST = 8
 Count = Annotated[
     int, BeforeValidator(lambda said: said if isinstance(said, int) and 0 <= said < 1 << 40 else 0)
@@ -95,6 +100,14 @@ class ServerAnswer(BaseModel):
     generated_tokens: Count = Field(0, validation_alias=AliasPath("usage", "completion_tokens"))
     cached_tokens: Count = Field(
         0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens")
+    )
+    finish_reason: Any = Field(None, validation_alias=_first("finish_reason"))
+    # of a thinking model; it is not the answer
+    reasoning: Any = Field(
+        None,
+        validation_alias=AliasChoices(
+            _first("message", "reasoning_content"), _first("message", "reasoning")
+        ),
     )
     error: Any = None
     inner_error: Any = Field(None, validation_alias=_first("error"))
@@ -133,12 +146,11 @@ class Refused:
 @dataclass(frozen=True, slots=True)
 class Busy:
     """Another attempt may be answered. patient: the server's state is to blame and not the
-    question, so it may be asked until the deadline. after: seconds that the server asks to wait.
+    question, so it may be asked until the deadline.
     """
 
     why: str
     patient: bool
-    after: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +164,32 @@ class Served:
     max_model_len: int | None = None
 
 
-def read(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
+def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
     """Reads an answer as this file's beginning says."""
     answer = None
     if 200 <= status < 300:
         with suppress(ValidationError):
-            answer = ServerAnswer.model_validate_json(content)
+            answer = ServerAnswer.model_validate_json(_json_part(content))
         if answer is not None and not (answer.error or answer.inner_error):
             return answer
-    cut = Busy("its answer is cut short or not of the OpenAI form", patient=False)
-    return trouble(status, content) or answer or cut
+    return trouble(status, content) or answer or _no_answer(content)
+
+
+def _json_part(content: bytes) -> bytes:
+    """Returns the body from the line on that begins a JSON object.
+
+    Some servers write a byte order mark, or keep the connection with lines of comment.
+    """
+    start = JSON_LINE.search(content, 0, COMMENTS)
+    return content[start.start(1) :] if start else content
+
+
+def _no_answer(content: bytes) -> Busy:
+    """Says with its own first words what is not of the OpenAI form."""
+    text = content[:COMMENTS].decode(errors="replace").lstrip("\ufeff")
+    words = legible(TAG.sub(" ", text) if text.lstrip().startswith("<") else text, FIRST_WORDS)
+    instead = f": {words}" if words else ", but empty"
+    return Busy(f"its answer is cut short or not of the OpenAI form{instead}", patient=False)
 
 
 def trouble(status: int, content: bytes) -> Refused | Busy | None:
@@ -169,7 +197,7 @@ def trouble(status: int, content: bytes) -> Refused | Busy | None:
     error.
     """
     good = 200 <= status < 300
-    layers = list(_layers(_parsed(content)))
+    layers = list(_layers(_parsed(_json_part(content))))
     said = _words(layers) or ("" if good else TAG.sub(" ", content.decode(errors="replace")))
     words = legible(said, READ)
     codes = [one[key] for one in layers for key in CODES if key in one]

@@ -5,10 +5,12 @@
     # without temperature
     fitted(request, manner)
 
-A field that is named is left out, but top_logprobs or logprobs becomes the smaller number that is
-named beside it, and max_tokens becomes max_completion_tokens. Where no field is named, 400 and 422
-leave out the doubtful fields, which this server never took, and 404 and 405 that do not speak of
-the model try the path's other beginning.
+A field that is named is left out, with these exceptions. top_logprobs or logprobs becomes the
+smaller number that is named beside it; without such a number no log-probabilities are asked for.
+max_tokens becomes max_completion_tokens, or at least the number that the refusal names. Where no
+field is named, 400 and 422 leave out the doubtful fields, which this server never took, and then,
+where the refusal speaks of parameters, the log-probabilities. 404 and 405 that do not speak of the
+model try the path's other beginning.
 """
 
 import re
@@ -19,35 +21,52 @@ from typing import Any
 from spanreward.rewards.judges.remote.answer import Refused
 
 NEEDED = ("model", "prompt", "messages")
-LIMITED = ("top_logprobs", "logprobs", "top_n_tokens", "max_tokens")  # the third is TGI's own name
+LOGPROBS = ("top_logprobs", "logprobs")
+LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+# the first is TGI's own name, the second that of OpenAI's other endpoint
+FOREIGN = ("top_n_tokens", "max_output_tokens")
 RENAMED = "max_completion_tokens"
+# "Expected a value >= 16", "must be at least 16", "greater than or equal to 16", "minimum of 16"
+LEAST = re.compile(
+    r"(?i)(?:>=|at least|no less than|greater than or equal to|minimum(?: value)?(?: is| of|:)?)"
+    r"\s*([0-9]{1,4})\b|\b([0-9]{1,4}) (?:or more|at least)"
+)
+LARGEST_SHORTEST = 1024  # tokens; a server that wants more is not asked to rate
 UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|unexpected|allowed")
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
     """base: between the server's url and an endpoint's path. fields: a request's fields that
-    change: None leaves one out, a text is its other name, a number the most that the server takes.
+    change: None leaves one out, a text is its other name, a number the most log-probabilities that
+    the server takes. shortest: the fewest tokens that it lets a question ask for.
     """
 
     base: str
     fields: Mapping[str, str | int | None] = field(default_factory=dict)
+    shortest: int = 0
 
     def __str__(self) -> str:
         changes = [
-            f"{name} {'left out' if to is None else f'becomes {to}'}"
+            f"{name} left out" if to is None else f"{name} becomes {to}"
             for name, to in self.fields.items()
         ]
+        if self.shortest:
+            changes.append(f"at least {self.shortest} tokens")
         return ", ".join([*changes, f"the path begins with {self.base or '/'}"])
 
 
 def fitted(request: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
     """Returns the request as the server wants it."""
     fields = dict(request)
+    if "max_tokens" in fields:
+        fields["max_tokens"] = max(fields["max_tokens"], manner.shortest)
     for name in manner.fields.keys() & request.keys():
         value, change = fields.pop(name), manner.fields[name]
-        if change is not None:
-            fields |= {change: value} if isinstance(change, str) else {name: min(value, change)}
+        if isinstance(change, str):
+            fields[change] = value
+        elif change is not None:
+            fields[name] = min(value, change)
     return fields
 
 
@@ -61,26 +80,54 @@ def better(
     """Returns the manner that a refusal of the fitted request asks for, None if it asks for none.
     base: another.
     """
-    if refused.status not in (400, 404, 405, 422):
-        return None
-    names = {*LIMITED, *request} - {*NEEDED, *manner.fields.values()}
+    names = {*LOGPROBS, *LENGTHS, *FOREIGN, *request} - {*NEEDED}
     named = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", refused.words)
     name = named[0] if named else ""
-    changes: dict[str, str | int | None] = {}
-    if name in LIMITED[:3]:
-        name = next((one for one in LIMITED[:2] if one in request), "")
-        numbers = map(int, re.findall(r"\b[0-9]{1,3}\b", refused.words))
-        fewer = [number for number in numbers if 0 < number < request.get(name, 0)]
-        changes = {name: max(fewer)} if fewer else {}
-    elif name == "max_tokens":
-        if name in request and RENAMED in refused.words and UNKNOWN.search(refused.words):
-            changes = {name: RENAMED}
-    elif name:
-        changes = {name: None}
-    elif refused.status in (400, 422):
-        changes = dict.fromkeys(doubtful)
-    elif base != manner.base and not re.search(
-        rf"\b{re.escape(request['model'])}\b", refused.words
-    ):
+    if name in (*LOGPROBS, FOREIGN[0]):
+        return _with_fewer_logprobs(manner, request, refused)
+    if refused.status not in (400, 404, 405, 422):
+        return None
+    if name in LENGTHS:
+        return _with_other_length(manner, request, refused)
+    if name:
+        if name in manner.fields.values():
+            return None
+        return replace(manner, fields={**manner.fields, name: None})
+    if refused.status in (400, 422) and doubtful:
+        return replace(manner, fields={**manner.fields, **dict.fromkeys(doubtful)})
+    if re.search(r"(?i)\bparameters?\b", refused.words):
+        return _with_fewer_logprobs(manner, request, refused)
+    about_model = re.search(rf"\b{re.escape(request['model'])}\b", refused.words)
+    if refused.status in (404, 405) and base != manner.base and not about_model:
         return replace(manner, base=base)
-    return replace(manner, fields={**manner.fields, **changes}) if changes else None
+    return None
+
+
+def _with_fewer_logprobs(
+    manner: Manner, request: Mapping[str, Any], refused: Refused
+) -> Manner | None:
+    """Asks for as many as the refusal names, or for none."""
+    name = next((name for name in LOGPROBS if name in request), "")
+    if not name:
+        return None
+    wanted = request[name]
+    numbers = [int(digits) for digits in re.findall(r"\b[0-9]{1,3}\b", refused.words)]
+    fewer = [number for number in numbers if 0 < number < wanted]
+    changes: dict[str, int | None] = dict.fromkeys(LOGPROBS)
+    if fewer:
+        changes = {name: max(fewer)}
+    return replace(manner, fields={**manner.fields, **changes})
+
+
+def _with_other_length(
+    manner: Manner, request: Mapping[str, Any], refused: Refused
+) -> Manner | None:
+    """Calls the answer's length by its other name, or asks for a longer answer."""
+    if "max_tokens" in request and RENAMED in refused.words and UNKNOWN.search(refused.words):
+        return replace(manner, fields={**manner.fields, "max_tokens": RENAMED})
+    given = request.get("max_tokens", request.get(RENAMED, 0))
+    least = LEAST.search(refused.words)
+    number = next((int(digits) for digits in least.groups() if digits), 0) if least else 0
+    if given < number <= LARGEST_SHORTEST:
+        return replace(manner, shortest=number)
+    return None

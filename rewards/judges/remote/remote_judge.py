@@ -1,34 +1,50 @@
-"""Base class of the judges behind HTTP: server, name, deadline, and what happens when the server
-fails.
+"""Base class of the judges behind HTTP: server, name, deadline, ratings, and what happens when the
+server fails.
 
-A subclass says how to send a question (ServerJudge: as token ids, ChatJudge: as a chat) and how to
-ask for a rating. A server that fails costs answers and never stops the run. endpoint.py says what
-is asked again and for how long.
+Questions go as chats (chat_form.py); ServerJudge sends those without pictures as token ids. A
+rating is read from the log-probabilities of one token. Where a server gives none (some models of
+OpenAI, Gemini and Anthropic), it is read from one written answer, or from `samples` of them. A
+server that fails costs answers and never stops the run. client.py says what is asked again and for
+how long.
 """
 
-import json
+import logging
 import math
 import sys
 import time
 import uuid
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
+from PIL import Image
+
+from spanreward.rewards.base.checks import check_choice
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import run
+from spanreward.rewards.files.http_client import legible, run
 from spanreward.rewards.judges.encoding.chat import MIN_MASS, rating_from_logprobs, rating_from_top
 from spanreward.rewards.judges.encoding.prompt import Batch
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, count_unparsed
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
-from spanreward.rewards.judges.remote.endpoint import Answer, Body, Endpoint
+from spanreward.rewards.judges.remote.chat_form import DETAILS, ChatForm
+from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body, Endpoint
+from spanreward.rewards.judges.written_rating import read_written_rating
 
+log = logging.getLogger(__name__)
+CHAT = "chat/completions"  # below /v1/
+NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 UNBOUNDED = sys.maxsize  # tokens
 SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
+NEARLY_ALL = 0.95  # of the probability; who puts that on one token leaves nothing to doubt
+WRITTEN_TOKENS = 64  # of a rating in words
+THINKING_TOKENS = 4096  # more of them, for a model that thinks before it answers
+SHOWN_ANSWER = 60  # characters of an answer that is no rating
+TRIAL_SECONDS = 20.0
 CALIBRATION = Question(
     [{"role": "user", "content": "Answer with one digit from 1 to 5, and nothing else: 3"}]
 )
+SEEING_TRIAL = Question(CALIBRATION.messages, images=(Image.new("RGB", (64, 64), "white"),))
 
 
 class RemoteJudge(Judge):
@@ -46,15 +62,18 @@ class RemoteJudge(Judge):
             without an answer by then is a TIMEOUT.
         concurrency: the most questions under way at a time.
         read_timeout: seconds, per attempt.
+        samples: 0 reads a rating from log-probabilities, or from one greedy answer where the server
+            gives none. Above 0, a rating is the distribution over so many written answers, sampled
+            at temperature 1 (one is greedy).
+        detail: how closely the model looks at pictures, one of low, high, auto and original, for
+            servers with that setting. None leaves it to the server.
 
     Raises:
-        ValueError: for a url that is not http or https, or that is several.
+        ValueError: for a url that is not http or https, or that is several, and for settings that
+            are none.
     """
 
-    path: str  # of the server's endpoint, below /v1/
-    extras: ClassVar[Body] = {}  # fields of every request that not every server takes
     remote = True
-    sees_pictures = False
 
     def __init__(
         self,
@@ -64,21 +83,37 @@ class RemoteJudge(Judge):
         deadline: float = 300.0,
         concurrency: int = 32,
         read_timeout: float = 60.0,
+        samples: int = 0,
+        detail: str | None = None,
     ) -> None:
         if "," in url:
             raise ValueError(
                 "a judge's url is that of one server, such as a load balancer before several: got "
                 "a comma"
             )
+        if samples < 0:
+            raise ValueError(f"samples is 0 or how many answers make a rating, got {samples}")
+        if detail is not None:
+            check_choice("detail", detail, DETAILS)
         self.endpoint = Endpoint(url, deadline, concurrency, read_timeout)
         self.model = model
         self.min_mass = min_mass
         self.deadline = deadline
+        self.samples = samples
+        self.detail = detail
         self._end = 0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
         self._served: Served | Failure | None = None
+        self._sees: bool | None = None  # None: not known yet
+        self._gives_logprobs = True
+        self._more_tokens = 0  # that this model needs to think before it answers
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in super().__getstate__().items() if key != "encoder"}
+        dropped = ("encoder", "chat_form")
+        return {key: value for key, value in super().__getstate__().items() if key not in dropped}
+
+    @cached_property
+    def chat_form(self) -> ChatForm:
+        return ChatForm(self.detail)
 
     @property
     def name(self) -> str:
@@ -88,7 +123,12 @@ class RemoteJudge(Judge):
         served = self.served
         length = f" tokens<={served.max_model_len}" if served and served.max_model_len else ""
         source = f"{served.root or served.id}{length}" if served else f"unseen-{uuid.uuid4().hex}"
-        return f"server:{self.model}@{source} {self.asked_as} mass>={self.min_mass}"
+        settings = f"{self.asked_as} mass>={self.min_mass}"
+        if self.samples:
+            settings += f" samples={self.samples}"
+        if self.detail:
+            settings += f" detail={self.detail}"
+        return f"server:{self.model}@{source} {settings}"
 
     @property
     def served(self) -> Served | None:
@@ -104,28 +144,33 @@ class RemoteJudge(Judge):
         return self._served
 
     @property
-    @abstractmethod
     def asked_as(self) -> str:
         """How a question is encoded, for the judge's name."""
+        return "chat"
 
-    @abstractmethod
-    def _rating_request(
-        self, scale: Sequence[str], top: int
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns a rating's fields, and extras.
+    @property
+    def sees_pictures(self) -> bool:  # type: ignore[override]  # the server is asked
+        """Whether the server takes pictures with this model. A small one is shown to it once.
 
-        Raises ValueError for a scale that cannot be read from one token.
+        True where it does not answer at all: the questions will say why.
         """
+        if self._sees is None:
+            shown, unshown = self._try(SEEING_TRIAL), True
+            if isinstance(shown, Failure):
+                unshown = isinstance(self._try(CALIBRATION), Failure)
+            if isinstance(shown, ServerAnswer):
+                self._sees = True
+            elif not unshown:
+                log.warning("%s takes no picture for %s: %s", self.endpoint.url, self.model, shown)
+                self._sees = False
+        return self._sees is not False
 
-    def _word(self, token: str) -> str:
-        """Returns the text of a token in the server's answer."""
-        return token
-
-    @abstractmethod
-    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
-        """Encodes each question's part of a request as JSON, and leaves space for `reserve`
-        tokens.
-        """
+    def _try(self, question: Question) -> Answer:
+        """Asks a trial question as a chat. It is not counted."""
+        (chat,) = self.chat_form.encoded([question], UNBOUNDED).inputs
+        body = {"model": self.model, **chat.fields, "max_tokens": 1}
+        (answer,), _ = run(self.endpoint.ask(CHAT, [body], {}, TRIAL_SECONDS))
+        return answer
 
     def start(self) -> None:
         """Asks a trial question.
@@ -144,98 +189,251 @@ class RemoteJudge(Judge):
     def _wake(self) -> None:
         self._end = time.monotonic() + self.endpoint.deadline
 
+    def _sleep(self) -> None:
+        self.chat_form.forget()
+
+    # How a question is sent. ServerJudge has another way for questions without pictures.
+
+    def _path(self, question: Question) -> str:
+        """Returns the server's endpoint for the question, below /v1/."""
+        return CHAT
+
+    def _encoded(self, path: str, questions: Sequence[Question], reserve: int) -> Batch:
+        """Encodes each question's part of a request, and leaves space for `reserve` tokens."""
+        return self.chat_form.encoded(questions, UNBOUNDED)
+
+    def _rating_fields(
+        self, path: str, scale: Sequence[str], top: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Returns the fields that ask for log-probabilities, and those that not every server takes.
+
+        Raises ValueError for a scale that cannot be read from one token.
+        """
+        for entry in scale:
+            longer = [other for other in scale if other != entry and other.startswith(entry)]
+            if longer:
+                raise ValueError(
+                    f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: "
+                    "choose entries that do not, or ask with the model's tokenizer."
+                )
+        return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
+
+    def _word(self, token: str) -> str:
+        """Returns the text of a token in the server's answer."""
+        return token
+
+    # Ratings and texts.
+
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Answers `rate`. Raises ValueError for images and for entries of several tokens."""
+        """Answers `rate`. Raises ValueError for entries of several tokens."""
+        alike: dict[tuple[str, int], list[int]] = {}
+        for number, question in enumerate(questions):
+            alike.setdefault((self._path(question), question.top), []).append(number)
         ratings: dict[int, Rating | Failure] = {}
-        for top in dict.fromkeys(question.top for question in questions):
-            numbers = [n for n, question in enumerate(questions) if question.top == top]
-            fields, extras = self._rating_request(scale, top)
-            fields = {**fields, "max_tokens": 1}
-            answers, cuts = self._ask([questions[n] for n in numbers], fields, extras)
-            for number, answer, cut in zip(numbers, answers, cuts, strict=True):
-                if isinstance(answer, Failure):
-                    ratings[number] = answer
-                else:
-                    ratings[number] = self._rating(answer, scale, top, cut)
+        for (path, top), numbers in alike.items():
+            several = [questions[number] for number in numbers]
+            ratings |= zip(numbers, self._rate_alike(path, top, several, scale), strict=True)
         count_unparsed(self.usage, ratings.values())
         return [ratings[number] for number in range(len(questions))]
+
+    def _rate_alike(
+        self, path: str, top: int, questions: Sequence[Question], scale: Sequence[str]
+    ) -> list[Rating | Failure]:
+        """Rates questions of one form, by log-probabilities where there are any.
+
+        top: as in Question. Above 0 a rating is what published code reads, so nothing else will do.
+        """
+        may_write = top == 0
+        if may_write and (self.samples or not self._gives_logprobs):
+            return self._rate_in_writing(path, questions, scale)
+        fields, extras = self._rating_fields(path, scale, top)
+        answers, cuts = self._ask(path, questions, {**fields, "max_tokens": 1}, extras)
+        ratings: list[Rating | Failure] = []
+        for answer, cut in zip(answers, cuts, strict=True):
+            if isinstance(answer, Failure):
+                ratings.append(answer)
+            else:
+                ratings.append(self._rating(answer, scale, top, cut))
+        silent: list[int] = []
+        given = 0
+        for number, answer in enumerate(answers):
+            if isinstance(answer, ServerAnswer):
+                given += 1
+                if not answer.first:
+                    silent.append(number)
+        if may_write and silent:
+            if len(silent) == given:
+                self._gives_logprobs = False
+            log.warning(
+                "%s gives no log-probabilities for %s: %d ratings are read from one written answer "
+                "each, which is one sample and no distribution (samples=N asks for N)",
+                self.endpoint.url,
+                self.model,
+                len(silent),
+            )
+            written = self._rate_in_writing(path, [questions[n] for n in silent], scale)
+            for number, rating in zip(silent, written, strict=True):
+                ratings[number] = rating
+        return ratings
 
     def _rating(
         self, answer: ServerAnswer, scale: Sequence[str], top: int, cut: int
     ) -> Rating | Failure:
-        """Reads a rating as `Question.top` says.
+        """Reads a rating from log-probabilities, as `Question.top` says.
 
         Leading spaces, also as tokenizers spell them, do not count.
         """
         first = answer.first
         if not first:
-            ended = (
-                "the server gave no log-probabilities (finish_reason "
-                f"{answer.choices[0].get('finish_reason')!r})"
-            )
             return Failure(
                 Status.UNPARSED,
-                f"{ended}: serve the model with them, and see that nothing filters it",
+                f"the server gave no log-probabilities ({what_came(answer)}): serve the model with "
+                "them, and see that nothing filters it",
             )
         # of vLLM, in a batch with exact ids
-        if len(first) > 1 and sum(value > SPOILT for _, value in first) == 1:
+        real = [value for _, value in first if value > SPOILT]
+        if len(first) > 1 and len(real) == 1 and real[0] < math.log(NEARLY_ALL):
             return Failure(
                 Status.UNPARSED,
                 "all but one log-probability are those of no token: let nobody else ask it",
             )
         words = [self._word(token) for token, _ in first]
-        given = Counter(first)
-        repeated = [
-            word
-            for word, one in zip(words, first, strict=True)
-            if given[one] > 1
-            and one[1] >= math.log(MIN_MASS)
-            and any(entry in word for entry in scale)
-        ]
-        if repeated:  # one token; two that are only spelled alike would hardly be as likely
+        repeated = repeated_word(first, words, scale)
+        if repeated:
             return Failure(
                 Status.UNPARSED,
-                f"the judge gave the token {repeated[0]!r} twice, which is no distribution",
+                f"the judge gave the token {repeated!r} twice, which is no distribution",
             )
         values = {place: value for place, (_, value) in enumerate(first)}
+        rating: Rating | Failure
         if top:
-            return rating_from_top(values, words, scale, cut)
-        places = {
-            entry: [
-                place for place, word in enumerate(words) if word.lstrip(" \u0120\u2581") == entry
-            ]
-            for entry in scale
-        }
-        return rating_from_logprobs(values, places, self.min_mass, cut)
+            rating = rating_from_top(values, words, scale, cut)
+        else:
+            places: dict[str, list[int]] = {entry: [] for entry in scale}
+            for place, word in enumerate(words):
+                entry = word.lstrip(" \u0120\u2581")
+                if entry in places:
+                    places[entry].append(place)
+            rating = rating_from_logprobs(values, places, self.min_mass, cut)
+        if isinstance(rating, Failure):
+            return Failure(rating.status, f"{rating.message} ({what_came(answer)})")
+        return rating
+
+    def _rate_in_writing(
+        self, path: str, questions: Sequence[Question], scale: Sequence[str]
+    ) -> list[Rating | Failure]:
+        """Reads ratings from one greedy answer each, or from `samples` of them."""
+        times = max(self.samples, 1)
+        temperature = 1.0 if times > 1 else 0.0
+        asked = [question for question in questions for _ in range(times)]
+        texts, cuts = self._written(path, asked, WRITTEN_TOKENS, temperature)
+        ratings: list[Rating | Failure] = []
+        for start in range(0, len(asked), times):
+            ratings.append(self._pooled(texts[start : start + times], scale, cuts[start]))
+        for rating in ratings:
+            if isinstance(rating, Rating):
+                self.usage.written += 1
+        return ratings
+
+    def _pooled(
+        self, texts: Sequence[str | Failure], scale: Sequence[str], cut: int
+    ) -> Rating | Failure:
+        """Returns the distribution over the scale of one question's answers.
+
+        Half of them must be readable. `mass` is the readable share.
+        """
+        read: list[Rating] = []
+        failures: list[Failure] = []
+        for text in texts:
+            if isinstance(text, Failure):
+                failures.append(text)
+                continue
+            rating = read_written_rating(text, scale)
+            if rating is None:
+                words = legible(text, SHOWN_ANSWER)
+                why = f"the judge wrote no rating from {scale[0]} to {scale[-1]}: {words!r}"
+                failures.append(Failure(Status.UNPARSED, why))
+            else:
+                read.append(rating)
+        if not read or 2 * len(read) < len(texts):
+            return failures[0]
+        probabilities = dict.fromkeys(scale, 0.0)
+        for rating in read:
+            for entry, share in rating.probabilities.items():
+                probabilities[entry] += share / len(read)
+        return Rating(probabilities, len(read) / len(texts), cut, samples=len(read))
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Answers `write` greedily.
+        """Answers `write` greedily."""
+        alike: dict[str, list[int]] = {}
+        for number, question in enumerate(questions):
+            alike.setdefault(self._path(question), []).append(number)
+        texts: dict[int, str | Failure] = {}
+        for path, numbers in alike.items():
+            several = [questions[number] for number in numbers]
+            written, _ = self._written(path, several, max_tokens, 0.0)
+            texts |= zip(numbers, written, strict=True)
+        return [texts[number] for number in range(len(questions))]
 
-        Raises as `rate_each` does.
+    def _written(
+        self, path: str, questions: Sequence[Question], max_tokens: int, temperature: float
+    ) -> tuple[list[str | Failure], list[int]]:
+        """Returns a text per question, and how many characters of its description were cut.
+
+        A model that thinks spends its tokens before it answers. Where an answer ends by its length
+        and has no text, it is asked once with THINKING_TOKENS more, and so is this model from then
+        on.
         """
-        answers, _ = self._ask(questions, {"max_tokens": max_tokens}, {"repetition_penalty": 1.0})
-        texts = [answer if isinstance(answer, Failure) else answer.text for answer in answers]
-        return [
-            Failure(Status.UNPARSED, "the server gave no text") if text is None else text
-            for text in texts
-        ]
+        fields: dict[str, Any] = {"temperature": temperature}
+        extras = {"repetition_penalty": 1.0}
+        tokens = max_tokens + self._more_tokens
+        answers, cuts = self._ask(path, questions, {**fields, "max_tokens": tokens}, extras)
+        tried = f"{tokens:,}"
+        thinking = [n for n, answer in enumerate(answers) if ended_before_its_text(answer)]
+        if thinking and not self._more_tokens:
+            self._more_tokens = THINKING_TOKENS
+            tokens = max_tokens + THINKING_TOKENS
+            tried += f" and then {tokens:,}"
+            log.warning(
+                "%s spends %d tokens without an answer: %s gets %d more from now on",
+                self.endpoint.url,
+                max_tokens,
+                self.model,
+                THINKING_TOKENS,
+            )
+            again, _ = self._ask(
+                path, [questions[n] for n in thinking], {**fields, "max_tokens": tokens}, extras
+            )
+            for number, answer in zip(thinking, again, strict=True):
+                answers[number] = answer
+        texts: list[str | Failure] = []
+        for answer in answers:
+            if isinstance(answer, Failure):
+                texts.append(answer)
+            elif answer.text is None or ended_before_its_text(answer):
+                why = f"the server gave no text within {tried} tokens ({what_came(answer)})"
+                texts.append(Failure(Status.UNPARSED, why))
+            else:
+                texts.append(answer.text)
+        return texts, cuts
 
     def _ask(
-        self, questions: Sequence[Question], fields: Body, extras: Body
+        self, path: str, questions: Sequence[Question], fields: Body, extras: Body
     ) -> tuple[list[Answer], list[int]]:
         """Asks with these fields in every request, and returns an answer per question and how many
         characters of its description were cut. extras: fields that not every server takes.
         """
         with self, self.usage.clock("seconds"):
-            batch = self._encoded(questions, fields["max_tokens"])
+            batch = self._encoded(path, questions, fields["max_tokens"])
             common = {"model": self.model, "temperature": 0.0}
-            bodies = [{**common, **json.loads(asked), **fields} for asked in batch.inputs]
+            bodies: list[Body] = [{**common, **part.fields, **fields} for part in batch.inputs]
             found: Sequence[Answer] = []
             if bodies:
-                extras = {**self.extras, **extras}
-                found, retries = run(self.endpoint.ask(self.path, bodies, extras, self.left()))
+                if path == CHAT:
+                    extras = {**NO_THINKING, **extras}
+                found, retries = run(self.endpoint.ask(path, bodies, extras, self.left()))
                 self._count(found, retries)
         return batch.by_question(found), batch.cuts
 
@@ -253,3 +451,35 @@ class RemoteJudge(Judge):
                 usage.prompt_tokens += answer.prompt_tokens
                 usage.generated_tokens += answer.generated_tokens
                 usage.cached_tokens += answer.cached_tokens
+
+
+def ended_before_its_text(answer: Answer) -> bool:
+    """Whether the tokens were used up before the answer had any text."""
+    if isinstance(answer, Failure):
+        return False
+    return answer.finish_reason == "length" and not (answer.text or "").strip()
+
+
+def what_came(answer: ServerAnswer) -> str:
+    """Says what a server answered in place of what was wanted."""
+    words = legible(answer.text or "", SHOWN_ANSWER)
+    came = f"it answered {words!r}" if words else "it answered no text"
+    came += f", finish_reason {legible(str(answer.finish_reason), SHOWN_ANSWER)!r}"
+    if answer.reasoning:
+        came += ", and it wrote reasoning"
+    return came
+
+
+def repeated_word(
+    first: Sequence[tuple[str, float]], words: Sequence[str], scale: Sequence[str]
+) -> str:
+    """Returns an entry's word that is listed twice with one probability, "" for none.
+
+    That is one token listed twice: two that are only spelled alike would hardly be as likely.
+    """
+    counts: Mapping[tuple[str, float], int] = Counter(first)
+    for word, listed in zip(words, first, strict=True):
+        likely = listed[1] >= math.log(MIN_MASS)
+        if counts[listed] > 1 and likely and any(entry in word for entry in scale):
+            return word
+    return ""

@@ -7,13 +7,14 @@ log-probabilities.
 
 The questions are encoded here with the model's tokenizer, so a completion's `<|im_end|>` is plain
 text to the model. A question that is too long loses the end of its description if the server says
-how long it may be, as vLLM does; otherwise it is a Failure.
+how long it may be, as vLLM does; otherwise it is a Failure. Ids carry no pictures: a question with
+pictures goes to the same server as a chat (chat_form.py).
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +24,22 @@ from spanreward.rewards.judges.encoding.tokenizer_files import FILES, TokenizerF
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS
-from spanreward.rewards.judges.remote.remote_judge import UNBOUNDED, RemoteJudge
+from spanreward.rewards.judges.remote.remote_judge import CHAT, UNBOUNDED, RemoteJudge
 
+COMPLETIONS = "completions"  # below /v1/
 TOKEN_ID = "token_id:"
 ID = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TokenIds:
+    """A question's part of a request."""
+
+    ids: list[int]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return {"prompt": self.ids}
 
 
 class ServerJudge(RemoteJudge):
@@ -39,8 +52,6 @@ class ServerJudge(RemoteJudge):
         tokenizer: a folder, a hub id or `smollm2`; None is `model`.
         url, model, settings: the arguments of RemoteJudge.
     """
-
-    path = "completions"
 
     def __init__(self, url: str, model: str, tokenizer: str | None = None, **settings: Any) -> None:
         super().__init__(url, model, **settings)
@@ -57,21 +68,31 @@ class ServerJudge(RemoteJudge):
                 f"id, or ask as a chat (ChatJudge, chat:URL#MODEL); {error}"
             ) from error
 
-    @cached_property
+    @property
     def asked_as(self) -> str:
         """`tokens-` and 12 hex digits of tokenizer and chat template."""
+        return f"tokens-{self._encoding}"
+
+    @cached_property
+    def _encoding(self) -> str:
         tokenizer = self.encoder.tokenizer
         state = f"{tokenizer.backend_tokenizer.to_str()}\n{tokenizer.chat_template}"
-        return f"tokens-{hashlib.sha256(state.encode()).hexdigest()[:12]}"
+        return hashlib.sha256(state.encode()).hexdigest()[:12]
 
-    def _rating_request(
-        self, scale: Sequence[str], top: int
+    def _path(self, question: Question) -> str:
+        return CHAT if question.images else COMPLETIONS
+
+    def _rating_fields(
+        self, path: str, scale: Sequence[str], top: int
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         ids = sorted(number for numbers in self.encoder.scale(scale).values() for number in numbers)
         extras: dict[str, Any] = {"return_tokens_as_token_ids": True}
         if len(ids) <= MAX_LOGPROBS and not top:
             extras["logprob_token_ids"] = ids
-        return {"logprobs": top or MAX_LOGPROBS}, extras
+        fields: dict[str, Any] = {"logprobs": top or MAX_LOGPROBS}
+        if path == CHAT:
+            fields = {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}
+        return fields, extras
 
     def _word(self, token: str) -> str:
         """Reads an id, of a server that knows `return_tokens_as_token_ids`; "" for one that the
@@ -80,20 +101,20 @@ class ServerJudge(RemoteJudge):
         if not token.startswith(TOKEN_ID):
             return token
         found = ID.fullmatch(token)
-        return (
-            self.encoder.words[int(found[1])]
-            if found and int(found[1]) < len(self.encoder.words)
-            else ""
-        )
+        if found is None or int(found[1]) >= len(self.encoder.words):
+            return ""
+        return self.encoder.words[int(found[1])]
 
-    def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
+    def _encoded(self, path: str, questions: Sequence[Question], reserve: int) -> Batch:
+        if path == CHAT:
+            return super()._encoded(path, questions, reserve)
         budget = UNBOUNDED
         if any(start < end for start, end in (question.description for question in questions)):
             served = self.served
             if served is not None and served.max_model_len:
                 budget = served.max_model_len - reserve
-        return encoded(self.encoder.ahead(questions, budget), self._input, budget)
+        return encoded(self.encoder.ahead(questions, budget), self._ids, budget)
 
-    def _input(self, question: Question, budget: int) -> tuple[str, int]:
+    def _ids(self, question: Question, budget: int) -> tuple[TokenIds, int]:
         ids, cut = self.encoder.fit(question, budget)
-        return json.dumps({"prompt": ids}), cut
+        return TokenIds(ids), cut

@@ -16,13 +16,14 @@ from PIL import Image
 
 from spanreward import RemoteReward, Sample, Status, Verdict, build_reward
 from spanreward.rewards.files import http_client
-from spanreward.rewards.judges.remote import endpoint
+from spanreward.rewards.judges.remote.client import ATTEMPTS
 from spanreward.rewards.reward.remote_reward import read_verdicts
 from spanreward.rewards.rows.pictures import as_text, opened, shown_picture
 from spanreward.rewards.rows.sample import read_sample, row_of
 from tests.support.liar import PATIENT, SECRET, TRANSPORT, legible
 from tests.support.paths import ROOT
 from tests.support.server import Server
+from tests.support.short_pauses import shorten_pauses
 
 SOON, SLACK = 0.3, 20.0
 ROWS = [
@@ -118,7 +119,7 @@ def test_a_server_that_lies_is_none_with_a_status(
     server: Server, lie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
-    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
+    shorten_pauses(monkeypatch, 0.001)
     server.behave = lambda body, number: {**TRANSPORT, **LIES}[lie]
     begun = time.monotonic()
     verdicts = RemoteReward(server.url, deadline=SOON if lie in PATIENT else SLACK).judge_samples(
@@ -132,13 +133,13 @@ def test_a_server_that_lies_is_none_with_a_status(
     if lie in PATIENT:
         assert verdicts[0].status is Status.TIMEOUT
     else:
-        assert len(server.bodies) <= 2 * endpoint.ATTEMPTS  # some are lost connections
+        assert len(server.bodies) <= 2 * ATTEMPTS  # some are lost connections
 
 
 def test_a_busy_server_is_asked_again_and_only_the_lost_request_fails(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
+    shorten_pauses(monkeypatch, 0.001)
     good = [Sample("", f"{number}") for number in range(40)]  # three requests
 
     def behave(body: dict, number: int) -> Any:
@@ -181,6 +182,6 @@ def test_a_reward_without_a_server_is_made_and_says_so() -> None:
 def test_verdicts_are_read_whole() -> None:
     told = b'{"verdicts": [{"score": 0.25, "parts": {"f1": 0.25}, "spans": [{"start": 2, "end": 5, "score": 0.0, '
     told += b'"credit": -0.1, "kind": "attribute", "note": "no", "component": 1, "asked": false}], "note": "n"}]}'
-    (verdict,) = read_verdicts(1, 200, told)
+    (verdict,) = read_verdicts(200, told)
     assert isinstance(verdict, Verdict)
     assert (verdict.score, verdict.parts, verdict.spans[0].asked) == (0.25, {"f1": 0.25}, False)

@@ -20,11 +20,17 @@ from spanreward.rewards.files import http_client
 from spanreward.rewards.files.http_client import Server as ServerUrl
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.by_name import members
-from spanreward.rewards.judges.remote import endpoint
-from spanreward.rewards.judges.remote.answer import Busy, Refused, ServerAnswer, read, read_models
+from spanreward.rewards.judges.remote.answer import (
+    Busy,
+    Refused,
+    ServerAnswer,
+    read_models,
+    read_server_answer,
+)
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.server import Server
+from tests.support.short_pauses import shorten_pauses
 
 FIELD = Path("/work/shared/field")
 SECRET = "sk-very-secret-9"
@@ -32,7 +38,7 @@ SECRET = "sk-very-secret-9"
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.01)
+    shorten_pauses(monkeypatch)
     monkeypatch.delenv(http_client.KEY, raising=False)
 
 
@@ -131,7 +137,7 @@ def test_a_busy_server_is_asked_again(
     server: Server, status: int, said: Any, patient: bool
 ) -> None:
     content = said if isinstance(said, bytes) else json.dumps(said).encode()
-    assert isinstance(found := read(status, content), Busy)
+    assert isinstance(found := read_server_answer(status, content), Busy)
     assert found.patient is patient
     server.behave = lambda body, number: (status, {}, content) if number < 2 else None
     assert isinstance(answered(server), Rating)
@@ -141,7 +147,9 @@ def test_a_busy_server_is_asked_again(
 def test_an_error_that_is_none_spoils_no_answer() -> None:
     for error in (None, "", {}, {"code": 0, "message": ""}):
         assert isinstance(
-            read(200, json.dumps({"choices": [{"text": "4"}], "error": error}).encode()),
+            read_server_answer(
+                200, json.dumps({"choices": [{"text": "4"}], "error": error}).encode()
+            ),
             ServerAnswer,
         )
 
@@ -184,7 +192,7 @@ def test_one_flagged_text_does_not_cost_the_others(server: Server) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 700), st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_any_bytes_are_read(status: int, content: bytes) -> None:
-    assert isinstance(read(status, content), ServerAnswer | Refused | Busy)
+    assert isinstance(read_server_answer(status, content), ServerAnswer | Refused | Busy)
     read_models(content)
 
 
@@ -219,7 +227,7 @@ JSON = st.recursive(
 @given(st.sampled_from([200, 204, 302, 400, 404, 429, 500]), JSON)
 def test_any_json_is_read(status: int, said: Any) -> None:
     content = json.dumps(said).encode("utf-8", "replace")
-    assert isinstance(read(status, content), ServerAnswer | Refused | Busy)
+    assert isinstance(read_server_answer(status, content), ServerAnswer | Refused | Busy)
     read_models(content)
 
 
@@ -563,6 +571,6 @@ def test_a_chosen_token_that_the_list_leaves_out_counts() -> None:
     chosen = {"token": "5", "logprob": -0.1}
     for top in (listed, [chosen, *listed]):
         body = {"choices": [{"logprobs": {"content": [{**chosen, "top_logprobs": top}]}}]}
-        answer = read(200, json.dumps(body).encode())
+        answer = read_server_answer(200, json.dumps(body).encode())
         assert isinstance(answer, ServerAnswer)
         assert sorted(answer.first) == [("3", -3.5), ("4", -2.8), ("5", -0.1)]

@@ -13,11 +13,11 @@ import pytest
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.remote import endpoint
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.liar import BARE, PATIENT, RATINGS, SECRET, TRANSPORT, TWICE, legible
 from tests.support.server import Server, text_of
+from tests.support.short_pauses import shorten_pauses
 
 LIES = {**TRANSPORT, **RATINGS, **BARE}
 CHAT_LIES = {**LIES, "a token twice": TWICE}  # which a JSON object, as in completions, cannot hold
@@ -33,7 +33,7 @@ def test_there_are_many_lies() -> None:
 @pytest.fixture(autouse=True)
 def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY, SECRET)
-    monkeypatch.setattr(endpoint, "pause", lambda attempt: 0.001)
+    shorten_pauses(monkeypatch, 0.001)
 
 
 @pytest.fixture(scope="module")

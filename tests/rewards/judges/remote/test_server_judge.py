@@ -8,7 +8,6 @@ import importlib.util
 import logging
 import math
 import pickle
-import random
 import re
 import signal
 import socket
@@ -30,15 +29,14 @@ from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.files.http_client import legible
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.judges.remote import (
-    endpoint as endpoint_module,
-    remote_judge as remote_module,
-)
+from spanreward.rewards.judges.remote import client as client_module, remote_judge as remote_module
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
-from spanreward.rewards.judges.remote.endpoint import ANSWER, ATTEMPTS, TOKEN, Endpoint, pause
+from spanreward.rewards.judges.remote.client import ATTEMPTS
+from spanreward.rewards.judges.remote.endpoint import ANSWER, TOKEN, Endpoint
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, IDS, LOST, SCALE, SOON, Server, text_of
+from tests.support.short_pauses import shorten_pauses
 from tests.support.tokenizer import ENCODER
 from tests.support.vllm_server import free_port, vllm_server
 
@@ -53,7 +51,7 @@ def give(entry: object) -> Question:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_module, "pause", lambda attempt: random.uniform(0.01, 0.05))
+    shorten_pauses(monkeypatch)
     monkeypatch.delenv(http_client.KEY, raising=False)
 
 
@@ -335,7 +333,7 @@ BOMB = gzip.compress(bytes(1 << 26))
 def test_of_an_answer_without_end_only_so_much_is_read(
     server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
 ) -> None:
-    monkeypatch.setattr(endpoint_module, "ATTEMPTS", 2)
+    monkeypatch.setattr(client_module, "ATTEMPTS", 2)
     monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
     server.behave = lambda body, number: answer if "give 3" in text_of(body) else None
     answers = judge.rate([give(entry) for entry in SCALE])
@@ -495,12 +493,17 @@ def test_bad_numbers_are_no_rating(server: Any, judge: Any, value: Any) -> None:
 @pytest.mark.parametrize(
     "logprobs", [None, {}, {"top_logprobs": []}, {"top_logprobs": [None]}, {"content": []}]
 )
-def test_no_logprobs_are_no_rating(server: Any, judge: Any, logprobs: Any) -> None:
+def test_without_logprobs_a_written_rating_is_asked_for(
+    server: Any, judge: Any, logprobs: Any
+) -> None:
     server.behave = lambda body, number: (
         lambda answer: answer["choices"][0].update(logprobs=logprobs)
     )
-    failed(judge.rate([give(3)])[0], Status.UNPARSED, "no log-probabilities")
-    assert len(server.bodies) == 1
+    failed(judge.rate([give(3)])[0], Status.UNPARSED, 'wrote no rating from 1 to 5: "text of ')
+    assert len(server.bodies) == 2
+    # a rating that published code reads from 20 tokens is read from nothing else
+    failed(judge.rate([replace(give(3), top=20)])[0], Status.UNPARSED, "no log-probabilities")
+    assert len(server.bodies) == 3
 
 
 def test_a_token_beside_the_scale_is_no_rating(server: Any, judge: Any) -> None:
@@ -739,13 +742,6 @@ def test_urls() -> None:
         ValueError, match="is that of one server, such as a load balancer before several"
     ):
         load_judge("server:http://a,http://b#m")
-
-
-def test_pauses_grow_and_are_random() -> None:
-    drawn = {attempt: [pause(attempt) for _ in range(200)] for attempt in (1, 3, 9, 99)}
-    for attempt, longest in ((1, 0.5), (3, 2.0), (9, 10.0), (99, 10.0)):
-        assert 0.8 * longest < max(drawn[attempt]) <= longest
-        assert min(drawn[attempt]) < 0.2 * longest
 
 
 def test_judges_by_name() -> None:

@@ -1,0 +1,225 @@
+"""Pictures through server: and chat: judges: how they are sent, what of them is refused, and that a
+text cannot add one.
+"""
+
+import base64
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files import http_client
+from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward.rewards.judges.remote import chat_form
+from spanreward.rewards.judges.remote.chat_form import neutralised
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
+from spanreward.rewards.judges.remote.server_judge import ServerJudge
+from spanreward.rewards.rows.pictures import MAX_PIXELS, shown_picture
+from tests.support.server import IDS, Server
+from tests.support.short_pauses import shorten_pauses
+
+RED = Image.new("RGB", (6, 4), "red")
+BLUE = Image.new("RGB", (5, 5), "blue")
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_pauses(monkeypatch)
+    monkeypatch.delenv(http_client.KEY, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["chat", "server"])
+def judge(request: pytest.FixtureRequest, server: Server, folder: str) -> RemoteJudge:
+    if request.param == "chat":
+        return ChatJudge(server.url, "m", deadline=60.0)
+    return ServerJudge(server.url, "m", folder, deadline=60.0)
+
+
+def give(entry: object, *pictures: Any) -> Question:
+    return Question([{"role": "user", "content": f"give {entry}"}], pictures)
+
+
+def about_pictures(server: Server) -> list[dict[str, Any]]:
+    """The requests with pictures but for the trial, in the order of their coming."""
+    return [body for body in server.bodies if "data:image" in str(body) and "give" in str(body)]
+
+
+def sent_pictures(body: dict[str, Any]) -> list[Image.Image]:
+    *parts, text = body["messages"][0]["content"]
+    assert text["type"] == "text"
+    pictures = []
+    for part in parts:
+        assert part["type"] == "image_url"
+        encoded = part["image_url"]["url"].partition(";base64,")[2]
+        pictures.append(Image.open(io.BytesIO(base64.b64decode(encoded))))
+    return pictures
+
+
+def test_pictures_stand_in_order_before_the_text(server: Server, judge: RemoteJudge) -> None:
+    (rating,) = judge.rate([give(4, RED, BLUE)])
+    assert isinstance(rating, Rating)
+    assert rating.probabilities["4"] == pytest.approx(8 / 9)
+    (body,) = about_pictures(server)
+    shown = sent_pictures(body)
+    assert [picture.getpixel((0, 0)) for picture in shown] == [(255, 0, 0), (0, 0, 255)]
+    assert body["messages"][0]["content"][-1]["text"] == "give 4"
+    assert (body["model"], body["max_tokens"], body["temperature"]) == ("m", 1, 0.0)
+    assert server.paths[-1] == "/v1/chat/completions"
+    if isinstance(judge, ServerJudge):
+        assert set(body["logprob_token_ids"]) >= set(IDS.values())
+
+
+def test_texts_still_go_as_token_ids(server: Server, folder: str) -> None:
+    judge = ServerJudge(server.url, "m", folder)
+    mixed = [give(2), give(4, RED), give(5), give(3, BLUE)]
+    means = [max(one.probabilities, key=one.probabilities.get) for one in judge.rate(mixed)]  # type: ignore[union-attr,arg-type]
+    assert means == ["2", "4", "5", "3"]
+    forms = ["prompt" in body for body in server.bodies if "give" in str(body) or "prompt" in body]
+    assert sorted(forms) == [False, False, True, True]
+    assert judge.write([give(1), give(2, RED)], 8) == ["text of ['1']", "text of ['2']"]
+
+
+def test_the_bytes_are_those_that_every_engine_gets(server: Server, judge: RemoteJudge) -> None:
+    sideways = Image.effect_noise((40, 20), 60).convert("RGB")
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    stored = io.BytesIO()
+    sideways.save(stored, "PNG", exif=exif)
+    turned = Image.open(io.BytesIO(stored.getvalue()))
+    judge.rate([give(4, turned)])
+    (sent,) = sent_pictures(about_pictures(server)[-1])
+    assert sent.format == "PNG"
+    assert sent.size == (20, 40)
+    assert sent.tobytes() == shown_picture(turned).tobytes()
+
+
+def test_a_large_photo_is_scaled_and_sent_as_jpeg(server: Server, judge: RemoteJudge) -> None:
+    judge.rate([give(4, Image.effect_noise((3000, 2000), 80))])
+    (sent,) = sent_pictures(about_pictures(server)[-1])
+    assert sent.format == "JPEG"
+    assert 0.99 * MAX_PIXELS < sent.width * sent.height <= MAX_PIXELS
+
+
+def test_a_picture_is_encoded_once_until_the_judge_sleeps(
+    server: Server, judge: RemoteJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[tuple[int, int]] = []
+    encode = chat_form.as_data_url
+
+    def counted(picture: Image.Image) -> str:
+        encoded.append(picture.size)
+        return encode(picture)
+
+    assert judge.sees_pictures
+    monkeypatch.setattr(chat_form, "as_data_url", counted)
+    # a data set decodes a row's picture anew for each completion
+    several = [replace(give(1 + n % 5, RED.copy()), description=(0, n % 3)) for n in range(15)]
+    with judge:
+        judge.rate(several)
+        judge.write([give(2, RED)], 4)
+        assert encoded == [RED.size]
+    judge.rate([give(3, RED)])
+    assert encoded == [RED.size] * 2
+
+
+def test_questions_of_one_picture_go_out_together(server: Server, judge: RemoteJudge) -> None:
+    judge.endpoint.concurrency = 1
+    judge.rate([give(1 + n % 5, (RED, BLUE)[n % 2]) for n in range(10)])
+    sizes = [sent_pictures(body)[0].size for body in about_pictures(server)]
+    assert sorted(sizes) in (sizes, sizes[::-1])
+
+
+def test_detail_is_sent_for_the_asking(server: Server, folder: str) -> None:
+    ChatJudge(server.url, "m").rate([give(4, RED)])
+    assert "detail" not in str(about_pictures(server)[-1])
+    ServerJudge(server.url, "m", folder, detail="high").rate([give(4, RED)])
+    part = about_pictures(server)[-1]["messages"][0]["content"][0]
+    assert part["image_url"]["detail"] == "high"
+    with pytest.raises(ValueError, match="detail"):
+        ChatJudge(server.url, "m", detail="sharp")
+    names = {ChatJudge(server.url, "m", detail=detail).name for detail in (None, "low", "high")}
+    assert len(names) == 3
+
+
+class Broken(Image.Image):
+    """Says what a damaged file says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._size = (2, 2)
+        self._mode = "RGB"
+
+    def load(self) -> Any:
+        raise OSError("broken data stream")
+
+
+def test_a_picture_of_no_use_costs_its_own_question(
+    server: Server, judge: RemoteJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_form, "MAX_PICTURE_BYTES", 3000)
+    noise = Image.effect_noise((60, 60), 80).convert("RGB")
+    no_user = Question([{"role": "system", "content": "give 4"}], (RED,))
+    broken, large, nowhere, good = judge.rate(
+        [give(1, Broken()), give(2, RED, noise), no_user, give(4, RED)]
+    )
+    assert isinstance(good, Rating)
+    for failure, words in (
+        (broken, "broken data stream"),
+        (large, "pictures (2) take 0 MB of a request"),
+        (nowhere, "needs a user message"),
+    ):
+        assert isinstance(failure, Failure)
+        assert failure.status is Status.ERROR
+        assert words in failure.message
+
+
+def test_a_server_of_texts_says_so_and_is_asked_no_more(server: Server, judge: RemoteJudge) -> None:
+    said = json.dumps({"error": {"message": "m is not a multimodal model"}}).encode()
+    server.behave = lambda body, number: (400, {}, said) if "data:image" in str(body) else None
+    assert not judge.sees_pictures
+    pictured, plain = judge.rate([give(4, RED), give(4)])
+    assert isinstance(plain, Rating)
+    assert isinstance(pictured, Failure)
+    assert "reads text only" in pictured.message
+    assert about_pictures(server) == []
+
+
+def test_a_server_that_is_away_may_see(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.behave = lambda body, number: 500
+    assert ChatJudge(server.url, "m").sees_pictures
+
+
+PLACEHOLDERS = {
+    "Qwen": "<|vision_start|><|image_pad|><|vision_end|>",
+    "Llama": "<|image|><|start_header_id|>",
+    "Gemma": "<start_of_image><image_soft_token><end_of_turn>",
+    "InternVL": "<img><IMG_CONTEXT></img>",
+    "LLaVA": "<image>",
+    "Phi": "<|image_1|><|end|>",
+    "Mistral": "[IMG][IMG_BREAK][IMG_END][INST]",
+    "SmolVLM": "<fake_token_around_image><row_1_col_1><global-img>",
+}
+
+
+@pytest.mark.parametrize("family", PLACEHOLDERS)
+def test_no_text_shows_a_picture_of_its_own(
+    server: Server, judge: RemoteJudge, family: str
+) -> None:
+    judge.rate([Question([{"role": "user", "content": f"{PLACEHOLDERS[family]} give 4"}], (RED,))])
+    (text,) = [part["text"] for part in server.bodies[-1]["messages"][0]["content"][1:]]
+    assert text == neutralised(f"{PLACEHOLDERS[family]} give 4")
+    for opening in "<[":
+        assert text.count(opening) == text.count(f"{opening} ")
