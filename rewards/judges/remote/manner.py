@@ -22,9 +22,10 @@ from spanreward.rewards.judges.remote.answer import Refused
 
 NEEDED = ("model", "prompt", "messages")
 LOGPROBS = ("top_logprobs", "logprobs")
+# the last is the name at OpenAI's other endpoint
 LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-# the first is TGI's own name, the second that of OpenAI's other endpoint
-FOREIGN = ("top_n_tokens", "max_output_tokens")
+# "Logprobs is not enabled", "log probabilities", and TGI's own name for how many
+ABOUT_LOGPROBS = re.compile(r"(?i)log[ _-]?prob|top_n_tokens")
 RENAMED = "max_completion_tokens"
 # "Expected a value >= 16", "must be at least 16", "greater than or equal to 16", "minimum of 16"
 LEAST = re.compile(
@@ -80,11 +81,11 @@ def better(
     """Returns the manner that a refusal of the fitted request asks for, None if it asks for none.
     base: another.
     """
-    names = {*LOGPROBS, *LENGTHS, *FOREIGN, *request} - {*NEEDED}
+    if ABOUT_LOGPROBS.search(refused.words):
+        return _with_fewer_logprobs(manner, request, refused)
+    names = {*LENGTHS, *request} - {*NEEDED}
     named = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", refused.words)
     name = named[0] if named else ""
-    if name in (*LOGPROBS, FOREIGN[0]):
-        return _with_fewer_logprobs(manner, request, refused)
     if refused.status not in (400, 404, 405, 422):
         return None
     if name in LENGTHS:

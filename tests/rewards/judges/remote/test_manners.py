@@ -1,0 +1,250 @@
+"""Ratings from servers in the manner of OpenAI, Gemini, Anthropic, Ollama and OpenRouter, and from
+500 mutations of their answers.
+
+No unreadable answer becomes a finite score, no message holds the key, nothing is raised.
+"""
+
+import json
+import logging
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files import http_client
+from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.judges.remote.remote_judge import THINKING_TOKENS, WRITTEN_TOKENS
+from tests.support.api_manners import GIVE_LOGPROBS, MANNERS, answer, openai
+from tests.support.server import Server
+from tests.support.short_pauses import shorten_pauses
+
+SECRET = "sk-very-secret-9"
+QUESTIONS = [Question([{"role": "user", "content": f"Rate it, {n}."}]) for n in range(12)]
+
+
+@pytest.fixture(autouse=True)
+def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_pauses(monkeypatch, 0.001)
+    monkeypatch.setenv(http_client.KEY, SECRET)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.stop()
+
+
+def speak(server: Server, manner: str, text: str = "4") -> None:
+    def behave(body: dict[str, Any], number: int) -> Any:
+        status, content = MANNERS[manner](body, text)
+        return status, {}, content
+
+    server.behave = behave
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_each_manner_gives_ratings(
+    server: Server, manner: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(server, manner)
+    judge = ChatJudge(server.url, "m", deadline=60.0)
+    with caplog.at_level(logging.WARNING):
+        ratings = judge.rate(QUESTIONS)
+    assert all(isinstance(rating, Rating) for rating in ratings), ratings[0]
+    first = ratings[0]
+    assert isinstance(first, Rating)
+    if manner in GIVE_LOGPROBS:
+        assert (first.samples, judge.usage.written) == (0, 0)
+        assert first.mean == pytest.approx((0.6 * 4 + 0.3 * 5 + 0.05 * 3) / 0.95)
+        assert "no distribution" not in caplog.text
+    else:
+        assert (first.samples, judge.usage.written) == (1, 12)
+        assert first.mean == 4
+        assert "12 ratings are read from one written answer each" in caplog.text
+        # the next call asks in writing at once, in the manner that is known
+        asked = len(server.bodies)
+        judge.rate([*QUESTIONS[:3], Question([{"role": "user", "content": "Another."}])])
+        assert len(server.bodies) == asked + 4
+    assert judge.usage.retries == 0
+    start = ChatJudge(server.url, "m", deadline=60.0)
+    start.start()
+    (seen,) = start.rate(
+        [Question(QUESTIONS[0].messages, images=(Image.new("RGB", (4, 4), "red"),))]
+    )
+    assert isinstance(seen, Rating)
+
+
+def test_a_thinking_model_gets_more_tokens_once(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(server, "openai thinking", "I think.\nRating: 2")
+    judge = ChatJudge(server.url, "m", concurrency=1)
+    with caplog.at_level(logging.WARNING):
+        (first,) = judge.rate(QUESTIONS[:1])
+    assert isinstance(first, Rating)
+    assert first.mean == 2
+    assert server.bodies[-1]["max_completion_tokens"] == WRITTEN_TOKENS + THINKING_TOKENS
+    assert caplog.text.count("tokens without an answer") == 1
+    judge.rate(QUESTIONS)
+    lengths = [body.get("max_completion_tokens") for body in server.bodies[-11:]]
+    assert set(lengths) == {WRITTEN_TOKENS + THINKING_TOKENS}
+    only_thoughts = answer("", finish_reason="length")
+    only_thoughts["choices"][0]["message"]["reasoning_content"] = "Rating: 5"
+    server.behave = lambda body, number: (200, {}, json.dumps(only_thoughts).encode())
+    (silent,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
+    assert isinstance(silent, Failure)
+    assert silent.status is Status.UNPARSED
+    for words in ("within 64 and then 4,160 tokens", "finish_reason 'length'", "wrote reasoning"):
+        assert words in silent.message
+
+
+def test_several_samples_are_a_distribution(server: Server) -> None:
+    texts = iter(["Rating: 4", "5", "nothing to see", "Rating: 4"] * 2)
+    server.behave = lambda body, number: (200, {}, json.dumps(answer(next(texts))).encode())
+    judge = ChatJudge(server.url, "m", samples=4, concurrency=1)
+    (rating,) = judge.rate(QUESTIONS[:1])
+    assert isinstance(rating, Rating)
+    assert rating.probabilities == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 2 / 3, "5": 1 / 3})
+    assert (rating.samples, rating.mass) == (3, 0.75)
+    assert [body["temperature"] for body in server.bodies] == [1.0] * 4
+    assert "logprobs" not in server.bodies[0]
+    assert judge.name != ChatJudge(server.url, "m").name
+    server.behave = lambda body, number: (
+        200,
+        {},
+        json.dumps(answer("4" if number % 4 == 0 else "no idea")).encode(),
+    )
+    (unread,) = judge.rate(QUESTIONS[1:2])
+    assert isinstance(unread, Failure)
+    assert "'no idea'" in unread.message
+
+
+def test_what_the_judge_answered_instead_is_said(server: Server) -> None:
+    said = answer("Certainly! Here", finish_reason="length")
+    token = {"token": "Cert", "logprob": -0.001}
+    said["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": [token]}]}
+    said["choices"][0]["message"]["reasoning"] = "hm"
+    server.behave = lambda body, number: (200, {}, json.dumps(said).encode())
+    (failure,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
+    assert isinstance(failure, Failure)
+    for words in ("0.0%", "'Certainly! Here'", "finish_reason 'length'", "wrote reasoning"):
+        assert words in failure.message
+
+
+@pytest.mark.parametrize("rest", [None, -9999.0])
+def test_a_sure_judge_is_believed(server: Server, rest: float | None) -> None:
+    said = answer("4")
+    top = [{"token": "4", "logprob": -0.001}]
+    top += [{"token": entry, "logprob": rest} for entry in "1235"]  # type: ignore[dict-item]
+    said["choices"][0]["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+    server.behave = lambda body, number: (200, {}, json.dumps(said).encode())
+    (rating,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
+    assert isinstance(rating, Rating)
+    assert rating.mean == pytest.approx(4.0)
+
+
+def test_its_own_first_words_reach_the_user(server: Server) -> None:
+    pages = {
+        b"<html><head><title>Sign in</title></head></html>": "Sign in",
+        b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n': "data: {",
+        b"upstream is warming up": "upstream is warming up",
+        b"": "but empty",
+    }
+    for page, words in pages.items():
+        server.behave = lambda body, number, page=page: (200, {}, page)
+        (failure,) = ChatJudge(server.url, "m").rate(QUESTIONS[:1])
+        assert isinstance(failure, Failure)
+        assert words in failure.message
+    _, good = openai({"logprobs": True, "top_logprobs": 20}, "4")
+    for before in (b"\xef\xbb\xbf", b"\n: processing\n\n", b"  \r\n"):
+        server.behave = lambda body, number, before=before: (200, {}, before + good)
+        assert isinstance(ChatJudge(server.url, "m").rate(QUESTIONS[:1])[0], Rating)
+
+
+ODD: list[Any] = [None, "", "x", -1, 0, 1e308, True, [], {}, [None], {"a": 1}, "\ud800", SECRET]
+
+
+def mutated(content: bytes, chance: random.Random) -> bytes:
+    """One to three changes of an answer: of its JSON, or of its bytes."""
+    said = json.loads(content[content.index(b"{") :])
+    for _ in range(chance.randint(1, 3)):
+        where: Any = said
+        while True:
+            keys = list(where) if isinstance(where, dict) else range(len(where))
+            if not keys:
+                break
+            key = chance.choice(list(keys))
+            inner = where[key]
+            if isinstance(inner, dict | list) and inner and chance.random() < 0.8:
+                where = inner
+                continue
+            change = chance.choice(["odd", "gone", "text"])
+            if change == "gone" and isinstance(where, dict):
+                del where[key]
+            elif change == "text":
+                where[key] = chance.choice(["I cannot see 1 picture.", "4/10", "Rate: high", "[4]"])
+            else:
+                where[key] = chance.choice(ODD)
+            break
+    changed = json.dumps(said).encode()
+    if chance.random() < 0.15:
+        changed = changed[: chance.randint(0, len(changed))]
+    if chance.random() < 0.1:
+        place = chance.randint(0, len(changed))
+        changed = changed[:place] + bytes([chance.randint(0, 255)]) + changed[place:]
+    return changed
+
+
+def carries_a_rating(content: bytes) -> bool:
+    """Whether a person who reads the answer would find a rating in it.
+
+    By the plain fields that the five manners share, read without any of the product's code.
+    """
+    try:
+        (choice, *_) = json.loads(content)["choices"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    if not isinstance(choice, dict):
+        return False
+    tokens = json.dumps(choice.get("logprobs"))
+    message = choice.get("message")
+    text = message.get("content") if isinstance(message, dict) else None
+    return any(f'"{n}"' in tokens for n in range(1, 6)) or text in ("4", "[4]")
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_mutations(server: Server, manner: str) -> None:
+    """84 of each of the six manners: more than 500 in all."""
+    chance = random.Random(f"mutations of {manner}")
+    contents: dict[str, bytes] = {}
+    plain = MANNERS[manner]
+
+    def behave(body: dict[str, Any], number: int) -> Any:
+        status, content = plain(body, "4")
+        if status != 200:
+            return status, {}, content
+        question = f"{body['messages']} {body.get('max_completion_tokens')}"
+        contents.setdefault(question, mutated(content, chance))
+        return 200, {}, contents[question]
+
+    server.behave = behave
+    found = 0
+    for number in range(84):
+        judge = ChatJudge(server.url, "m", deadline=20.0)
+        (rating,) = judge.rate([Question([{"role": "user", "content": f"Rate, {number}."}])])
+        answers = list(contents.values())
+        contents.clear()
+        if isinstance(rating, Failure):
+            assert SECRET not in rating.message
+            assert rating.message.isprintable()
+            continue
+        found += 1
+        assert any(map(carries_a_rating, answers)), (answers, rating)
+        assert all(0 <= share <= 1 for share in rating.probabilities.values())
+        assert sum(rating.probabilities.values()) == pytest.approx(1.0)
+    assert found > 10  # many changes touch nothing that counts
