@@ -133,3 +133,12 @@ def test_a_dry_run_says_what_only_reading_the_rows_tells(folder: Path) -> None:
     assert done.code == 0, done.err
     shown = " ".join(done.out.split())
     assert f"pictures: the run looks for pictures in the rows, and then refuses: {TOLD}" in shown
+
+
+def test_criteria_write(folder: Path) -> None:
+    rows = write(folder / "rows.jsonl", PICTURED)
+    words = ("criteria", "write", rows, "--judge", "match", "--output", folder / "out.jsonl")
+    done = spanreward(*words)
+    assert done.code == 1
+    assert "criteria: the judge match reads text only" in done.err
+    assert not (folder / "out.jsonl").exists()
