@@ -31,6 +31,7 @@ from spanreward.rewards.files.outputs import (
 )
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.lines import InputRow, read_rows
 from spanreward.rewards.rows.tables import Rows, read_table
@@ -77,8 +78,9 @@ def score_file(
 
     source, columns, limit: see `table_rows`. settings: what decides the verdicts (metric, judge,
     options). They must equal those of an existing output. overwrite: an existing output is begun
-    anew. Raises OSError for a missing file, and ValueError for a column that no row has, and for an
-    output that is the input, has other settings, or holds scores of rows that the input has not.
+    anew. Raises OSError for a missing file, and ValueError for a column that no row has, for
+    pictures that the judge cannot see, and for an output that is the input, has other settings, or
+    holds scores of rows that the input has not.
 
     Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or
     not at all. So whatever ends the process costs one chunk at most. A metric that compares rows
@@ -87,6 +89,7 @@ def score_file(
     check_apart([output], [Path(source)])
     rows = read_rows(source, columns, limit)
     _check_columns(reward, rows, source)
+    check_seen(reward, [row.sample for row in rows if isinstance(row.sample, Sample)])
     own = type(reward) not in METRICS.values()
     marks = [fingerprint(row.sample, own) if isinstance(row.sample, Sample) else "" for row in rows]
     bad: list[tuple[int, str]] = []
@@ -149,8 +152,8 @@ def score(
     `posh/precision`.
 
     rows: a file or `hub:NAME`, or mappings such as a `Dataset` or `frame.to_dict("records")`. A row
-    that cannot be read has the status not_applicable. Raises ValueError for what is no rows, and
-    for a column that no row has.
+    that cannot be read has the status not_applicable. Raises ValueError for what is no rows, for a
+    column that no row has, and for pictures that the judge cannot see.
     """
     if not isinstance(reward, Reward):
         raise ValueError(
@@ -163,6 +166,7 @@ def score(
             "frame.to_dict('records')."
         )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
+    check_seen(reward, [row.sample for row in read if isinstance(row.sample, Sample)])
     verdicts = [
         one
         for start in range(0, len(read), CHUNK)

@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from spanreward.rewards.judges import Judge, load_judge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.reward.reward import Reward
-from spanreward.training.recipe import JudgePart, MetricPart, RecipeError
+from spanreward.rewards.reward.viewers import unseeing
+from spanreward.training.recipe import (
+    DataPart,
+    JudgePart,
+    MetricPart,
+    Recipe,
+    RecipeError,
+    WinRatePart,
+)
 
 
 def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
@@ -29,6 +37,28 @@ def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
                 judges[key] = build_judge(part.judge)
             rewards.append(build_reward(part.metric, judges[key], part.options))
     return rewards
+
+
+def unseeing_rewards(
+    recipe: Recipe, rewards: Sequence[Reward]
+) -> Iterator[tuple[Reward, DataPart]]:
+    """Yields the rewards that show pictures to a judge that is known to read text only, each with
+    the data whose rows it judges. rewards: those of `judged_parts`.
+    """
+    for part, reward in zip(judged_parts(recipe), rewards, strict=True):
+        if not unseeing(reward):
+            continue
+        data = recipe.data
+        if isinstance(part, WinRatePart):
+            data = recipe.validation_data or recipe.data  # its rows are held out, of the same kind
+        yield reward, data
+
+
+def judged_parts(recipe: Recipe) -> list[MetricPart]:
+    """Returns the metrics that a run asks: SFT's rewards are for a comparison."""
+    if recipe.algorithm == "sft":
+        return [*recipe.watching]
+    return [*recipe.rewards, *recipe.watching]
 
 
 def build_judge(part: JudgePart) -> Judge:

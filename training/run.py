@@ -33,7 +33,7 @@ from spanreward.training.callbacks.stop_on_signal import StopOnSignal
 from spanreward.training.callbacks.win_rate import WinRateCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
-from spanreward.training.grpo.preflight import pad_left
+from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
 from spanreward.training.policy import base_of, load_policy
@@ -45,7 +45,14 @@ from spanreward.training.recipe import (
     RecipeError,
     trainer_config,
 )
-from spanreward.training.recipe_rewards import build_rewards, one_line, readers, refusals
+from spanreward.training.recipe_rewards import (
+    build_rewards,
+    judged_parts,
+    one_line,
+    readers,
+    refusals,
+    unseeing_rewards,
+)
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 
 log = logging.getLogger(__name__)
@@ -80,13 +87,13 @@ def run(
     if not resume:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
-    learned = [] if recipe.algorithm == "sft" else recipe.rewards  # SFT's are for a comparison
-    parts = [*learned, *recipe.watching]
+    parts = judged_parts(recipe)
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded
+    check_judges_see(recipe, rewards)
     with closing(judges_of(rewards)):
         start_judges(parts, rewards)
-        trainer = (build or build_trainer)(recipe, rewards[: len(learned)])
+        trainer = (build or build_trainer)(recipe, rewards[: len(parts) - len(recipe.watching)])
         check_launch(trainer.accelerator)
         if stop is not None:
             trainer.add_callback(stop)
@@ -102,6 +109,15 @@ def run(
     if problem:
         raise Unhealthy(problem)
     return output
+
+
+def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
+    """Raises RecipeError, before a judge starts, for rows with pictures that a judge would be shown
+    and cannot see. No picture is opened, and data are read for such a judge alone.
+    """
+    for reward, data in unseeing_rewards(recipe, rewards):
+        with refusals():
+            check_pictures([reward], "the data", load_data(data, look=False))
 
 
 def train(

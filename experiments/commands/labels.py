@@ -75,6 +75,7 @@ def measure_all(
         unscored,
     )
     from spanreward.rewards.base.checks import check_known
+    from spanreward.rewards.reward.viewers import check_seen
 
     check_known("table", [arguments.table], TABLES)
     if arguments.count is not None and arguments.count < 1:
@@ -88,6 +89,7 @@ def measure_all(
     if (metric, table.metric) == ("posh", EVERY_COMPONENT):
         metric = EVERY_COMPONENT
     with open_metric(metric, arguments) as (reward, settings):
+        check_seen(reward, [sample for record in records for sample in record.samples])
         judged = {one.__name__: judge_records(records, one) for one in (reward, *others)} | dict(
             given(records)
         )

@@ -11,13 +11,19 @@
 Every step is a command `python -m experiments agreement`, which is printed, and then the paper's
 figures beside those that were measured, with whose prompts ran. --prompts, --demonstrations and
 --option reach the metric of every step. docs/evidence/reproduce.md has the figures of what was run.
+
+A step fails that cannot be measured, or has a row without a single figure. The others run all the
+same. exit codes: 0 all that has data was measured, or planned; 1 a step failed or would, or there
+is no data, with a sentence for each.
 """
 
 import argparse
+import logging
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,17 +32,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from experiments.agreement.judging_sets import read_judging
 from experiments.commands.agreement import graphs, judging, table as agreement_table, votes
 from experiments.labels.column_map import load_map
 from experiments.labels.tables import TABLES
-from experiments.reproduce.figures import measured_by
+from experiments.reproduce.figures import measured_by, without_figures
 from experiments.reproduce.steps import REPRODUCTIONS, Step
 from experiments.tables import table_with
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.comparison.figures import number
 from spanreward.rewards.files.outputs import write_json
-from spanreward.rewards.judges import MatchJudge
+from spanreward.rewards.judges import MatchJudge, load_judge
 from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.reward.viewers import check_viewers
 from spanreward.training.commands.metric_options import ASKING, add_flags, read_options
 
 COMMAND = ("python", "-m", "experiments", "agreement")
@@ -47,6 +55,8 @@ ELSEWHERE = (
     "pipeline",
     "coref",
 )  # options that change no cost and may not be on this machine
+# what a user can cause; everything else is a mistake in the code
+CAUSED = (ValueError, OSError, ImportError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +121,14 @@ def main() -> None:
     try:
         arguments.columns = maps_of(arguments.columns, REPRODUCTIONS[arguments.name].steps)
         numbers = plan(arguments) if arguments.dry_run else run(arguments)
-    except (ValueError, OSError, ImportError, RuntimeError) as error:
+    except CAUSED as error:
         sys.exit(f"{parser.prog}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(f"{parser.prog}: interrupted; the steps before are printed, and in no file.")
     write_json(arguments.json, numbers)
+    if numbers["failed"]:
+        failures = [f"{one['step']}: {one['reason']}" for one in numbers["failed"]]
+        sys.exit(f"{parser.prog}: failed: {' '.join(failures)}")
 
 
 def maps_of(given: Sequence[str], steps: Sequence[Step]) -> dict[str, str]:
@@ -217,10 +232,54 @@ def missing(step: Step, data: Path) -> str:
     return f"{' and '.join(absent)} not there; it is from {step.from_where}" if absent else ""
 
 
+def name_of(step: Step) -> str:
+    """Returns what the step is called in tables and sentences."""
+    metric = step.metric_name.rpartition(":")[2]
+    return ", ".join(filter(None, (step.table, metric, step.title)))
+
+
+def kept_options(step: Step, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Returns the metric's options without those that may not be on this machine."""
+    options = read_options(options_of(step, arguments))
+    return {name: value for name, value in options.items() if name not in ELSEWHERE}
+
+
+def fault_of(step: Step, arguments: argparse.Namespace) -> str:
+    """Returns why the step's judge cannot be asked, as far as is known before anything starts: ""
+    where it can be, and where the step has no data.
+    """
+    if not step.judge or missing(step, arguments.data):
+        return ""
+    try:
+        check_judge(step, arguments)
+    except CAUSED as error:
+        return sentence(error)
+    return ""
+
+
+def check_judge(step: Step, arguments: argparse.Namespace) -> None:
+    """Raises ValueError for a judge that is known to read text only where it is shown pictures, and
+    for one that there is not.
+    """
+    options = read_options(arguments.judge_option)
+    judge = load_judge(arguments.judge or step.judge, arguments.cache, **options)
+    if step.command == "judge" and judge.reads_text_only():
+        judging.check_pictures(judge, read_judging(arguments.data / step.file))
+    if step.pictures:
+        check_viewers(build_reward(step.metric_name, judge, kept_options(step, arguments)))
+
+
+def sentence(error: Exception) -> str:
+    """Returns the error on one line that ends like a sentence."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return f"{text.rstrip('.')}."
+
+
 def plan(arguments: argparse.Namespace) -> dict[str, Any]:
     """Print the steps with what they need, and what they ask."""
     reproduction = REPRODUCTIONS[arguments.name]
     steps = []
+    failed = []
     table = Table(title=f"{arguments.name}: {reproduction.title}")
     for column in ("step", "judge", "prompts"):
         table.add_column(column)
@@ -233,10 +292,12 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
         numbers = [load.texts, load.questions, load.prompt_tokens, load.written_tokens]
         shown = ["-" if number is None else f"{number:,.0f}" for number in numbers]
         judge = (arguments.judge or step.judge) if step.judge else "-"
-        metric, wording = step.metric_name.rpartition(":")[2], wording_of(step, arguments)
-        name = ", ".join(filter(None, (step.table, metric, step.title)))
-        table.add_row(name, judge, wording, *shown, "missing" if absent else "there")
+        wording = wording_of(step, arguments)
+        table.add_row(name_of(step), judge, wording, *shown, "missing" if absent else "there")
         paper = {"title": step.title, "paper": dict(step.figures), "prompts": wording}
+        fault = fault_of(step, arguments)
+        if fault:
+            failed.append({"step": name_of(step), "reason": fault})
         steps.append(
             {
                 "command": command_of(step, arguments),
@@ -263,7 +324,7 @@ def plan(arguments: argparse.Namespace) -> dict[str, Any]:
         ]
         for line in lines:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    return {"table": arguments.name, "steps": steps}
+    return {"table": arguments.name, "steps": steps, "failed": failed}
 
 
 def load_of(step: Step, arguments: argparse.Namespace) -> Load:
@@ -287,8 +348,7 @@ def load_of(step: Step, arguments: argparse.Namespace) -> Load:
         references = (
             sum(len(sample.references or sample.answers) for sample in samples.values()) / texts
         )
-    options = read_options(options_of(step, arguments))
-    kept = {name: value for name, value in options.items() if name not in ELSEWHERE}
+    kept = kept_options(step, arguments)
     cost = build_reward(step.metric_name, MatchJudge(), kept).cost(words, round(references))
     if texts is None or cost is None:
         return Load(texts, None, None, None, counted, "")
@@ -297,43 +357,86 @@ def load_of(step: Step, arguments: argparse.Namespace) -> Load:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Print the tables of the steps whose data is at hand.
+    """Print the tables of the steps whose data is at hand. A failed step costs no other.
 
-    Raises FileNotFoundError where none is.
+    Raises FileNotFoundError where no step has data.
     """
     console = Console(width=max(Console().width, 140))
     done: list[Mapping[str, Any]] = []
     left_out = []
-    for step in REPRODUCTIONS[arguments.name].steps:
+    failed = []
+    steps = REPRODUCTIONS[arguments.name].steps
+    faults = [fault_of(step, arguments) for step in steps]  # before the first one starts
+    for step, fault in zip(steps, faults, strict=True):
         absent = missing(step, arguments.data)
         if absent:
             left_out.append(f"{step.table}: left out, {absent}.")
             continue
-        wording = wording_of(step, arguments)
-        console.print(f"$ {command_of(step, arguments)}", markup=False, soft_wrap=True)
-        command, *words = words_of(step, arguments)
-        os.environ.update(environment_of(step, arguments))
-        parser = argparse.ArgumentParser()
-        COMMANDS[command].add_arguments(parser)
-        numbers, tables = COMMANDS[command].measure(parser.parse_intermixed_args(words))
-        found = measured_by(command, numbers)
-        compared = {
-            name: {"paper": paper, "measured": found.get(name)}
-            for name, paper in step.figures.items()
-        }
-        own = numbers if isinstance(numbers, dict) else {"rows": numbers}
-        done.append(
-            {**own, "command": words, "title": step.title, "prompts": wording, "compared": compared}
-        )
-        for table in tables:
-            console.print(table)
-        if compared:
-            console.print(beside_paper(step, compared, wording))
-    if not done:
+        if not fault:
+            console.print(f"$ {command_of(step, arguments)}", markup=False, soft_wrap=True)
+            try:
+                numbers, tables = measured(step, arguments)
+            except CAUSED as error:
+                fault = sentence(error)
+            else:
+                for table in tables:
+                    console.print(table)
+                done.append(numbers)
+                fault = lacking_figures(step, numbers)
+        if fault:
+            failed.append({"step": name_of(step), "reason": fault})
+    if not done and not failed:
         raise FileNotFoundError(" ".join(left_out))
-    for sentence in left_out:
-        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    return {"table": arguments.name, "steps": done, "left_out": left_out}
+    for text in left_out:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return {"table": arguments.name, "steps": done, "left_out": left_out, "failed": failed}
+
+
+def measured(step: Step, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[Table]]:
+    """Returns the numbers of the step, with the paper's, and its tables.
+
+    Raises what a user can cause.
+    """
+    wording = wording_of(step, arguments)
+    command, *words = words_of(step, arguments)
+    os.environ.update(environment_of(step, arguments))
+    parser = argparse.ArgumentParser()
+    COMMANDS[command].add_arguments(parser)
+    with without_tracebacks():
+        numbers, tables = COMMANDS[command].measure(parser.parse_intermixed_args(words))
+    found = measured_by(command, numbers)
+    compared = {}
+    for name, paper in step.figures.items():
+        compared[name] = {"paper": paper, "measured": found.get(name)}
+    if compared:
+        tables = [*tables, beside_paper(step, compared, wording)]
+    own = numbers if isinstance(numbers, dict) else {"rows": numbers}
+    about = {"command": words, "title": step.title, "prompts": wording, "compared": compared}
+    return {**own, **about}, tables
+
+
+@contextmanager
+def without_tracebacks() -> Iterator[None]:
+    """Keeps quiet what a metric logs of a judge that raises: the table's notes have the reason."""
+    log = logging.getLogger("spanreward.rewards")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def lacking_figures(step: Step, numbers: Mapping[str, Any]) -> str:
+    """Returns a sentence on the rows without a single figure, and why texts have no score; "" if
+    every row has one.
+    """
+    rows = without_figures(step.command, numbers)
+    if not rows:
+        return ""
+    named = "; ".join(rows)
+    reasons = " ".join(numbers.get("unscored", ())[:1])
+    return f"no figure for {named}. {reasons}".rstrip()
 
 
 def beside_paper(

@@ -149,9 +149,31 @@ def measured_by(command: str, numbers: Any) -> Mapping[str, float | None]:
             for name, value in row.items()
         }
     if command == "votes":
-        return {name: model["score"] / 100 for name, model in numbers["models"].items()}
+        scores = {name: model["score"] for name, model in numbers["models"].items()}
+        return {name: score / 100 for name, score in scores.items() if score is not None}
     if numbers and "kind" in numbers[0]:
         return {
             f"{row['mode']}, {row['kind']}: {name}": row[name] for row in numbers for name in GOLD
         }
     return {f"{row['mode']}, {row['split']}, {row['match']}": row["f1"] for row in numbers}
+
+
+def without_figures(command: str, numbers: Any) -> list[str]:
+    """Returns the names of the rows in which the metric, the judge or the votes have no figure at
+    all.
+
+    Of several metrics or judges only the first counts: others may measure nothing of a set.
+    """
+    if command == "table":
+        return [
+            f"{row['slice']}, {row['measure']}"
+            for row in numbers["rows"]
+            if next(iter(row["metrics"].values()))["value"] is None
+        ]
+    if command == "judge":
+        judged = next(iter(numbers["judges"].values()))
+        rows = [(kind, row) for kind in ("pairs", "scores", "rankings") for row in judged[kind]]
+        return [f"{row['part']}, {kind}" for kind, row in rows if not row["n"]]
+    if command == "votes":
+        return [name for name, model in numbers["models"].items() if model["score"] is None]
+    return []

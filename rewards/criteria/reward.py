@@ -87,11 +87,14 @@ class CriteriaReward(JudgedReward):
         how = f"one rating per criterion, {CRITERIA} criteria a row (assumed)"
         return Cost(CRITERIA, CRITERIA * read, CRITERIA, exact=False, how=how)
 
-    def show(self, sample: Sample) -> Shown:
+    def check(self, sample: Sample) -> None:
         if not sample.criteria:
             raise NotApplicable("this row has no criteria")
         if self.form == "pairwise":
             opponents(sample, "anchor")
+
+    def show(self, sample: Sample) -> Shown:
+        self.check(sample)
         return show(sample, self.evidence)
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:

@@ -191,11 +191,8 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     )
 
 
-def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
-    """Returns what the criteria with `sees` get (see `seen`).
-
-    Raises NotApplicable for a row that lacks it.
-    """
+def check_row(sample: Sample, name: str, evidence: Evidence) -> None:
+    """Raises NotApplicable for a row that lacks what its task needs. name: the task's."""
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
         raise NotApplicable(f"the task {name} needs a question, and this row has none")
@@ -206,10 +203,17 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
         )
     if name == "reg" and (evidence != "picture" or not sample.images or sample.bbox is None):
         raise NotApplicable("the task reg needs a picture and the bbox of the object in it")
+
+
+def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
+    """Returns what the criteria with `sees` get of a row that `check_row` lets pass (see `seen`).
+
+    Raises NotApplicable for a row that lacks it.
+    """
     images, context = seen(sample, evidence)
     if name == "reg" and sample.bbox is not None:
         images = (with_box(images[0], sample.bbox), *images[1:])
-    return Shown(task, images, context, question)
+    return Shown(task, images, context, (sample.question or "").strip())
 
 
 def ask(

@@ -24,6 +24,7 @@ from spanreward.rewards.harmonic.prompts import (
     Criterion,
     Shown,
     ask,
+    check_row,
     chosen_criteria,
     load_prompts,
     show,
@@ -108,8 +109,14 @@ class HarmonicReward(JudgedReward):
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
         self.sees = any(criterion.sees for criterion in self.criteria)
         needed_columns = {"reg": ("bbox",), "vqa": ("question",), "vdu": ("question",)}
-        self.columns = needed_columns.get(task, ()) if self.sees else ()
-        self.one_of = (("image", "images") if task == "reg" else self.one_of) if self.sees else ()
+        self.columns = needed_columns.get(task, ())
+        if task == "reg":  # no words tell which object is meant
+            self.one_of = ("image", "images")
+            self.in_words = ""
+        if not self.sees:
+            self.columns = ()
+            self.one_of = ()
+            self.viewers = ()
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         text = " ".join(["word"] * round(words))
@@ -144,13 +151,21 @@ class HarmonicReward(JudgedReward):
     def _judge_of(self, criterion: Criterion) -> Judge:
         return self.judge if criterion.sees else self.text_judge
 
-    def show(self, sample: Sample) -> Shown:
+    def check(self, sample: Sample) -> None:
         """Also raises NotApplicable for an unknown task."""
         name = sample.task or self.task
         if name not in self.prompts.tasks:
             raise NotApplicable(unknown("task", name, self.prompts.tasks))
+        if self.sees:
+            check_row(sample, name, self.evidence)
+
+    def show(self, sample: Sample) -> Shown:
+        self.check(sample)
+        name = sample.task or self.task
         task = self.prompts.tasks[name]
-        return show(sample, name, task, self.evidence) if self.sees else Shown(task)
+        if not self.sees:
+            return Shown(task)
+        return show(sample, name, task, self.evidence)
 
     def verdict_on(self, row: Row, answers: Sequence[Rating | Failure]) -> Raw:
         """Returns the verdict of a text's answers, one per criterion. One failure fails it."""

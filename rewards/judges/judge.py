@@ -29,9 +29,9 @@ LARGEST_MASS = 1.01
 # what is said of a judge without eyes, of a question or of a whole plan
 UNSEEING = (
     "the judge {judge!r} reads text only, and the metric shows it pictures: take one that sees, "
-    "such as vllm:, transformers:, server: or chat: with a vision-language model, or "
-    "evidence='context' with a text that says what the picture shows"
+    "such as vllm:, transformers:, server: or chat: with a vision-language model"
 )
+IN_WORDS = "evidence='context' with a text that says what the picture shows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,12 @@ class Judge(ABC):
     def name(self) -> str:
         """Model and settings. Judges with equal names give equal answers."""
 
+    def reads_text_only(self) -> bool:
+        """Returns whether the judge is known to see no pictures. Nothing is downloaded for it, so a
+        model whose files are not here yet is not known.
+        """
+        return not self.sees_pictures
+
     def rate(
         self, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
     ) -> list[Rating | Failure]:
@@ -254,7 +260,7 @@ def _distinctly(
     by_key: dict[str, Any] = {}
     pictured = [key for key, question in distinct.items() if question.images]
     if pictured and not judge.sees_pictures:
-        unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}.")
+        unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}, or {IN_WORDS}.")
         by_key = dict.fromkeys(pictured, unseen)
     asked = {key: question for key, question in distinct.items() if key not in by_key}
     if asked:
@@ -334,6 +340,9 @@ class OuterJudge(Judge):
     def sees_pictures(self) -> bool:  # type: ignore[override]  # a local judge reads its files first
         """Whether all of them see."""
         return all(judge.sees_pictures for judge in self.judges)
+
+    def reads_text_only(self) -> bool:
+        return any(judge.reads_text_only() for judge in self.judges)
 
     @property
     def judge(self) -> Judge:

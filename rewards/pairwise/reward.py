@@ -138,9 +138,12 @@ class PairwiseReward(RowReward):
         read = tokens_in(question.messages[0]["content"])
         return Cost(count, read * count, written * count, exact, how)
 
-    def show(self, sample: Sample) -> Shown:
+    def check(self, sample: Sample) -> None:
         if self.anchor:
             opponents(sample, self.anchor)
+
+    def show(self, sample: Sample) -> Shown:
+        self.check(sample)
         return show(sample, self.evidence)
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:

@@ -16,7 +16,7 @@ from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.judges.judge import IN_WORDS, Judge
 from spanreward.rewards.language.parse import language_of, split_sentences
 from spanreward.rewards.language.pipeline import pipeline_name
 from spanreward.rewards.reward.reading import ReadingReward
@@ -37,6 +37,7 @@ class RowReward(ReadingReward):
 
     evidences: tuple[str | None, ...] = EVIDENCE
     ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
+    in_words = IN_WORDS
     pipeline: Language | str | None = None  # finds the sentences
     lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion
 
@@ -53,6 +54,20 @@ class RowReward(ReadingReward):
         self.evidence = evidence
         self.spans = spans
         self.one_of = evidence_columns(evidence) if evidence else ()
+        if evidence == "picture":
+            self.viewers = (self.judge,)
+
+    def check(self, sample: Sample) -> None:  # most rows need their evidence alone
+        """Raises NotApplicable for a row that lacks something beside its evidence."""
+
+    def shows_pictures(self, sample: Sample) -> bool:
+        if not super().shows_pictures(sample):
+            return False
+        try:
+            self.check(sample)
+        except NotApplicable:
+            return False
+        return True
 
     def show(self, sample: Sample) -> Any:
         """Returns what the judge sees beside the text.

@@ -142,14 +142,17 @@ class JudgedReward(RowReward):
             return self._rated(answer), answer.cut
         return self._parsed(answer), 0
 
-    def show(self, sample: Sample) -> Any:
-        """Returns pictures, context, and what fills the placeholders, without the completion."""
+    def check(self, sample: Sample) -> None:
         values = _values_of(sample)
         for column in self.columns:
             if column in values and not values[column].strip():
                 raise NotApplicable(f"this row has no {column}")
+
+    def show(self, sample: Sample) -> Any:
+        """Returns pictures, context, and what fills the placeholders, without the completion."""
+        self.check(sample)
         images, context = seen(sample, self.evidence) if self.evidence else ((), "")
-        return images, context, values
+        return images, context, _values_of(sample)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         assert self.prompt is not None

@@ -39,6 +39,8 @@ class Reward:
         main_parts: the parts of a verdict that tables show, the main one first.
         scale: the lowest and the highest value of the main part.
         judges: the judges that `assess` asks.
+        viewers: those that are shown the pictures of rows that have them.
+        in_words: what can take the place of pictures, "" for nothing.
         wording: a hash of the prompts. Verdicts made with different prompts are never mixed.
         by_batch: whether a verdict depends on the other rows.
         deadline: the most seconds that `assess` takes without its judges, which have their own;
@@ -50,6 +52,8 @@ class Reward:
     main_parts: tuple[str, ...] = ()
     scale: tuple[float, float] = (0.0, 1.0)
     judges: tuple[Judge, ...] = ()
+    viewers: tuple[Judge, ...] = ()
+    in_words: str = ""
     wording: str = ""
     by_batch: bool = False
     deadline: float | None = None
@@ -74,6 +78,10 @@ class Reward:
         questions, in a fixed order.
         """
         return self.judges if len(self.judges) == 1 else ()
+
+    def shows_pictures(self, sample: Sample) -> bool:
+        """Returns whether the viewers are shown this row's pictures, which are not opened."""
+        return bool(self.viewers and sample.images)
 
     def reader(self) -> str:
         """Returns the name of the parser, "" for a metric without one.

@@ -34,6 +34,7 @@ from spanreward.rewards.comparison.length import share_interval
 from spanreward.rewards.comparison.resampling import ratio_interval
 from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.sample import row_sample
@@ -109,6 +110,8 @@ class WinRateCallback(TrainerCallback):
         missing = reward.missing_column(present)
         if missing:
             raise reward.lacks(missing, "the win rate's rows", sorted(present))
+        # every row gets an anchor, from a file or the policy
+        check_seen(reward, [row_sample({**row, "anchor": "an answer"}) for row in self.rows])
         self._marks = [row_fingerprint(row) for row in self.rows]
         self.anchors = [] if anchor is None else read_answers(str(anchor), self.rows)
 

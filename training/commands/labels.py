@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
+    from spanreward.rewards.reward.viewers import check_seen
     from spanreward.training.data.marks import read_marked
     from spanreward.training.evaluation.statistics.span_reliability import labelled
 
@@ -70,6 +71,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         inputs = (arguments.sample, arguments.metric)
         check_files(arguments, [], inputs, metric=settings, reliability=None)
         samples = [sample for sample, _ in texts]
+        check_seen(reward, samples)
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
     rows = labelled(texts, verdicts)

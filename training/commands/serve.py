@@ -43,6 +43,7 @@ def main() -> None:
     import uvicorn
 
     from spanreward.rewards.files.http_client import KEY, api_key
+    from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
     from spanreward.training.serve import Service
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
@@ -57,6 +58,11 @@ def main() -> None:
             socket.create_server((arguments.host, arguments.port)) as listening,
             opened as (reward, settings),
         ):
+            if only_pictures(reward):
+                check_viewers(reward)
+            warning = unseeing(reward)
+            if warning:
+                print(f"{parser.prog}: rows with pictures will fail: {warning}", file=sys.stderr)
             for judge in reward.judges:
                 judge.start()
             decided_by = ", ".join(

@@ -50,6 +50,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         CriteriaReward,
         write_criteria,
     )
+    from spanreward.rewards.reward.viewers import check_viewers
     from spanreward.training.evaluation.page.render import check_page, write_rendered
 
     output, page, like = arguments.output, arguments.html, {"rows without criteria": None}
@@ -73,6 +74,8 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     marks, failures = list(map(fingerprint, samples)), list[str]()
     with metric_options.open_metric("criteria", arguments) as (reward, settings):
         assert isinstance(reward, CriteriaReward)
+        if any(one.images for one in samples):
+            check_viewers(reward)
         settings["writing"] = PROMPTS
         with (
             resumed_lines(output, settings, LINE, arguments.overwrite) as (file, lines),

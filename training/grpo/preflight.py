@@ -2,6 +2,7 @@
 the first step.
 
     check_parts(args, rewards, functions, given)            # before anything is loaded
+    check_pictures(rewards, "train_dataset", dataset)       # that a judge can see what it is shown
     check_policy(processor, dataset)                        # with the policy's processor
     check_rows(rewards, processor, "train_dataset", dataset)  # all rows, without their pictures
 
@@ -13,13 +14,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datasets import Dataset, IterableDataset
+from datasets import Dataset, Image, IterableDataset, List
 from transformers import PreTrainedTokenizerBase, ProcessorMixin
 from trl.trainer.utils import get_callable_name
 
 from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.viewers import unseeing
+from spanreward.rewards.rows.columns import READ
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
@@ -27,6 +30,7 @@ from spanreward.training.grpo.config import SpanGRPOConfig
 log = logging.getLogger(__name__)
 
 ROWS = 1000  # that are read together
+PICTURED = 64  # likewise, with their pictures' bytes
 PICTURES = ("image", "images")
 LOGGED = (
     "reward",
@@ -116,6 +120,7 @@ def check_parts(
     if rollout_func is None:  # a rollout function may add columns
         for part in ("train_dataset", "eval_dataset"):
             check_columns(rewards, part, given.get(part))
+            check_pictures(rewards, part, given.get(part))
     _check_saves(args)
     _check_best(args, rewards, len(functions))
 
@@ -250,6 +255,49 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
             except ValueError:
                 _raise_for_row(reward, part, prompts, batch, done)
         done += len(prompts)
+
+
+def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
+    """Raises ValueError for the first row whose pictures a reward would show to a judge that is
+    known to read text only.
+
+    Pictures are not decoded. A streamed or lazy dataset is not read ahead.
+    """
+    if isinstance(dataset, Mapping):
+        for name, one in dataset.items():
+            check_pictures(rewards, f"{part}[{name!r}]", one)
+    blind = [reward for reward in rewards if unseeing(reward)]
+    if not blind or not isinstance(dataset, Dataset) or is_lazy(dataset):
+        return
+    names = [name for name in dataset.column_names if name in READ]
+    if "prompt" not in names or not any(name in names for name in PICTURES):
+        return
+    done = 0
+    for batch in _undecoded(dataset.select_columns(names)).iter(PICTURED):
+        prompts = batch.pop("prompt")
+        batch.setdefault("anchor", ["an answer"] * len(prompts))  # a win rate has it later
+        for reward in blind:
+            try:
+                samples = reward.read_samples(prompts, [""] * len(prompts), **batch)
+            except ValueError:
+                _raise_for_row(reward, part, prompts, batch, done)
+                continue
+            for number, sample in enumerate(samples, start=done + 1):
+                if reward.shows_pictures(sample):
+                    raise ValueError(f"{part} row {number}: {unseeing(reward)}")
+        done += len(prompts)
+
+
+def _undecoded(dataset: Dataset) -> Dataset:
+    """Returns the dataset with its pictures as bytes or paths."""
+    dataset = dataset.with_format(None)
+    for name in PICTURES:
+        match dataset.features.get(name):
+            case Image():
+                dataset = dataset.cast_column(name, Image(decode=False))
+            case List(feature=Image()):
+                dataset = dataset.cast_column(name, List(Image(decode=False)))
+    return dataset
 
 
 def _raise_for_row(

@@ -21,16 +21,28 @@ from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges.model_files import model_folder
+from spanreward.rewards.reward.viewers import unseeing
 from spanreward.rewards.rows.tables import table_rows
 from spanreward.training.callbacks.win_rate import MAX_TOKENS, questions_of
 from spanreward.training.data.load import load_data
-from spanreward.training.grpo.preflight import check_columns, check_policy, check_rows
+from spanreward.training.grpo.preflight import (
+    check_columns,
+    check_pictures,
+    check_policy,
+    check_rows,
+)
 from spanreward.training.plan import needs
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
-from spanreward.training.recipe_rewards import build_rewards, one_line, refusals
+from spanreward.training.recipe_rewards import (
+    build_rewards,
+    judged_parts,
+    one_line,
+    refusals,
+    unseeing_rewards,
+)
 
 # of which there are plain data
 DATA = ("launch", "data", "steps", "questions", "win rate", "memory")
@@ -58,8 +70,12 @@ def dry_run(
         if plan is not None:
             needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
         found.append(gpus_here(launch.processes // launch.machines, needed))
+    rows_fit = True
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
+        rows_fit = found[-1].ok is not False
+    if rows_fit:
+        found += pictures_here(recipe)
     for one in found:
         console.print(str(one), style="red" if one.ok is False else None, soft_wrap=True)
     table = Table(
@@ -108,6 +124,21 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
         f"{len(data):,} fit the rewards and the policy's processor",
         "pictures are not opened",
     )
+
+
+def pictures_here(recipe: Recipe) -> Iterator[Finding]:
+    """Yields a finding for each reward that shows pictures to a judge that reads text only, unless
+    the rows are files here and have none.
+    """
+    try:
+        for reward, data in unseeing_rewards(recipe, build_rewards(judged_parts(recipe))):
+            if all(isinstance(part, JsonlPart) for part in data.parts):
+                check_pictures([reward], "the data", load_data(data, look=False))
+            else:
+                doubt = "the run looks for pictures in the rows, and then refuses"
+                yield Finding("pictures", None, doubt, unseeing(reward))
+    except (ValueError, OSError) as error:
+        yield Finding("pictures", False, one_line(str(error)))
 
 
 def costs_of(recipe: Recipe) -> list[tuple[str, Cost | None]]:

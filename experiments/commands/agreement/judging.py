@@ -76,6 +76,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     if arguments.request_as_context:
         found = by_request(found)
     judge = judge_of(arguments)
+    check_pictures(judge, found)
     with closing([judge]), judge:
         answered = [answers_of(arguments.judge, judge, found, arguments.analyse, arguments.prompts)]
     answered += [
@@ -88,7 +89,17 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     judges = {one.name: numbers_of(one, found) for one in answered}
     prompts = arguments.prompts or "ours"
     numbers = {"repetitions": REPETITIONS, "seed": SEED, "prompts": prompts, "judges": judges}
+    numbers["unscored"] = unscored(answered[0])
     return numbers, [table for table in tables(judges) if table.row_count]
+
+
+def check_pictures(judge: Any, found: Any) -> None:
+    """Raises ValueError for a set with pictures and a judge that is known to read text only."""
+    from spanreward.rewards.judges.judge import UNSEEING
+
+    judged = (*found.scores, *found.pairs, *found.rankings)
+    if any(one.shown.images for one in judged) and judge.reads_text_only():
+        raise ValueError(f"{UNSEEING.format(judge=judge)}.")
 
 
 def by_request(found: Any) -> Any:
@@ -121,6 +132,21 @@ def answers_of(
         judge_scores(judge, found.scores, analyse, prompts),
         judge_rankings(judge, found.rankings, analyse, prompts),
     )
+
+
+def unscored(one: Answered) -> list[str]:
+    """Returns a sentence on the judge's failures, with the first reason; none without any."""
+    from spanreward.rewards.judges.judge import Failure
+
+    answers = [votes.failure for votes in one.pairs]
+    answers += one.ratings
+    for both in one.rankings:
+        answers += both
+    failures = [answer for answer in answers if isinstance(answer, Failure)]
+    if not failures:
+        return []
+    first = f"{failures[0].status}: {failures[0].message.rstrip('.')}"
+    return [f"{one.name} failed {len(failures)} times, the first is {first}."]
 
 
 def numbers_of(one: Answered, found: Any) -> dict[str, list[dict[str, Any]]]:

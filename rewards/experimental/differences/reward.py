@@ -54,6 +54,7 @@ class DifferencesReward(RowReward):
 
     main_parts = ("wrong", "missing")
     evidences = ("picture", "reference")
+    in_words = "evidence='reference'"
 
     def __init__(
         self,

@@ -101,6 +101,13 @@ class LocalJudge(Judge):
         """Whether the model takes pictures beside text."""
         return type(self.config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
+    def reads_text_only(self) -> bool:
+        try:
+            model_folder(self.model, download=False)
+        except (OSError, ImportError):  # ImportError: of smollm2's package
+            return False
+        return super().reads_text_only()
+
     @cached_property
     def encoder(self) -> ChatEncoder:
         """The model's chat template with its tokenizer, or with its processor if it sees

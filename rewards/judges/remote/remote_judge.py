@@ -154,14 +154,12 @@ class RemoteJudge(Judge):
 
         True where it does not answer at all: the questions will say why.
         """
-        if self._sees is None:
-            shown, unshown = self._try(SEEING_TRIAL), True
-            if isinstance(shown, Failure):
-                unshown = isinstance(self._try(CALIBRATION), Failure)
+        if self._sees is None and isinstance(self._look_up(), Served):
+            shown = self._try(SEEING_TRIAL)
             if isinstance(shown, ServerAnswer):
                 self._sees = True
-            elif not unshown:
-                log.warning("%s takes no picture for %s: %s", self.endpoint.url, self.model, shown)
+            elif isinstance(self._try(CALIBRATION), ServerAnswer):
+                log.warning("%s: %s reads text only: %s", self.endpoint.url, self.model, shown)
                 self._sees = False
         return self._sees is not False
 

@@ -180,7 +180,7 @@ def test_mllm_as_a_judge_s_files_are_read_as_they_are(tmp_path: Path) -> None:
         "--data",
         tmp_path,
         "--judge",
-        "match",
+        "experiments/agreement/stand_in_judges.py:LongerJudge",
         "--json",
         tmp_path / "n.json",
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import Dataset
+from datasets import Dataset, Image as Picture, List, concatenate_datasets
 from PIL import Image
 from trl import GRPOTrainer
 
@@ -15,7 +15,13 @@ from experiments.scenes.parts import TINY
 from spanreward import HarmonicReward, LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.rewards.base.verdict import Sample
 from spanreward.training.data.load import load_data
-from spanreward.training.grpo.preflight import check_columns, check_parts, check_rows, pad_left
+from spanreward.training.grpo.preflight import (
+    check_columns,
+    check_parts,
+    check_pictures,
+    check_rows,
+    pad_left,
+)
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import JsonlPart
 from tests.support.tiny_models import drawing
@@ -83,6 +89,29 @@ def test_rewards_that_read_pictures_take_a_dataset_with_them() -> None:
             "train_dataset",
             rows([[USER]], other=["x"]),
         )
+
+
+@pytest.mark.parametrize("column", ["image", "images"])
+def test_pictures_that_the_judge_cannot_see_are_refused_before_a_model_loads(
+    column: str, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.png").write_bytes(b"no picture")  # which nothing opens
+    broken = str(tmp_path / "broken.png")
+    pictures: list[Any] = [None, broken if column == "image" else [broken]]
+    kind = Picture() if column == "image" else List(Picture())
+    data = rows([[USER]] * 2, context=["A dog."] * 2, **{column: pictures}).cast_column(
+        column, kind
+    )
+    args = SpanGRPOConfig(output_dir=str(tmp_path), **COMMON)
+    told = r"train_dataset row 2: harmonic: the judge match reads text only"
+    many = concatenate_datasets([data] * 4)
+    reward = HarmonicReward("match")
+    with pytest.raises(ValueError, match=told):
+        SpanGRPOTrainer("no model", reward_funcs=[reward], args=args, train_dataset=many)
+    with pytest.raises(ValueError, match=r"eval_dataset\['hard'\] row 2: harmonic"):
+        check_pictures([reward], "eval_dataset", {"hard": data})
+    check_pictures([PoshReward("match"), HarmonicReward("match", evidence="context")], "it", data)
+    check_pictures([reward], "it", data.select([0]))
 
 
 def test_columns_that_a_transform_makes_are_not_missed(tmp_path: Path) -> None:

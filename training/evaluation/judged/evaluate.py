@@ -19,6 +19,7 @@ from rich.progress import track
 
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import digest, row_fingerprint
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
@@ -80,7 +81,9 @@ def decided_by(setup: Setup) -> dict[str, Any]:
 
 
 def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raises ValueError for no rewards, equal names, and a missing column."""
+    """Raises ValueError for no rewards, equal names, a missing column, and pictures that a judge
+    cannot see.
+    """
     names = [reward.__name__ for reward in rewards]
     if len(set(names)) < len(names) or not names:
         raise ValueError(
@@ -95,6 +98,7 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
         missing = reward.missing_column(present)
         if missing:
             raise reward.lacks(missing, "the rows to compare on", present)
+        check_seen(reward, map(row_sample, rows))
 
 
 def write_all(setup: Setup, kept: Path) -> dict[str, Written]:

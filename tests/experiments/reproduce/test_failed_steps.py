@@ -1,0 +1,114 @@
+"""`python -m experiments reproduce`: a step that fails, or measures nothing, makes the exit code 1."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.reproduce.figures import without_figures
+from tests.experiments.reproduce.test_printed_tables import answers, flickr8k, judging, mmhe
+from tests.support.command import Done, experiments
+
+RAISES = """
+from spanreward.rewards.judges.judge import Judge
+
+class Broken(Judge):
+    name = "broken"
+
+    def start(self):
+        raise OSError("there is no such model")
+
+    _wake = start
+
+    def rate_each(self, questions, scale):
+        raise OSError("there is no such model")
+
+    write_each = rate_each
+"""
+UNSEEN = "the judge match reads text only, and the metric shows it pictures"
+
+
+def reproduce(data: Path, *words: Any) -> tuple[Done, dict[str, Any]]:
+    numbers = data / "numbers.json"
+    done = experiments("reproduce", *words, "--data", data, "--json", numbers)
+    return done, json.loads(numbers.read_text()) if numbers.is_file() else {}
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_pictures_that_a_judge_cannot_see_are_refused_before_anything_starts(
+    dry: tuple[str, ...], tmp_path: Path
+) -> None:
+    mmhe(tmp_path)
+    done, numbers = reproduce(tmp_path, "harmonic-2", "--judge", "match", *dry)
+    assert done.code == 1
+    assert done.err.startswith(
+        f"python -m experiments reproduce: failed: mmhe-best, harmonic: harmonic: {UNSEEN}"
+    )
+    assert len(done.err.splitlines()) == 1
+    assert [one["step"] for one in numbers["failed"]] == ["mmhe-best, harmonic"]
+    assert "Beside the paper" not in done.out
+
+
+def test_so_is_a_set_of_requests_with_pictures(tmp_path: Path) -> None:
+    judging(tmp_path)
+    for dry in ((), ("--dry-run",)):
+        done, _ = reproduce(tmp_path, "mllm-judge-2", "--judge", "match", *dry)
+        assert done.code == 1
+        assert f"failed: judge, GPT-4V: {UNSEEN}" in done.err
+    done = experiments("agreement", "judge", tmp_path / "mllm_judge", "--judge", "match")
+    assert done.code == 1
+    assert UNSEEN in done.err
+
+
+def test_a_failed_step_costs_no_other_and_is_not_hidden_by_it(tmp_path: Path) -> None:
+    flickr8k(tmp_path)
+    (tmp_path / "flickr8k_expert/flickr8k_expert.jsonl").write_text('{"image_id": 1}\n')
+    fake = ("--judge", "tests/support/fakes.py:FakeJudge")
+    done, numbers = reproduce(tmp_path, "harmonic-8", *fake)
+    assert done.code == 1
+    assert [step["table"] for step in numbers["steps"]] == ["flickr8k-cf"]
+    (failed,) = numbers["failed"]
+    assert failed["step"].startswith("flickr8k-expert, harmonic")
+    assert "flickr8k_expert.jsonl" in failed["reason"]
+    assert f"failed: {failed['step']}: {failed['reason']}" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_rows_without_a_figure_are_named_with_the_reason_and_no_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers(tmp_path)
+    (tmp_path / "mine.py").write_text(RAISES)
+    done, numbers = reproduce(tmp_path, "lave-2", "--judge", f"{tmp_path}/mine.py:Broken")
+    assert done.code == 1
+    assert "failed: lave, lave: " in done.err
+    assert "there is no such model" in done.err
+    assert "Traceback" not in done.err + caplog.text
+    assert [one["step"] for one in numbers["failed"]] == ["lave, lave"]
+
+
+def test_a_judge_that_answers_nothing(tmp_path: Path) -> None:
+    judging(tmp_path)
+    for picture in (tmp_path / "mllm_judge/image").iterdir():
+        picture.unlink()
+    done, numbers = reproduce(tmp_path, "mllm-judge-2", "--judge", "match")
+    assert done.code == 1
+    assert "failed: judge, GPT-4V: no figure for all, pairs; " in done.err
+    assert "match failed 16 times, the first is unparsed: match compares words" in done.err
+    assert len(numbers["steps"]) == 1
+
+
+def test_which_rows_have_no_figure() -> None:
+    none, one = {"value": None}, {"value": 0.5}
+    rows = [
+        {"slice": "all", "measure": "a", "metrics": {"posh": none, "length": one}},
+        {"slice": "all", "measure": "b", "metrics": {"posh": one, "length": none}},
+    ]
+    assert without_figures("table", {"rows": rows}) == ["all, a"]
+    models = {"x": {"score": None}, "y": {"score": 0.0}}
+    assert without_figures("votes", {"models": models}) == ["x"]
+    judged = {"pairs": [{"part": "all", "n": 0}], "scores": [{"part": "all", "n": 2}]}
+    judges = {"match": {**judged, "rankings": []}}
+    assert without_figures("judge", {"judges": judges}) == ["all, pairs"]
+    assert without_figures("graphs", []) == []

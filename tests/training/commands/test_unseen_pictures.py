@@ -1,0 +1,144 @@
+"""A metric that needs to see, with a judge that cannot: every command refuses before it starts."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from PIL import Image
+
+from tests.support.command import spanreward
+from tests.support.tiny_models import save_llama, save_llava
+
+TOLD = "harmonic: the judge match reads text only, and the metric shows it pictures"
+TRAINER = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 2, "num_generations": 2}
+PICTURED = {"image": "a.png", "reference": "A dog.", "prompt": "What is it?"}
+DESCRIBED = {"context": "A dog.", "prompt": "What is it?"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    return tmp_path
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    lines = []
+    for number, row in enumerate(rows):
+        line = {"id": f"row {number}", "completion": "A dog.", **row}
+        lines.append(json.dumps(line) + "\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def test_score(folder: Path) -> None:
+    rows = write(folder / "rows.jsonl", DESCRIBED, PICTURED)
+    words = ("score", "harmonic", "--judge", "match", "--input", rows)
+    done = spanreward(*words, "--output", folder / "out.jsonl")
+    assert done.code == 1
+    assert done.err.strip().splitlines()[-1].startswith(f"spanreward score: {TOLD}")
+    assert "evidence='context'" in done.err
+    assert not (folder / "out.jsonl").exists()
+    seen = spanreward(*words, "--output", folder / "b.jsonl", "evidence=context")
+    assert TOLD not in seen.err
+    assert (folder / "b.jsonl").exists()
+    write(rows, DESCRIBED)  # without a picture there is nothing to see
+    assert TOLD not in spanreward(*words, "--output", folder / "c.jsonl").err
+
+
+def test_compare(folder: Path) -> None:
+    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
+    sides = [write(folder / f"{name}.jsonl", {}, {}) for name in ("one", "two")]
+    words = ("compare", *(f"{side.stem}={side}" for side in sides), "--data", rows)
+    done = spanreward(*words, "--metric", "harmonic", "--output", folder / "out")
+    assert done.code == 1
+    assert done.err.strip().splitlines()[-1].startswith(f"spanreward compare: {TOLD}")
+    assert not (folder / "out" / "results.json").exists()
+
+
+def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows come later: only who can do nothing without pictures is refused."""
+    uvicorn = pytest.importorskip("uvicorn")
+    pytest.importorskip("starlette")
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    serve = ("serve", "harmonic", "--judge", "match", "--port", "0")
+    refused = spanreward(*serve, "task=reg")
+    assert refused.code == 1
+    assert refused.err.startswith(f"spanreward serve: {TOLD}")
+    assert "evidence" not in refused.err  # a context names no object
+    warned = spanreward(*serve)
+    assert warned.code == 0
+    assert warned.err.startswith(f"spanreward serve: rows with pictures will fail: {TOLD}")
+    assert len(warned.err.splitlines()) == 1
+    assert spanreward(*serve, "evidence=context").err == ""
+
+
+def recipe(folder: Path, rows: Path, **changes: Any) -> Path:
+    save_llava(folder / "policy")
+    asked = {
+        "algorithm": "dapo",
+        "output": str(folder / "out"),
+        "policy": {"model": str(folder / "policy")},
+        "data": {"source": "jsonl", "path": str(rows)},
+        "rewards": [{"metric": "harmonic", "judge": "match"}],
+        "trainer": {**TRAINER, "max_steps": 1},
+    }
+    path = folder / "recipe.yaml"
+    path.write_text(yaml.safe_dump({**asked, **changes}))
+    return path
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_train(dry: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("start_judges", "load_policy"):
+        monkeypatch.setattr(f"spanreward.training.run.{name}", lambda *_: pytest.fail("started"))
+    path = recipe(folder, write(folder / "rows.jsonl", PICTURED, PICTURED))
+    done = spanreward("train", path, *(["--dry-run"] if dry else []))
+    assert done.code == 1
+    assert f"the data row 1: {TOLD}" in done.err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_who_watches_is_asked_too(dry: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "spanreward.training.run.start_judges", lambda *_: pytest.fail("a judge was started")
+    )
+    watching = {"metric": "pairwise", "judge": "match", "options": {"anchor": "anchor"}}
+    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
+    posh = [{"metric": "posh", "judge": "match"}]
+    path = recipe(folder, rows, rewards=posh, win_rate=watching)
+    done = spanreward("train", path, *(["--dry-run"] if dry else []))
+    assert done.code == 1
+    assert "pairwise: the judge match reads text only" in done.err
+
+
+def test_a_dry_run_asks_a_local_model_by_its_files(folder: Path) -> None:
+    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
+    save_llama(folder / "text")
+    for model, code in (("text", 1), ("policy", 0)):
+        judge = f"transformers:{folder / model}"
+        path = recipe(folder, rows, rewards=[{"metric": "harmonic", "judge": judge}])
+        done = spanreward("train", path, "--dry-run")
+        assert done.code == code, done.err
+        assert ("reads text only" in done.err) == bool(code)
+
+
+def test_a_dry_run_says_what_only_reading_the_rows_tells(folder: Path) -> None:
+    path = recipe(folder, folder / "none", data={"source": "hub", "id": "somebody/pictures"})
+    done = spanreward("train", path, "--dry-run")
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    assert f"pictures: the run looks for pictures in the rows, and then refuses: {TOLD}" in shown
+
+
+def test_criteria_write(folder: Path) -> None:
+    rows = write(folder / "rows.jsonl", PICTURED)
+    words = ("criteria", "write", rows, "--judge", "match", "--output", folder / "out.jsonl")
+    done = spanreward(*words)
+    assert done.code == 1
+    assert "criteria: the judge match reads text only" in done.err
+    assert not (folder / "out.jsonl").exists()
