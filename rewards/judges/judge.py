@@ -130,7 +130,8 @@ class Judge(ABC):
     They too get only questions that differ, and their ratings are checked (`__init_subclass__`).
 
     Attributes:
-        remote: True if the judge answers outside this process and never sleeps.
+        remote: True if the judge answers outside this process and never sleeps. A trainer may ask
+            it and its rewards in a thread, but in one at a time.
         reads_source: True if a PresenceProbe must say which text, and which of its words, the
             question is made from.
         sees_pictures: False if the judge reads text only. A question with pictures is then a

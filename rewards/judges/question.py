@@ -16,6 +16,7 @@ from PIL import Image
 from PIL.ExifTags import Base
 
 from spanreward.rewards.judges.probe import PresenceProbe
+from spanreward.rewards.rows.pictures import PICTURE_LOCK
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -114,18 +115,19 @@ def _picture_content(image: Any) -> bytes:
     """
     if not isinstance(image, Image.Image):
         return uuid4().bytes
-    try:
-        pixels = image.tobytes()  # first, because this reads the file
-    except Exception:  # each format raises its own kind for a damaged file
-        return uuid4().bytes
-    orientation = image.getexif().get(Base.Orientation)
-    appearance = (
-        image.mode,
-        image.size,
-        image.getpalette(),
-        image.info.get("transparency"),
-        orientation,
-    )
+    with PICTURE_LOCK:
+        try:
+            pixels = image.tobytes()  # first, because this reads the file
+        except Exception:  # each format raises its own kind for a damaged file
+            return uuid4().bytes
+        orientation = image.getexif().get(Base.Orientation)
+        appearance = (
+            image.mode,
+            image.size,
+            image.getpalette(),
+            image.info.get("transparency"),
+            orientation,
+        )
     return repr(appearance).encode() + pixels
 
 

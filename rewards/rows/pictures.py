@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os.path import exists  # False for a text too long for a path, where Path's raises
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
 ENCODED = re.compile("data:image/[a-z.+-]+;base64,", re.IGNORECASE)
+# PIL reads an image's pixels and its EXIF when they are first used, and rewards that are judged in
+# several threads share a row's image
+PICTURE_LOCK = Lock()
 
 
 class PictureError(NotApplicable):
@@ -136,7 +140,7 @@ def as_text(picture: Any, scale: bool = True) -> str:
     image = opened(picture)
     content = io.BytesIO()
     with _one_reason():
-        image = _rgb(ImageOps.exif_transpose(image))
+        image = _rgb(upright(image))
         if scale:
             image = scaled(image, MAX_PIXELS)
         image.save(content, "PNG", compress_level=1)
@@ -171,9 +175,15 @@ def open_file(source: str | Path | io.BytesIO) -> Image.Image:
 
 def loaded(image: Image.Image) -> Image.Image:
     """Returns the image decoded. Raises PictureError where it cannot be decoded or is refused."""
-    with _one_reason():
+    with _one_reason(), PICTURE_LOCK:
         sound(image).load()
     return image
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """Returns a copy of the image, turned as its EXIF says."""
+    with PICTURE_LOCK:
+        return ImageOps.exif_transpose(image)
 
 
 def sound(image: Image.Image) -> Image.Image:
@@ -212,7 +222,7 @@ def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
     """Returns the image in RGB, upright, on white where it is transparent, with at most so many
     pixels.
     """
-    return scaled(_rgb(ImageOps.exif_transpose(image)), pixels)
+    return scaled(_rgb(upright(image)), pixels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +285,7 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
 
     box: (x0, y0, x1, y1) in pixels of the upright image before scaling.
     """
-    width, height = ImageOps.exif_transpose(image).size
+    width, height = upright(image).size
     x0, y0, x1, y1 = box
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
         must = f"must be x0 < x1 and y0 < y1 within the picture of {width} x {height} pixels"

@@ -1,14 +1,11 @@
-"""Recorder: a Reward for TRL that keeps what its judges found, and what wakes the judges of a step.
+"""Recorder: a Reward for TRL that keeps what its judges found.
 
     reward = Recorder(PoshReward(judge))  # for callbacks that look at what was judged
     GRPOTrainer(reward_funcs=[reward], callbacks=[SpanTableCallback([reward])], ...)
     # a call judges
 
-SpanGRPOTrainer wakes each judge once per step, whatever rewards share it, and lets TRL call
-afterwards:
-
-    judge_step(recorders, prompts, completions, log_metric, {"reference": references})
-    recorders[0](prompts, completions)                     # its scores, as TRL wants them
+SpanGRPOTrainer lets all recorders of a step judge together (judge_step.py), and TRL call
+afterwards.
 """
 
 import logging
@@ -23,17 +20,8 @@ import torch
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges import Judge
-from spanreward.rewards.judges.usage import Usage
-from spanreward.rewards.reward.reward import (
-    LogExtra,
-    LogMetric,
-    Reward,
-    feedback,
-    judges_of,
-    summarise,
-)
+from spanreward.rewards.reward.reward import LogExtra, LogMetric, Reward, feedback, summarise
 from spanreward.rewards.rows.messages import tools_pictures
-from spanreward.training.grpo.judge_metrics import total_usage
 from spanreward.training.grpo.reasoning import Parts, on_completion
 
 log = logging.getLogger(__name__)
@@ -97,12 +85,28 @@ class Recorder:
         answer. The answers are judged; the samples and spans that are kept refer to the whole
         completions. Raises ValueError as `Reward.__call__` does.
         """
+        samples, verdicts = self.ask(self.read(prompts, completions, columns), asleep, parts)
+        self.keep(samples, verdicts, log_metric)
+
+    def read(
+        self, prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
+    ) -> list[Sample]:
+        """Returns the samples to judge. Raises ValueError as `Reward.__call__` does."""
         samples = self.reward.read_samples(prompts, completions, **columns)
-        if self.tool_pictures:
-            samples = [
-                replace(sample, images=sample.images + tools_pictures(completion))
-                for sample, completion in zip(samples, completions, strict=True)
-            ]
+        if not self.tool_pictures:
+            return samples
+        return [
+            replace(sample, images=sample.images + tools_pictures(completion))
+            for sample, completion in zip(samples, completions, strict=True)
+        ]
+
+    def ask(
+        self, samples: list[Sample], asleep: str, parts: Sequence[Parts] | None
+    ) -> tuple[list[Sample], list[Verdict]]:
+        """Returns the samples and their verdicts for `keep`. asleep, parts: see `judge`.
+
+        It keeps nothing, so that a thread may ask.
+        """
         answers = samples
         if parts is not None:
             pairs = list(zip(samples, parts, strict=True))
@@ -121,7 +125,7 @@ class Recorder:
             verdicts = [
                 on_completion(verdict, part) for verdict, part in zip(verdicts, parts, strict=True)
             ]
-        self.keep(samples, verdicts, log_metric)
+        return samples, verdicts
 
     def keep(
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
@@ -195,42 +199,6 @@ def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> 
         by_function = zip(weights.items(), values, strict=True)
         paid.append({name: (value, weight) for (name, weight), value in by_function})
     return paid
-
-
-def judge_step(
-    recorders: Sequence[Recorder],
-    prompts: Sequence[Any],
-    completions: Sequence[Any],
-    log_metric: LogMetric,
-    columns: Mapping[str, Sequence[Any]],
-    parts: Sequence[Parts] | None = None,
-) -> Usage:
-    """Have all recorders judge these completions, and return what that cost. Raises as
-    `Recorder.judge`.
-
-    Each judge is woken once for all rewards that ask it, and sleeps before the next one wakes, so
-    that a GPU holds at most the largest.
-    """
-    judges = judges_of(recorder.reward for recorder in recorders)
-    before = total_usage(judges)
-    for together in _by_judge(recorders):
-        with awake(together[0].reward.judges_to_wake) as asleep:
-            for recorder in together:
-                recorder.judge(prompts, completions, asleep, log_metric, parts, **columns)
-    return total_usage(judges).since(before)
-
-
-def _by_judge(recorders: Sequence[Recorder]) -> list[list[Recorder]]:
-    """Returns the recorders in groups that wake the same judge, in order.
-
-    One that wakes none is a group by itself.
-    """
-    groups: dict[int, list[Recorder]] = {}
-    for recorder in recorders:
-        judges = recorder.reward.judges_to_wake
-        key = id(judges[0]) if judges else id(recorder)
-        groups.setdefault(key, []).append(recorder)
-    return list(groups.values())
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:

@@ -37,6 +37,7 @@ from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
+from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
 from spanreward.training.grpo.pulse import Pulse
@@ -53,7 +54,6 @@ from spanreward.training.grpo.recorder import (
     advantages_by_token,
     check_deadlines,
     failed_rows,
-    judge_step,
     rewards_by_function,
 )
 from spanreward.training.grpo.span_credit import SpanCredit

@@ -4,8 +4,11 @@ which one is taken.
 
 import hashlib
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 import srsly
@@ -76,3 +79,18 @@ def test_the_official_name_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "_loaded", loaded.append)
     pipeline.load_pipeline()
     assert loaded == ["en_core_web_sm"]  # not spaCy's: the package of that name on PyPI
+
+
+def test_threads_load_a_pipeline_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    loaded: list[str] = []
+
+    def load(name: str, **options: Any) -> object:
+        loaded.append(name)
+        time.sleep(0.01)  # the others come meanwhile
+        return object()
+
+    monkeypatch.setattr(pipeline.spacy, "load", load)
+    with ThreadPoolExecutor(4) as threads:
+        pipelines = list(threads.map(pipeline.load_pipeline, [str(tmp_path)] * 4))
+    assert loaded == [str(tmp_path)]
+    assert len(set(map(id, pipelines))) == 1

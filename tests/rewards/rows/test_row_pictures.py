@@ -7,7 +7,9 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from spanreward.rewards.judges.encoding.prompt import picture as judges_picture
+from spanreward.rewards.judges.question import Question, question_keys
 from spanreward.rewards.rows.pictures import (
     MAX_PIXELS,
     PictureError,
@@ -266,3 +269,26 @@ def test_what_names_no_file_stays_as_it_is(tmp_path: Path) -> None:
     for picture in ("none.png", "http://127.0.0.1/a.png", encoded, content, "a" * 5000, 7, None):
         assert located(picture, tmp_path) is picture
     assert opened(encoded, tmp_path).size == opened(content, tmp_path).size == (1, 1)
+
+
+def seen_by_a_reward(image: Image.Image) -> tuple[list[str], str]:
+    """The key of a question about the picture, and the picture as it is sent."""
+    return question_keys([Question([], images=(image,))]), as_text(image)
+
+
+def test_threads_that_share_an_unread_picture_see_the_same() -> None:
+    """Rewards of a step share a row's picture. PIL reads its pixels and its EXIF when they are used."""
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turn by 90 degrees
+    file = io.BytesIO()
+    Image.effect_noise((64, 32), 50).save(file, "JPEG", exif=exif)
+    expected = seen_by_a_reward(Image.open(io.BytesIO(file.getvalue())))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            for _ in range(20):
+                shared = Image.open(io.BytesIO(file.getvalue()))
+                assert list(threads.map(seen_by_a_reward, [shared] * 8)) == [expected] * 8
+    finally:
+        sys.setswitchinterval(interval)

@@ -8,13 +8,12 @@ from typing import Any, Self
 import pytest
 import torch
 
-from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Status
+from spanreward.rewards import MatchJudge, PoshReward, Status
 from spanreward.training.grpo import recorder as recording
 from spanreward.training.grpo.recorder import (
     Recorder,
     advantages_by_token,
     awake,
-    judge_step,
     rewards_by_function,
 )
 from tests.support.tiny_trainer import Scored
@@ -130,42 +129,6 @@ def test_watchers_are_called_after_every_batch_when_the_judge_is_asleep_again() 
         assert len(calls) == 1
     recorder(PROMPTS, TEXTS, **COLUMNS)
     assert calls == [(recorder, print, 0, 3), (recorder, None, 0, 3)]
-
-
-class Noted(MatchJudge):
-    """Notes when its outermost `with` begins and ends, in a list that several share."""
-
-    def __init__(self, letter: str, notes: list[str]) -> None:
-        super().__init__()
-        self.letter, self.notes, self.depth = letter, notes, 0
-
-    def __enter__(self) -> Self:
-        self.depth += 1
-        if self.depth == 1:
-            self.notes.append(f"{self.letter} wakes")
-        return self
-
-    def __exit__(self, *args: Any) -> None:
-        self.depth -= 1
-        if self.depth == 0:
-            self.notes.append(f"{self.letter} sleeps")
-
-
-def test_judges_of_a_step_are_awake_one_after_another_and_each_once() -> None:
-    """Of a judge of 30 GB and one of 18 GB a GPU must hold the larger, and not both."""
-    notes: list[str] = []
-    large, small = Noted("large", notes), Noted("small", notes)
-    rewards = [
-        PoshReward(large),
-        LaveReward(small, rationale=False),
-        PoshReward(large),
-        Scored(lambda _: 1.0),
-    ]
-    recorders = [Recorder(reward) for reward in rewards]
-    columns = {"reference": ["A red star."], "answers": [["red"]], "question": ["Which colour?"]}
-    judge_step(recorders, PROMPTS[:1], ["A red star."], lambda *_: None, columns)
-    assert notes == ["large wakes", "large sleeps", "small wakes", "small sleeps"]
-    assert [recorder.verdicts[0].status for recorder in recorders] == [Status.OK] * 4
 
 
 def test_a_judge_that_cannot_be_woken_fails_its_rows_and_raises_nothing() -> None:
