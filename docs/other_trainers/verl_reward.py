@@ -7,8 +7,8 @@
 
 Or verl starts the judge itself, on the policy's GPUs, where it sleeps while the policy trains: leave `judge` out, set
 reward.reward_model.enable=True and reward.reward_model.model_path=Qwen/Qwen3-14B, and give that name as
-reward_kwargs.model. verl then passes the address of its router. Such a judge reads text only. Pictures, the files that
-the data's `extra_info.images` names, are for reward_kwargs.metric=harmonic with reward_kwargs.judge=transformers:MODEL.
+reward_kwargs.model. verl then passes the address of its router. Pictures, the files that the data's `extra_info.images`
+names, are for reward_kwargs.metric=harmonic with a judge that sees.
 
 The data's `reward_model.ground_truth` is the reference, or a list of them. verl asks about every completion in a
 coroutine of its own, and `BatchingReward` judges them in batches. verl has no completion without a reward, and a 0

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import httpx2 as httpx
@@ -23,7 +23,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def vllm_server(model: str, *options: str) -> Iterator[str]:
+def vllm_server(
+    model: str, *options: str, environment: Mapping[str, str] = os.environ
+) -> Iterator[str]:
     """Serves the model under its name while the `with` lasts. Yields the server's url."""
     port = free_port()
     command = [
@@ -42,7 +44,7 @@ def vllm_server(model: str, *options: str) -> Iterator[str]:
         *options,
     ]
     settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
-    process = subprocess.Popen(command, env={**settings, **os.environ}, start_new_session=True)
+    process = subprocess.Popen(command, env={**settings, **environment}, start_new_session=True)
     url = f"http://127.0.0.1:{port}"
     try:
         end = time.monotonic() + START

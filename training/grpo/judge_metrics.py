@@ -19,7 +19,10 @@ from spanreward.rewards.judges import Judge
 from spanreward.rewards.judges.usage import Usage
 
 CASCADE = ("student", "teacher", "audited", "agreed", "audits_failed")
-SUMS = ("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", *CASCADE)
+SUMS = (
+    *("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", "written"),
+    *CASCADE,
+)
 MAXIMA = ("seconds", "wake_seconds", "sleep_seconds", "peak_memory_bytes")
 
 
@@ -57,12 +60,15 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     values |= zip(MAXIMA, maxima.amax(dim=0).tolist(), strict=True)
     timeouts = values.pop("timeouts")
     peak = values.pop("peak_memory_bytes")
+    written = values.pop("written")
     student, teacher, audited, agreed, audits_failed = (values.pop(name) for name in CASCADE)
     metrics = {"judge/failed_fraction": failed / count if count else math.nan}
     for name, value in values.items():
         metrics[f"judge/{name}"] = value
     metrics["judge/timeout"] = timeouts
     metrics["judge/peak_memory_gb"] = peak / 1e9
+    if written:
+        metrics["judge/written"] = written
     if student + teacher:
         metrics["judge/teacher_share"] = teacher / (student + teacher)
     if audited:

@@ -38,8 +38,10 @@ UNTIL_THE_DEADLINE = 1_000_000  # attempts; whoever asks gives up by the clock
 CONNECT = 5.0  # seconds, to connect to the server
 # What is sent. The openai client also knows organisations, projects and headers from the
 # environment (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS), which are not meant for this server.
-SENT = ("host", "accept", "accept-encoding", "content-type", "content-length", "authorization")
-SENT += ("connection", "transfer-encoding", "user-agent", "x-stainless-retry-count")
+SENT = {
+    *("host", "connection", "user-agent", "authorization", "accept", "accept-encoding"),
+    *("content-type", "content-length", "transfer-encoding", "x-stainless-retry-count"),
+}
 
 
 class BadAnswer(Exception):

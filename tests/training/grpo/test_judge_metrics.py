@@ -80,6 +80,11 @@ def test_a_cascade_has_two_more() -> None:
     assert "judge/audit_agreement" not in unaudited
 
 
+def test_written_ratings_are_counted_where_there_are_any() -> None:
+    metrics = gather_step([False], [False], Usage(questions=8, written=5), "cpu")[1]
+    assert metrics["judge/written"] == 5
+
+
 def test_usage_of_several_judges(tmp_path: Path) -> None:
     one, other = (
         CountingJudge(questions=3, seconds=1.0, peak_memory_bytes=7),

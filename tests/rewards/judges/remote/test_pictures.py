@@ -60,7 +60,7 @@ def about_pictures(server: Server) -> list[dict[str, Any]]:
 def sent_pictures(body: dict[str, Any]) -> list[Image.Image]:
     *parts, text = body["messages"][0]["content"]
     assert text["type"] == "text"
-    pictures = []
+    pictures: list[Image.Image] = []
     for part in parts:
         assert part["type"] == "image_url"
         encoded = part["image_url"]["url"].partition(";base64,")[2]

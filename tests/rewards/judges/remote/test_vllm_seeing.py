@@ -1,0 +1,109 @@
+"""Pictures through vLLM's own server, as ids' neighbour and as chats: rated as by transformers."""
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from transformers import AutoTokenizer, Qwen2_5_VLForConditionalGeneration
+
+from spanreward.rewards.base.verdict import Sample, Status
+from spanreward.rewards.harmonic import HarmonicReward
+from spanreward.rewards.judges import Question, Rating
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.judges.remote.server_judge import ServerJudge
+from tests.gpu.models import save_policy
+from tests.gpu.phases.common import SIZES
+from tests.support.tiny_models import drawing
+from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
+from tests.support.vllm_server import vllm_server
+
+pytestmark = pytest.mark.vllm
+SHOWN: list[tuple[Image.Image, ...]] = [
+    *((drawing(seed, size),) for seed, size in enumerate([(56, 56), (224, 112), (60, 90)])),
+    (Image.new("RGBA", (64, 64), (255, 0, 0, 90)),),
+    (drawing(1), drawing(2)),
+    (),
+]
+
+
+def save_rater(folder: Path) -> None:
+    """A tiny Qwen2.5-VL of random weights whose likeliest words are digits: a chat shows 20 words.
+
+    Of two digits with opposite rows one is always likely.
+    """
+    save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], folder)
+    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
+    words = AutoTokenizer.from_pretrained(folder)
+    rows = model.get_output_embeddings().weight.detach().clone() * 0.005
+    drawn = torch.randn(3, rows.shape[1], generator=torch.Generator().manual_seed(0)) * 6.0
+    digits = words.convert_tokens_to_ids(list("12345"))
+    rows[digits] = torch.stack([drawn[0], -drawn[0], drawn[1], -drawn[1], drawn[2]])
+    for config in (model.config, model.config.get_text_config()):
+        config.tie_word_embeddings = False
+    model.lm_head.weight = torch.nn.Parameter(rows)
+    model.save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if importlib.util.find_spec("vllm") is None or not FOLDER.is_dir():
+        pytest.skip("needs vllm and torchvision: make test-vllm")
+    folder = tmp_path_factory.mktemp("rater")
+    save_rater(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    options = ("--dtype", "float32", "--max-model-len", "1024", "--block-size", "32")
+    limits = ("--limit-mm-per-prompt", '{"video": 0}')
+    with vllm_server(str(folder), *options, *limits, environment=with_torchvision()) as url:
+        yield url
+
+
+@pytest.fixture(params=["server", "chat"])
+def judge(request: pytest.FixtureRequest, url: str, folder: Path) -> Any:
+    kind = ServerJudge if request.param == "server" else ChatJudge
+    return kind(url, str(folder), min_mass=0.0, deadline=300.0)
+
+
+def test_64_pictured_questions_at_once(judge: Any, folder: Path) -> None:
+    judge.start()
+    assert judge.sees_pictures
+    asked = [f"Rate it from 1 to 5, {n}." for n in range(11)]
+    questions = [
+        Question([{"role": "user", "content": text}], pictures)
+        for text in asked
+        for pictures in SHOWN
+    ][:64]
+    local = TransformersJudge(str(folder), min_mass=0.0, dtype="float32")
+    near = 0
+    for one, other in zip(judge.rate(questions), local.rate(questions), strict=True):
+        assert isinstance(one, Rating)
+        assert isinstance(other, Rating)
+        # with less mass, a chat's 20 words leave out entries
+        if isinstance(judge, ServerJudge) or other.mass > 0.5:
+            near += 1
+            assert one.mean == pytest.approx(other.mean, abs=0.02)
+            assert one.mass == pytest.approx(other.mass, abs=0.02)
+    assert near > 30
+    assert judge.usage.retries == 0
+    assert (judge.usage.timeouts, judge.usage.written) == (0, 0)
+
+
+def test_harmonic_scores_are_those_of_transformers(judge: Any, folder: Path) -> None:
+    samples = [
+        Sample("Describe it.", f"It shows a street, {n}. There is a dog.", images=pictures)
+        for n, pictures in enumerate(SHOWN[:4])
+    ]
+    local = TransformersJudge(str(folder), min_mass=0.0, dtype="float32")
+    served = HarmonicReward(judge).assess(samples)
+    for one, other in zip(served, HarmonicReward(local).assess(samples), strict=True):
+        assert one.status is other.status is Status.OK
+        assert one.score == pytest.approx(other.score, abs=1e-3)
+        assert [span.start for span in one.spans] == [span.start for span in other.spans]
