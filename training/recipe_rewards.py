@@ -1,6 +1,6 @@
 """The rewards and judges that a recipe names, made. It needs no package of the extra `train`.
 
-rewards = build_rewards(recipe.rewards)                 # equal judges are made once
+rewards = build_rewards(recipe.rewards)       # equal judges on this machine are made once
 with closing(judges_of(rewards)):
     rewards[0].assess(samples)
 """
@@ -24,8 +24,9 @@ from spanreward.training.recipe import (
 
 
 def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
-    """Returns the recipe's rewards, equal judges made once.
+    """Returns the recipe's rewards. Equal judges that need memory here are made once.
 
+    Those behind servers are made for each reward, so that a step asks them at the same time.
     Raises RecipeError for unknown names and options.
     """
     judges: dict[str, Judge] = {}
@@ -33,7 +34,7 @@ def build_rewards(parts: Sequence[MetricPart]) -> list[Reward]:
     with refusals():
         for part in parts:
             key = json.dumps(part.judge.model_dump(), sort_keys=True, default=str)
-            if key not in judges:
+            if key not in judges or judges[key].remote:
                 judges[key] = build_judge(part.judge)
             rewards.append(build_reward(part.metric, judges[key], part.options))
     return rewards

@@ -19,6 +19,7 @@ from spanreward.training.recipe import (
     HubPart,
     JsonlPart,
     JudgePart,
+    MetricPart,
     MixedPart,
     RecipeError,
     apply_override,
@@ -670,3 +671,12 @@ def test_a_recipe_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_bytes(b"output: \xff\n")
     with pytest.raises(RecipeError, match=r"recipe\.yaml cannot be read: .*utf-8"):
         load_recipe(tmp_path / "recipe.yaml")
+
+
+def test_equal_judges_are_one_object_unless_they_are_behind_a_server() -> None:
+    """One engine serves all rewards that ask it; judges behind a server are asked at once."""
+    for name, shared in (("match", True), ("chat:http://127.0.0.1:9#m", False)):
+        first, second = build_rewards(
+            [MetricPart(metric=metric, judge=JudgePart(name=name)) for metric in ("posh", "lave")]
+        )
+        assert (first.judges[0] is second.judges[0]) is shared

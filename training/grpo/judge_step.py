@@ -12,8 +12,9 @@ change the same thing:
   judge's counts, its open `with` and its one deadline for the step need no locks.
 - So have rewards whose caches keep the answers of equal judges in one file: the second finds what
   the first has asked.
-- So have rewards whose judges ask one server, if one of these asks for exact token ids: vLLM
-  spoils other log-probabilities beside these (docs/judges.md).
+- So have rewards whose judges ask one server, if some want the log-probabilities of exact token ids
+  and others those of the likeliest tokens: vLLM spoils the latter beside the former
+  (docs/judges.md).
 - Texts are parsed, and the files of pictures read, by one thread at a time (language/parse.py,
   rows/pictures.py).
 - Rows are read before, and verdicts kept and logged after, by the caller's thread, in the order of
@@ -33,6 +34,7 @@ from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.posh.reward import PoshReward
 from spanreward.rewards.reward.remote_reward import RemoteReward
 from spanreward.rewards.reward.reward import LogMetric, Reward, judges_of
 from spanreward.training.grpo.judge_metrics import total_usage
@@ -110,10 +112,10 @@ def _is_elsewhere(reward: Reward) -> bool:
 
 def _sharing(rewards: Sequence[Reward]) -> list[list[int]]:
     """Returns the numbers of the rewards in groups that share nothing that changes."""
-    exact = _asked_for_ids(rewards)
+    spoiled = _spoiled_urls(rewards)
     groups: list[tuple[set[Any], list[int]]] = []
     for number, reward in enumerate(rewards):
-        shared = _changing(reward, exact)
+        shared = _changing(reward, spoiled)
         numbers = [number]
         apart = []
         for group in groups:
@@ -126,28 +128,35 @@ def _sharing(rewards: Sequence[Reward]) -> list[list[int]]:
     return sorted(sorted(numbers) for _, numbers in groups)
 
 
-def _changing(reward: Reward, exact: Collection[str]) -> set[Any]:
+def _changing(reward: Reward, spoiled: Collection[str]) -> set[Any]:
     """Returns marks of what changes while the reward is judged.
 
-    exact: the urls of the servers that are asked for exact token ids.
+    spoiled: the urls of the servers that rewards ask in ways which spoil each other.
     """
     marks: set[Any] = {id(reward)}
     for judge in _with_inner(reward.judges):
         marks.add(id(judge))
         if isinstance(judge, CachedJudge):
             marks.add((judge.store.path.resolve(), repr(judge)))
-        if isinstance(judge, RemoteJudge) and judge.endpoint.url in exact:
+        if isinstance(judge, RemoteJudge) and judge.endpoint.url in spoiled:
             marks.add(judge.endpoint.url)
     return marks
 
 
-def _asked_for_ids(rewards: Iterable[Reward]) -> set[str]:
-    """Returns the urls of the servers of which a judge wants exact token ids."""
-    urls = set()
-    for judge in _with_inner(judges_of(rewards)):
-        if isinstance(judge, ServerJudge):
-            urls.add(judge.endpoint.url)
-    return urls
+def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
+    """Returns the urls of the servers of which some reward wants exact token ids, and another the
+    likeliest tokens.
+    """
+    exact = set()
+    likeliest = set()
+    for reward in rewards:
+        published = isinstance(reward, PoshReward) and reward.mode == "published"
+        for judge in _with_inner(reward.judges):
+            if isinstance(judge, ServerJudge) and not published:
+                exact.add(judge.endpoint.url)
+            elif isinstance(judge, RemoteJudge):
+                likeliest.add(judge.endpoint.url)
+    return exact & likeliest
 
 
 def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:

@@ -318,6 +318,14 @@ def test_caches_of_equal_judges_in_one_file_share_a_thread(tmp_path: Path) -> No
     assert by_thread([first, cached(url, "n", "ratings.sqlite")]) == [[0], [1]]
 
 
+class Published(PoshReward):
+    """PoSh as published, which reads the likeliest tokens, without its prompts and parser."""
+
+    def __init__(self, judge: Judge) -> None:
+        super().__init__(judge)
+        self.mode = "published"
+
+
 def test_exact_ids_and_the_likeliest_tokens_are_not_asked_of_one_server_together() -> None:
     """vLLM (V1 runner, read in 0.33) spoils the likeliest tokens beside exact ids."""
     url, other = "http://127.0.0.1:8000", "http://127.0.0.1:8001/v1"
@@ -325,7 +333,10 @@ def test_exact_ids_and_the_likeliest_tokens_are_not_asked_of_one_server_together
     ids = [Asking(ServerJudge(url, "m")), Asking(ServerJudge(url, "m"))]
     elsewhere = [Asking(ServerJudge(other, "m")), Asking(ChatJudge(other, "m"))]
     assert by_thread(chats) == [[0], [1]]
-    assert by_thread(ids) == [[0, 1]]
+    published = Published(ServerJudge(url, "m"))
+    assert by_thread(ids) == [[0], [1]]
+    assert by_thread([*ids, published]) == [[0, 1, 2]]
+    assert by_thread([published, chats[0]]) == [[0], [1]]
     assert by_thread([*chats, ids[0]]) == [[0, 1, 2]]
     assert by_thread([*chats, *elsewhere]) == [[0], [1], [2, 3]]
 
