@@ -158,16 +158,19 @@ class RemoteJudge(Judge):
             shown = self._try(SEEING_TRIAL)
             if isinstance(shown, ServerAnswer):
                 self._sees = True
+            elif shown.status is Status.TIMEOUT:
+                return True  # a busy server has not said that it sees nothing
             elif isinstance(self._try(CALIBRATION), ServerAnswer):
-                log.warning("%s: %s reads text only: %s", self.endpoint.url, self.model, shown)
+                log.warning("the model %s reads text only: %s", self.model, shown.message)
                 self._sees = False
         return self._sees is not False
 
     def _try(self, question: Question) -> Answer:
-        """Asks a trial question as a chat. It is not counted."""
+        """Asks a trial question as a chat, within a step's deadline. It is not counted."""
+        seconds = min(TRIAL_SECONDS, self.left()) if self._depth else TRIAL_SECONDS
         (chat,) = self.chat_form.encoded([question], UNBOUNDED).inputs
         body = {"model": self.model, **chat.fields, "max_tokens": 1}
-        (answer,), _ = run(self.endpoint.ask(CHAT, [body], {}, TRIAL_SECONDS))
+        (answer,), _ = run(self.endpoint.ask(CHAT, [body], {}, seconds))
         return answer
 
     def start(self) -> None:

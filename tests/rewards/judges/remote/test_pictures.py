@@ -15,7 +15,7 @@ from PIL import Image
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client
 from spanreward.rewards.judges import Failure, Question, Rating
-from spanreward.rewards.judges.remote import chat_form
+from spanreward.rewards.judges.remote import chat_form, remote_judge
 from spanreward.rewards.judges.remote.chat_form import neutralised
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
@@ -200,6 +200,11 @@ def test_a_server_of_texts_says_so_and_is_asked_no_more(server: Server, judge: R
 def test_a_server_that_is_away_may_see(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.behave = lambda body, number: 500
     assert ChatJudge(server.url, "m").sees_pictures
+    monkeypatch.setattr(remote_judge, "TRIAL_SECONDS", 0.3)
+    server.behave = lambda body, number: 503 if "data:image" in str(body) else None
+    asked = len(server.bodies)
+    assert ChatJudge(server.url, "m").sees_pictures  # a busy server says nothing about pictures
+    assert all("data:image" in str(body) for body in server.bodies[asked:])
 
 
 PLACEHOLDERS = {
