@@ -221,30 +221,34 @@ def carries_a_rating(content: bytes) -> bool:
 def test_mutations(server: Server, manner: str) -> None:
     """84 of each of the six manners: more than 500 in all."""
     chance = random.Random(f"mutations of {manner}")
-    contents: dict[str, bytes] = {}
+    contents: dict[str, list[bytes]] = {}  # by the question's text, of each length asked for
+    changed: dict[str, bytes] = {}
     plain = MANNERS[manner]
 
     def behave(body: dict[str, Any], number: int) -> Any:
         status, content = plain(body, "4")
         if status != 200:
             return status, {}, content
-        question = f"{body['messages']} {body.get('max_completion_tokens')}"
-        contents.setdefault(question, mutated(content, chance))
-        return 200, {}, contents[question]
+        text = body["messages"][0]["content"]
+        key = f"{text} {body.get('max_completion_tokens')}"
+        if key not in changed:
+            changed[key] = mutated(content, chance)
+            contents.setdefault(text, []).append(changed[key])
+        return 200, {}, changed[key]
 
     server.behave = behave
     found = 0
-    for number in range(84):
-        judge = ChatJudge(server.url, "m", deadline=20.0)
-        (rating,) = judge.rate([Question([{"role": "user", "content": f"Rate, {number}."}])])
-        answers = list(contents.values())
-        contents.clear()
-        if isinstance(rating, Failure):
-            assert SECRET not in rating.message
-            assert rating.message.isprintable()
-            continue
-        found += 1
-        assert any(map(carries_a_rating, answers)), (answers, rating)
-        assert all(0 <= share <= 1 for share in rating.probabilities.values())
-        assert sum(rating.probabilities.values()) == pytest.approx(1.0)
+    for start in range(0, 84, 12):
+        judge = ChatJudge(server.url, "m", deadline=60.0, concurrency=1)  # in one order
+        texts = [f"Rate, {number}." for number in range(start, start + 12)]
+        ratings = judge.rate([Question([{"role": "user", "content": text}]) for text in texts])
+        for text, rating in zip(texts, ratings, strict=True):
+            if isinstance(rating, Failure):
+                assert SECRET not in rating.message
+                assert rating.message.isprintable()
+                continue
+            found += 1
+            assert any(map(carries_a_rating, contents[text])), (contents[text], rating)
+            assert all(0 <= share <= 1 for share in rating.probabilities.values())
+            assert sum(rating.probabilities.values()) == pytest.approx(1.0)
     assert found > 10  # many changes touch nothing that counts
