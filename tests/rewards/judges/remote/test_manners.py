@@ -16,6 +16,7 @@ from PIL import Image
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client
 from spanreward.rewards.judges import Failure, Question, Rating
+from spanreward.rewards.judges.remote import client
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.remote_judge import THINKING_TOKENS, WRITTEN_TOKENS
 from tests.support.api_manners import GIVE_LOGPROBS, MANNERS, answer, openai
@@ -218,8 +219,9 @@ def carries_a_rating(content: bytes) -> bool:
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_mutations(server: Server, manner: str) -> None:
+def test_mutations(server: Server, manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """84 of each of the six manners: more than 500 in all."""
+    monkeypatch.setattr(client, "ATTEMPTS", 2)
     chance = random.Random(f"mutations of {manner}")
     contents: dict[str, list[bytes]] = {}  # by the question's text, of each length asked for
     changed: dict[str, bytes] = {}
