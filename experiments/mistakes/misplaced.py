@@ -31,6 +31,7 @@ FILES = {
     "path: rows.jsonl}\n",
 }
 MATCH = ("posh", "--judge", "match")
+STAND_INS = Path(__file__).resolve().parents[1] / "agreement" / "stand_in_judges.py"
 POSH = "PoshReward('match')"
 
 
@@ -329,7 +330,7 @@ MISPLACED = [
             "is a URL, and nothing",
             "harmonic",
             "--judge",
-            "match",
+            f"{STAND_INS}:LongerJudge",  # unlike match it may be shown pictures
             "--overwrite",
             rows="web.jsonl",
         ),
