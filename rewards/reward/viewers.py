@@ -39,8 +39,9 @@ def check_seen(reward: Reward, samples: Iterable[Sample]) -> None:
     """Raises ValueError for a reward that would show pictures of these samples to a judge that is
     known to read text only. Pictures are not opened.
     """
-    if unseeing(reward) and any(reward.shows_pictures(sample) for sample in samples):
-        check_viewers(reward)
+    sentence = unseeing(reward)
+    if sentence and any(reward.shows_pictures(sample) for sample in samples):
+        raise ValueError(sentence)
 
 
 def only_pictures(reward: Reward) -> bool:

@@ -144,8 +144,8 @@ def _changing(reward: Reward, spoiled: Collection[str]) -> set[Any]:
 
 
 def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
-    """Returns the urls of the servers of which some reward wants exact token ids, and another the
-    likeliest tokens.
+    """Returns the urls that two rewards ask in different ways: one wants exact token ids, the other
+    the likeliest tokens.
     """
     exact = set()
     likeliest = set()

@@ -60,6 +60,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         self.network = network
         self.reading = reading
         self.largest = largest
+        self.has_key = bool(api_key())
         self.retries = 0
         self.trouble = ""
 
@@ -70,7 +71,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         request.headers = httpx.Headers(
             [(name, value) for name, value in request.headers.items() if name.lower() in SENT]
         )
-        if not api_key():
+        if not self.has_key:
             del request.headers["authorization"]
         headers: dict[str, str] = {}
         found: T | Refused | Busy
@@ -159,32 +160,27 @@ class Client(Generic[T]):
 
     async def post(self, path: str, body: Mapping[str, Any]) -> T | Refused | Busy:
         """Asks until the answer is none that another attempt may change."""
-        from openai import APIConnectionError, APIStatusError
-
         # half a character of a completion is no UTF-8, and becomes "?"
         content = json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
-        try:
-            response = await self._openai.post(path, content=content, cast_to=httpx.Response)
-        except APIStatusError as error:
-            response = error.response
-        except APIConnectionError:  # the attempts are used up
-            return Busy(self.transport.trouble, patient=True)
-        found: T | Refused | Busy = response.extensions["found"]
-        return found
+        return await self._found(self._openai.post(path, content=content, cast_to=httpx.Response))
 
     async def get(self, path: str) -> T | Refused | Busy:
         """Asks once."""
+        return await self._found(
+            self._openai.get(path, options={"max_retries": 0}, cast_to=httpx.Response)
+        )
+
+    async def _found(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
+        """Returns what the transport read. The openai client raises for what is no answer."""
         from openai import APIConnectionError, APIStatusError
 
         try:
-            response = await self._openai.get(
-                path, options={"max_retries": 0}, cast_to=httpx.Response
-            )
+            last = await response
         except APIStatusError as error:
-            response = error.response
-        except APIConnectionError:
+            last = error.response
+        except APIConnectionError:  # the attempts are used up
             return Busy(self.transport.trouble, patient=True)
-        found: T | Refused | Busy = response.extensions["found"]
+        found: T | Refused | Busy = last.extensions["found"]
         return found
 
 

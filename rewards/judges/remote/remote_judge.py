@@ -14,9 +14,9 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from PIL import Image
 
@@ -31,6 +31,7 @@ from spanreward.rewards.judges.remote.chat_form import DETAILS, ChatForm
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body, Endpoint
 from spanreward.rewards.judges.written_rating import read_written_rating
 
+K = TypeVar("K", bound=Hashable)
 log = logging.getLogger(__name__)
 CHAT = "chat/completions"  # below /v1/
 NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
@@ -229,9 +230,7 @@ class RemoteJudge(Judge):
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Answers `rate`. Raises ValueError for entries of several tokens."""
-        alike: dict[tuple[str, int], list[int]] = {}
-        for number, question in enumerate(questions):
-            alike.setdefault((self._path(question), question.top), []).append(number)
+        alike = numbers_by((self._path(question), question.top) for question in questions)
         ratings: dict[int, Rating | Failure] = {}
         for (path, top), numbers in alike.items():
             several = [questions[number] for number in numbers]
@@ -368,9 +367,7 @@ class RemoteJudge(Judge):
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Answers `write` greedily."""
-        alike: dict[str, list[int]] = {}
-        for number, question in enumerate(questions):
-            alike.setdefault(self._path(question), []).append(number)
+        alike = numbers_by(map(self._path, questions))
         texts: dict[int, str | Failure] = {}
         for path, numbers in alike.items():
             several = [questions[number] for number in numbers]
@@ -452,6 +449,14 @@ class RemoteJudge(Judge):
                 usage.prompt_tokens += answer.prompt_tokens
                 usage.generated_tokens += answer.generated_tokens
                 usage.cached_tokens += answer.cached_tokens
+
+
+def numbers_by(kinds: Iterable[K]) -> dict[K, list[int]]:
+    """Returns the numbers of the questions of each kind. kinds: one per question."""
+    numbers: dict[K, list[int]] = {}
+    for number, kind in enumerate(kinds):
+        numbers.setdefault(kind, []).append(number)
+    return numbers
 
 
 def ended_before_its_text(answer: Answer) -> bool:

@@ -115,7 +115,7 @@ def test_a_model_tells_by_its_files_and_one_that_is_not_here_is_not_fetched(
     assert jury.reads_text_only()
     assert "the judge jury(" in unseeing(HarmonicReward(jury))
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the hub was asked"))
-    assert unseeing(HarmonicReward(TransformersJudge("nobody/has-this-model"))) == ""
+    assert unseeing(HarmonicReward(TransformersJudge("org/absent-model"))) == ""
 
 
 def test_a_box_has_no_context_in_its_place() -> None:

@@ -128,7 +128,9 @@ def uneven(body: dict) -> float:
 
 
 def all_kinds(url: str, reward_url: str, folder: Path) -> list[Reward]:
-    """Rewards here and elsewhere, of which some share a judge, a cache's file, or the parser."""
+    """Some judges are here, others behind a server. Some rewards share a judge, a cache's file, or
+    the parser.
+    """
     shared = ChatJudge(url, "m")
     file = folder / "ratings.sqlite"
     return [
@@ -217,7 +219,7 @@ def test_two_rewards_behind_servers_are_asked_at_the_same_time(
 
 def test_a_judge_here_is_asked_while_a_server_is() -> None:
     here_is_asked = threading.Event()
-    away = Elsewhere(lambda: here_is_asked.wait(SOON) or pytest.fail("nobody is asked here"))
+    away = Elsewhere(lambda: here_is_asked.wait(SOON) or pytest.fail("the judge here is not asked"))
     recorders = step(Asking(away), Asking(Here(here_is_asked.set)))
     assert [recorder.verdicts for recorder in recorders] == [[Verdict(0.75)] * 2] * 2
 

@@ -30,23 +30,9 @@ from spanreward.rewards.judges.remote.answer import (
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.server import Server
-from tests.support.short_pauses import shorten_pauses
 
 FIELD = Path("/work/shared/field")
 SECRET = "sk-very-secret-9"
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten_pauses(monkeypatch)
-    monkeypatch.delenv(http_client.KEY, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.stop()
 
 
 def give(entry: object) -> Question:

@@ -7,7 +7,6 @@ No unreadable answer becomes a finite score, no message holds the key, nothing i
 import json
 import logging
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,13 +30,6 @@ QUESTIONS = [Question([{"role": "user", "content": f"Rate it, {n}."}]) for n in 
 def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten_pauses(monkeypatch, 0.001)
     monkeypatch.setenv(http_client.KEY, SECRET)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.stop()
 
 
 def speak(server: Server, manner: str, text: str = "4") -> None:

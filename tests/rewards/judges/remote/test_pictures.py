@@ -5,7 +5,6 @@ text cannot add one.
 import base64
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files import http_client
 from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.remote import chat_form, remote_judge
 from spanreward.rewards.judges.remote.chat_form import neutralised
@@ -22,23 +20,9 @@ from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from spanreward.rewards.rows.pictures import MAX_PIXELS, shown_picture
 from tests.support.server import IDS, Server
-from tests.support.short_pauses import shorten_pauses
 
 RED = Image.new("RGB", (6, 4), "red")
 BLUE = Image.new("RGB", (5, 5), "blue")
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten_pauses(monkeypatch)
-    monkeypatch.delenv(http_client.KEY, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(params=["chat", "server"])

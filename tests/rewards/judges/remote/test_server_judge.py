@@ -36,7 +36,6 @@ from spanreward.rewards.judges.remote.endpoint import ANSWER, TOKEN, Endpoint
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, IDS, LOST, SCALE, SOON, Server, text_of
-from tests.support.short_pauses import shorten_pauses
 from tests.support.tokenizer import ENCODER
 from tests.support.vllm_server import free_port, vllm_server
 
@@ -47,19 +46,6 @@ def ask(content: str) -> Question:
 
 def give(entry: object) -> Question:
     return ask(f"give {entry}")
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten_pauses(monkeypatch)
-    monkeypatch.delenv(http_client.KEY, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[Any]:
-    server = Server()
-    yield server
-    server.stop()
 
 
 @pytest.fixture
