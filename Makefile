@@ -1,5 +1,6 @@
 # make quickstart   a policy gets better in minutes: base, SFT and DAPO with PoSh's spans, compared in one report
 # make test         the tests of the package, without an engine
+# make test-runs    the tests that start whole commands: every recipe, two ranks, runs that are interrupted
 # make test-experiments   the tests of experiments/, the code behind the figures of docs/evidence
 # make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
@@ -19,7 +20,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/spanreward train
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test test-experiments quick test-vllm test-gpu lint docs guide venv resolve release-check
+.PHONY: quickstart test test-runs test-experiments quick test-vllm test-gpu lint docs guide venv resolve release-check
 OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.33.0 \
   areal==1.0.4 openpipe-art[backend]==0.5.18 openrlhf==0.11.2 skyrl==0.3.0
 WITH_TRL := unsloth==2026.10.9
@@ -59,8 +60,12 @@ quickstart: venv
 WORKERS := $(shell $(PYTHON) -c 'import os; print(min(4, os.cpu_count() + 1))')
 SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+PACKAGE_TESTS := --ignore tests/experiments --ignore tests/test_strangers_project.py
 test: venv
-	$(SIDE_BY_SIDE) --ignore tests/experiments --ignore tests/test_strangers_project.py
+	$(SIDE_BY_SIDE) $(PACKAGE_TESTS) -m "not runs and not vllm and not gpu"
+
+test-runs: venv
+	$(SIDE_BY_SIDE) $(PACKAGE_TESTS) -m runs
 
 test-experiments: venv
 	$(SIDE_BY_SIDE) tests/experiments

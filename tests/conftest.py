@@ -1,10 +1,12 @@
 """SIGINT is Ctrl-C in all tests, also where a shell runs them in its background and lets them
 ignore it.
 
-`make quick` leaves out what launches processes, trains, or reads much: the files of SLOW are marked
-so. The files of FIRST take longest and start first: at the end of a run no core waits for one (with
---no-loadscope-reorder). Hypothesis takes the same examples in every run, however slow the machine
-is.
+`make test-runs` has the files of RUNS: each of their tests starts a whole command of ours in
+processes of its own (a recipe, two ranks, a run that is interrupted). They take half of all time,
+so `make test` leaves them out. `make quick` also leaves out what trains or reads much: the files of
+SLOW. The files of FIRST take longest and start first: at the end of a run no core waits for one
+(with --no-loadscope-reorder). Hypothesis takes the same examples in every run, however slow the
+machine is.
 """
 
 import signal
@@ -17,6 +19,21 @@ settings.register_profile("alike", deadline=None, derandomize=True)
 settings.load_profile("alike")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+TESTS = Path(__file__).parent
+
+RUNS = (
+    "recipes",
+    "test_supply_chain.py",
+    "training/callbacks/test_two_ranks_health.py",
+    "training/grpo/test_ranks_agree.py",
+    "training/serve/test_under_load.py",
+    "training/test_accelerate_configs.py",
+    "training/test_interrupted.py",
+    "training/test_resume.py",
+    "training/test_stopped_runs.py",
+    "training/test_two_ranks.py",
+)
+
 SLOW = (
     "experiments/agreement",
     "experiments/benchmark",
@@ -28,7 +45,6 @@ SLOW = (
     "experiments/reproduce",
     "experiments/span_credit",
     "experiments/test_hacking.py",
-    "recipes",
     "rewards/experimental/differences/test_differences_smollm2.py",
     "rewards/judges/local",
     "rewards/judges/remote",
@@ -43,19 +59,14 @@ SLOW = (
     "test_docs.py",
     "test_readme.py",
     "test_strangers_project.py",
-    "test_supply_chain.py",
     "training/callbacks",
     "training/commands",
     "training/evaluation/judged/test_evaluate.py",
     "training/experimental",
     "training/evaluation/page/test_report_browser.py",
     "training/grpo",
-    "training/test_accelerate_configs.py",
     "training/test_bad_input.py",
-    "training/test_interrupted.py",
-    "training/test_resume.py",
     "training/test_run.py",
-    "training/test_two_ranks.py",
 )
 
 FIRST = (
@@ -73,11 +84,21 @@ FIRST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    tests = Path(__file__).parent
-    first = {tests / name: number for number, name in enumerate(FIRST)}
+    first = {TESTS / name: number for number, name in enumerate(FIRST)}
     # stable: the others keep their order
     items.sort(key=lambda item: first.get(item.path, len(first)))
-    slow = [tests / part for part in SLOW]
     for item in items:
-        if any(path == item.path or path in item.path.parents for path in slow):
+        if _is_in(item, RUNS):
+            item.add_marker(pytest.mark.runs)
             item.add_marker(pytest.mark.slow)
+        elif _is_in(item, SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
+def _is_in(item: pytest.Item, parts: tuple[str, ...]) -> bool:
+    """Whether the item's file is one of `parts` or lies in one of these folders."""
+    for part in parts:
+        path = TESTS / part
+        if path == item.path or path in item.path.parents:
+            return True
+    return False
