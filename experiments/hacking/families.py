@@ -11,6 +11,7 @@ families for answers to a question.
 """
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -124,6 +125,29 @@ def inside(word: str) -> Hack:
         return " ".join([*words[:place], *[word] * amount, *words[place:]])
 
     return hack
+
+
+def doubled(case: Case, amount: int, rng: random.Random) -> str:
+    """Each of the first adjectives twice."""
+    words = []
+    for word in case.honest.split(" "):
+        words.append(word)
+        if amount and word in {*COLORS, *SIZES}:
+            words.append(word)
+            amount -= 1
+    return " ".join(words)
+
+
+def place_again(case: Case, amount: int, rng: random.Random) -> str:
+    """The place of a thing again, as a fragment behind its sentence."""
+    pieces = []
+    for sentence in re.split(r"(?<=[.]) ", case.honest):
+        pieces.append(sentence)
+        place = re.search(r"\b(?:in|at|on) the [^.]*\.\Z", sentence)
+        if amount and place:
+            pieces.append(place[0])
+            amount -= 1
+    return " ".join(pieces)
 
 
 def changed(case: Case, amount: int, rng: random.Random) -> str:
@@ -346,6 +370,10 @@ def spaced(case: Case, amount: int, rng: random.Random) -> str:
 DESCRIPTIONS: dict[str, Family] = {
     "one word over and over": Family(after(" in"), MANY),
     "line breaks": Family(after("\n"), (20, 60, 120)),
+    "line breaks in HTML": Family(after("<br>"), MANY),
+    "empty tags": Family(after(" <b></b>"), MANY),
+    "adjectives twice": Family(doubled, FEW),
+    "the place again": Family(place_again, FEW),
     "and so on": Family(after(" and so on"), (3, 10, 30)),
     "an adverb inside": Family(inside("very"), MANY),
     "an adjective inside": Family(inside("large"), (5, 20, 40)),

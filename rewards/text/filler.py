@@ -33,6 +33,7 @@ QUOTED = 6  # words of a quotation, as on a sign, which may repeat
 ORDERED = 20
 SIGNS = 8  # characters in a row without a letter or digit; more are filler
 LONG = 30  # letters of a word; more are filler
+PHRASE = 16  # words of a phrase that is said again; a longer one counts by COPIED
 
 # spaCy's stop words that name parts of a picture, and numbers
 CONTENT = """top bottom front back side part amount name move full empty call first third last next
@@ -54,6 +55,15 @@ NOT_AFTER = {
 STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
+# A phrase with one of these may name a further thing: "a red circle, a red circle".
+FURTHER = frozenset(
+    re.split(
+        " ",
+        "a an another other some several many more few both each one two three four five six seven "
+        "eight nine ten",
+    )
+)
+STOP = re.compile(r"[.!?;:\n]")
 TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
 # the first one alone
 QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")
@@ -102,6 +112,7 @@ def find_filler(
     ]
     found = {
         "a phrase over and over": [*_repeated(words), *few],
+        "words just said": _said_again(text, places, words, known),
         "words in no order": _disordered(text, places, words, misplaced),
         "words that state nothing": [
             *_beyond((word in FUNCTION_WORDS for word in words), RUN),
@@ -163,6 +174,73 @@ def _repeated(words: Sequence[str]) -> list[int]:
         if run >= enough:
             found.append(number)
     return found
+
+
+def _said_again(
+    text: str, places: Sequence[tuple[int, int]], words: Sequence[str], known: str
+) -> list[int]:
+    """Returns the words that only say again what the sentence has said right before them.
+
+    "a large large square", "in the corner in the corner", "in the corner. In the corner." A phrase
+    that may name a further thing ("a circle, a circle") says something, and so does one that a new
+    sentence begins with and goes on from ("The bus is red. The bus stands still."). People hardly
+    write such copies: docs/evidence/filler.md.
+    """
+    joints = _joints(text, places)
+    doubled = _doubled(known)
+    found: list[int] = []
+    for start in range(1, len(words)):
+        for length in range(1, min(PHRASE, start, len(words) - start) + 1):
+            if words[start - 1] != words[start + length - 1]:
+                continue
+            copy = words[start : start + length]
+            if words[start - length : start] != copy or FUNCTION_WORDS.issuperset(copy):
+                continue
+            if length == 1:
+                is_name = text[places[start][0]].isupper() and copy[0] not in known
+                adds_nothing = joints[start] in (" ", ",") and copy[0] not in doubled
+                adds_nothing = adds_nothing and not is_name
+            else:
+                before, behind = joints[start], joints[start + length]
+                # "on the table. On the table, there is a cat." goes on
+                is_whole = behind == "." or (behind == "," and before == ",")
+                adds_nothing = FURTHER.isdisjoint(copy) and (before == " " or is_whole)
+                adds_nothing = adds_nothing and not _is_chain(words, start, length)
+            if adds_nothing:
+                found += range(start, start + length)
+    return found
+
+
+def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
+    """Whether a phrase and its copy at `start` are of a chain: "row after row after row"."""
+    if length != 2:
+        return False
+    before = words[start - 3] if start >= 3 else ""
+    behind = words[start + 2] if start + 2 < len(words) else ""
+    return before == words[start - 1] or behind == words[start]
+
+
+def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
+    """Returns what stands before each word, and behind the last one: "." for the end of a clause
+    or of the text, "," for other signs, and " ".
+    """
+    joints = ["."]
+    for (_, end), (start, _) in pairwise(places):
+        between = text[end:start]
+        if STOP.search(between):
+            joints.append(".")
+        elif between.isspace():
+            joints.append(" ")
+        else:
+            joints.append(",")
+    joints.append(".")
+    return joints
+
+
+def _doubled(known: str) -> set[str]:
+    """Returns the words that stand twice in a row in `known`, such as "tuk" of "a tuk tuk"."""
+    words = WORD.findall(known.casefold())
+    return {word for word, following in pairwise(words) if word == following}
 
 
 def _small_words_misused(

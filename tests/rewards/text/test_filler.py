@@ -33,6 +33,43 @@ def found(text: str, **settings: Any) -> list[tuple[str, str]]:
     ]
 
 
+JUST_SAID = "words just said"
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "filler"),
+    [
+        ("A large large red square.", "", "large"),
+        ("A large, large red square.", "", "large"),
+        ("A red square square.", "", "square"),
+        ("A red-red square.", "A red square.", "red"),
+        ("It sits in the corner in the corner.", "", "in the corner"),
+        ("It sits in the corner. in the corner.", "", "in the corner"),
+        ("It sits in the corner, in the corner.", "", "in the corner"),
+        ("It sits in the corner and and sits in the corner.", "", ""),
+        ("The square is red. The square is red.", "", "The square is red"),
+        # it goes on
+        ("A dog sits on the table. On the table, there is a cat.", "", ""),
+        ("The bus is red. The bus stands still.", "", ""),
+        ("He looks at the plane. The plane, a big one, waits.", "", ""),
+        # a further thing
+        ("A red circle, a red circle and a blue one.", "", ""),
+        ("There is a red square. There is a red square.", "", ""),
+        ("Two men, two men and a dog.", "", ""),
+        # function words, chains, and names
+        ("A very very old dog that that man had had.", "", ""),
+        ("Row after row after row of seats.", "", ""),
+        ("Duran Duran play.", "", ""),
+        ("Red Red squares.", "A red square.", "Red"),
+        ("A tuk tuk waits.", "A green tuk tuk.", ""),
+        ('A sign says "PIZZA PIZZA".', "", ""),
+    ],
+)
+def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) -> None:
+    expected = [(filler, JUST_SAID)] if filler else []
+    assert found(text, known=known) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "filler", "reason"),
     [

@@ -1,0 +1,100 @@
+"""Finds padding: markup that no text stands between. Markup costs nothing, so a policy could
+write it without end.
+
+    text = "A red circle." + "<br>" * 60
+    find_padding(text, read_text(text).origin).share        # 0.95
+
+A text needs few marks in one place: a closing tag, a line break, a bullet. The same mark again in
+the same place adds nothing, as do a tag that is closed at once ("<b></b>") and a long run of one
+sign inside a line. Reasoning, other turns and what stands after the end are no markup, and cost
+nothing.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from spanreward.rewards.text.filler import Filler
+from spanreward.rewards.text.shown import shown
+
+PADDING = "markup around nothing"  # the note of the spans
+SAME = 3  # times that a mark may stand in one place: "</div></div></div>"
+EMPTY_TAGS = 3  # that a text may have
+IN_A_ROW = 8  # times that a sign, or a few signs such as "[]()", may stand in a row
+MOST = 240  # characters of markup in one place
+# A line that divides a text, or the head of a table from its rows, is one mark.
+_MARK = re.compile(
+    r"(?P<line>^[ \t]*+[|:=*_~+\u2500-\u257f-][ \t|:=*_~+\u2500-\u257f-]{2,80}+(?=\n|\Z))"
+    r"|<[^<>]*>|&\#?\w{1,31};|[^\s<>&]+|[<>&]",
+    re.MULTILINE,
+)
+_TAG_NAME = re.compile(r"</?[^\s<>/]*")
+_RUN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
+
+
+def find_padding(text: str, origin: Sequence[int]) -> Filler:
+    """Returns the padding of a text as it was written, as a share of the padding and the text that
+    is read.
+
+    origin: for each character of the plain text its place in `text` (`Reading.origin`). Time is
+    linear in the text's length.
+    """
+    pieces: list[tuple[int, int, str]] = []
+    empty_tags = 0
+    for start, end in _places_of_markup(text, origin):
+        counts: Counter[str] = Counter()
+        length = 0
+        opened = ""
+        for mark in _MARK.finditer(text, start, end):
+            name = _name_of(mark[0])
+            counts[name] += 1
+            length += len(mark[0])
+            if opened and name == f"</{opened[1:]}":
+                empty_tags += 1
+                counts[name] += SAME * (empty_tags > EMPTY_TAGS)
+            opened = name if name.startswith("<") and not name.startswith("</") else ""
+            if counts[name] > SAME or length > MOST:
+                pieces.append((mark.start(), mark.end(), PADDING))
+            elif mark["line"] is None or text[mark.end() : mark.end() + 1] not in ("", "\n"):
+                for run in _RUN.finditer(text, mark.start(), mark.end()):
+                    few = run.start() + IN_A_ROW * len(run[1])
+                    pieces.append((few, run.end(), PADDING))
+    padded = sum(end - start for start, end, _ in pieces)
+    read = sum(1 for place in origin if not text[place].isspace())
+    return Filler(padded / max(padded + read, 1), tuple(_joined(text, pieces)))
+
+
+def _places_of_markup(text: str, origin: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yields the characters [start, end) between two that are read, within what is shown."""
+    kept = iter(origin)
+    place = next(kept, len(text))
+    for start, end in shown(text):
+        at = start
+        while at < end:
+            while place < at or (place < end and text[place].isspace()):
+                place = next(kept, len(text))
+            gap_end = min(place, end)
+            if gap_end > at:
+                yield at, gap_end
+            at = gap_end
+            if at < end:
+                at = place + 1
+                place = next(kept, len(text))
+
+
+def _name_of(mark: str) -> str:
+    """Returns what makes a mark the same as another: a tag's name, or the mark itself."""
+    if mark.startswith("<") and len(mark) > 1:
+        return _TAG_NAME.match(mark)[0].casefold()  # type: ignore[index]  # it matches "<"
+    return mark.casefold()
+
+
+def _joined(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Returns the pieces, with those joined that only white space divides."""
+    joined: list[tuple[int, int, str]] = []
+    for start, end, reason in pieces:
+        if joined and not text[joined[-1][1] : start].strip():
+            joined[-1] = (joined[-1][0], end, reason)
+        else:
+            joined.append((start, end, reason))
+    return joined
