@@ -347,7 +347,8 @@ def penalise_filler(
     """Returns the verdict with score, credits and parts reduced by the share of filler, and a span
     on every piece.
 
-    lowest: the parts that shrink with the score, and their lowest values.
+    lowest: the parts that shrink with the score, and their lowest values. What the verdict has lost
+    before stays in its part: of what was left, this share goes.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
@@ -370,5 +371,8 @@ def penalise_filler(
         )
         for number, (start, end, reason) in enumerate(filler.pieces)
     ]
-    parts = {**shrink(verdict.parts, kept, lowest), FILLER: filler.share}
+    share = filler.share
+    if FILLER in verdict.parts:
+        share = 1 - (1 - verdict.parts[FILLER]) * kept
+    parts = {**shrink(verdict.parts, kept, lowest), FILLER: share}
     return replace(verdict, score=verdict.score * kept, parts=parts, spans=(*spans, *costs))

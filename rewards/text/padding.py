@@ -2,7 +2,7 @@
 write it without end.
 
     text = "A red circle." + "<br>" * 60
-    find_padding(text, read_text(text).origin).share        # 0.95
+    find_padding(text, read_text(text).origin).share        # 0.9
 
 A text needs few marks in one place: a closing tag, a line break, a bullet. The same mark again in
 the same place adds nothing, as do a tag that is closed at once ("<b></b>") and a long run of one
@@ -33,8 +33,7 @@ _RUN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
 
 
 def find_padding(text: str, origin: Sequence[int]) -> Filler:
-    """Returns the padding of a text as it was written, as a share of the padding and the text that
-    is read.
+    """Returns the padding of a text as it was written, as a share of its characters.
 
     origin: for each character of the plain text its place in `text` (`Reading.origin`). Time is
     linear in the text's length.
@@ -59,9 +58,9 @@ def find_padding(text: str, origin: Sequence[int]) -> Filler:
                 for run in _RUN.finditer(text, mark.start(), mark.end()):
                     few = run.start() + IN_A_ROW * len(run[1])
                     pieces.append((few, run.end(), PADDING))
-    padded = sum(end - start for start, end, _ in pieces)
-    read = sum(1 for place in origin if not text[place].isspace())
-    return Filler(padded / max(padded + read, 1), tuple(_joined(text, pieces)))
+    joined = _joined(text, pieces)
+    share = sum(end - start for start, end, _ in joined) / max(len(text), 1)
+    return Filler(share, tuple(joined))
 
 
 def _places_of_markup(text: str, origin: Sequence[int]) -> Iterator[tuple[int, int]]:
