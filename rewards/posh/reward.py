@@ -117,6 +117,7 @@ class PoshReward(ReadingReward):
 
     columns = ("reference",)
     main_parts = ("f1", "precision", "recall")
+    lowest = dict.fromkeys(SCORES, 0.0)
 
     def __init__(
         self,

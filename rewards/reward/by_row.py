@@ -5,7 +5,7 @@ With spans="ablation" the judge is also asked about each completion without each
 The sentence's credit is the score less the score without it, both before penalties.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -39,7 +39,6 @@ class RowReward(ReadingReward):
     ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
     in_words = IN_WORDS
     pipeline: Language | str | None = None  # finds the sentences
-    lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion
 
     def __init__(
         self, name: str, judge: Judge | str, mode: Mode, evidence: Any, spans: str = "none"

@@ -8,12 +8,14 @@ class Words(ReadingReward):
 Words("words").assess([Sample("", "A **red** kite.")])[0].spans[0]         # of characters 4 to 7
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import Sample, Span, Unread, Verdict
 from spanreward.rewards.reward.reward import Reward, checked
+from spanreward.rewards.text.filler import penalise_filler
+from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.written import Reading, read_text
 
 COUNTED = "; characters are those of the plain text"  # added to a note that counts them
@@ -26,6 +28,7 @@ class ReadingReward(Reward):
     """
 
     mode: Mode = "default"
+    lowest: Mapping[str, float] = {}  # of each part that shrinks with the score, the lowest value
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order, with spans on the texts as they were
@@ -33,10 +36,16 @@ class ReadingReward(Reward):
         """
         if self.mode == "published":
             return self.assess_plain(checked(samples))
-        verdicts = self.assess_plain([plain_sample(sample) for sample in checked(samples)])
-        return [
-            as_written(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)
-        ]
+        plain = self.assess_plain([plain_sample(sample) for sample in checked(samples)])
+        verdicts = []
+        for verdict, sample in zip(plain, samples, strict=True):
+            text = sample.completion
+            padding = find_padding(text, read_text(text).origin)
+            written = as_written(verdict, sample)
+            if padding.pieces:
+                written = penalise_filler(written, text, padding, self.lowest)
+            verdicts.append(written)
+        return verdicts
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. The samples' texts are plain."""
