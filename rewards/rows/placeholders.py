@@ -76,9 +76,10 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     wanted = numbered([placeholder for of_text in found for placeholder in of_text])
     if wanted > pictures > 0:
         counted = "1 picture" if pictures == 1 else f"{pictures} pictures"
+        last = _last(texts, found)
         raise ValueError(
-            f"{name} has placeholders of {wanted} pictures, such as {_last(texts, found)!r}, and the "
-            f"row has {counted}: give a picture for each, or write in words what they stand for"
+            f"{name} has placeholders of {wanted} pictures, such as {last!r}, and the row has "
+            f"{counted}: give a picture for each, or write in words what they stand for"
         )
     several = max(wanted, pictures) > 1
     plain = []

@@ -13,16 +13,24 @@ is for metrics without a reference.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from spanreward.rewards.rows.columns import READ, READERS, picture_key, read_columns
+from spanreward.rewards.rows.columns import (
+    READ,
+    READERS,
+    picture_key,
+    read_columns,
+    without_missing,
+)
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import ENCODED, PictureError, located, opened
 from spanreward.rewards.rows.placeholders import without_placeholders
+from spanreward.rewards.rows.tables import say_missing
 from spanreward.rewards.rows.values import one_text
 from spanreward.training.recipe import RecipeError, RowsPart
 
@@ -51,7 +59,9 @@ def read_rows(
     rows: list[dict[str, Any]] = []
     left_out = 0
     first_pictured: bool | None = None
-    for number, (where, record) in enumerate(records, start=1):
+    missing = Counter[str]()
+    for number, (where, written) in enumerate(records, start=1):
+        record = without_missing(written, missing, data.columns)
         values = usable_values(record, data, where)
         if values is None:
             left_out += 1
@@ -73,6 +83,7 @@ def read_rows(
         rows.append(row)
         if len(rows) == data.count:
             break
+    say_missing(missing, data.source)
     if left_out:
         log.warning(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)
