@@ -9,6 +9,7 @@ line and the column.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,8 @@ class Row:
         return tuple(text for column in columns for text in self.references(column))
 
     def spans(self, column: str, text: str) -> CharacterSpans:
-        """Returns the characters of the text that the column marks (training/data/marks.py), also
-        by objects with `start` and `end`, and by a text that holds the list.
-        """
-        return self.checked(lambda value, name: marks(pairs_of(value, name), name, text), column)
+        """Returns the characters of the text that the column marks (training/data/marks.py)."""
+        return self.checked(partial(marks, text=text), column)
 
     def checked(self, read: Any, column: str) -> Any:
         """Returns `read(value, column)`; the message of its ValueError gets the line's name."""
@@ -132,19 +131,6 @@ def read_objects(path: Path | str) -> list[tuple[str, dict[str, Any]]]:
     if not found:
         raise ValueError(f"{path} holds no judgment: write one JSON object a line.")
     return found
-
-
-def pairs_of(value: Any, column: str) -> Any:
-    """Returns marks that are objects with `start` and `end` as [start, end], and anything else as
-    it is.
-    """
-    listed = entries(value, column, (str, list, dict))
-    if value is None or listed == [value]:
-        return value
-    return [
-        [e["start"], e["end"]] if isinstance(e, dict) and {"start", "end"} <= e.keys() else e
-        for e in listed
-    ]
 
 
 def read_record(row: Row, names: Columns) -> Record:

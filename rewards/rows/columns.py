@@ -7,6 +7,7 @@
 Whatever reads a row asks here: files, trainers, recipes' data, comparisons.
 """
 
+from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,10 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
 }
 READ = frozenset({*READERS, "id", "prompt", "image", "images"})
 OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
+# How pandas writes a missing value as text. An answer may be "None".
+MISSING = frozenset({"nan", "NaN", "<NA>", "NaT", "None", "null"})
+SAYABLE = frozenset({"None", "null"})
+SPOKEN = frozenset({"completion", "answers"})
 
 
 def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -> dict[str, Any]:
@@ -53,3 +58,21 @@ def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:
     """
     alone = "images" if "images" in present and "image" not in present else "image"
     return names.get("image", alone)
+
+
+def without_missing(
+    row: dict[str, Any], missing: Counter[str], names: Mapping[Any, str] = OWN_NAMES
+) -> dict[str, Any]:
+    """Returns the row with None for a text in MISSING, in the columns that are read, and counts
+    them by key.
+    """
+    filled = row
+    for column in (*READ, "completion"):
+        key = names.get(column, column)
+        value = row.get(key)
+        if isinstance(value, str) and value in MISSING:
+            if column in SPOKEN and value in SAYABLE:
+                continue
+            filled = {**filled, key: None}
+            missing[key] += 1
+    return filled

@@ -7,19 +7,12 @@ OpenAI's messages are read, LLaVA's, and those that TRL makes. A message without
 ValueError in one sentence.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spanreward.rewards.base.texts import list_in
+from spanreward.rewards.rows.placeholders import plain_texts
 
-# of a picture in a prompt, as LLaVA, Phi, Qwen, Gemma and InternLM write them
-_PLACEHOLDER = re.compile(
-    r"<(?:\|?image(?:[ _-]?(?:\d+|pad))?\|?|\|vision_(?:start|end)\|"
-    r"|(?:start|end)_of_image|ImageHere)>"
-    r"[ \t]*\n?",
-    re.IGNORECASE,
-)
 _ASSISTANT = ("assistant", "gpt", "model")
 # a message's keys for what it says: OpenAI's, LLaVA's, others'
 TEXT_KEYS = {"content", "value", "text", "parts"}
@@ -72,12 +65,19 @@ def _role(message: Mapping[str, Any]) -> Any:
     return message.get("role", message.get("from"))
 
 
-def prompt_text(prompt: Any) -> str:
+def prompt_text(prompt: Any, pictures: int = 0) -> str:
     """Returns the prompt's text without placeholders of pictures, with messages joined by line
     breaks.
+
+    pictures: see `plain_texts`. Raises as it does, and ValueError for a message without a text.
     """
+    return "\n".join(plain_texts(_prompt_texts(prompt), pictures, "the prompt"))
+
+
+def _prompt_texts(prompt: Any) -> list[str]:
+    """Returns the text of each of the prompt's messages."""
     if isinstance(prompt, str):
-        return without_placeholders(prompt)
+        return [prompt]
     if not isinstance(prompt, list | tuple):
         raise ValueError(f"a prompt must be a text or a list of messages, got {prompt!r}")
     texts = []
@@ -87,8 +87,8 @@ def prompt_text(prompt: Any) -> str:
             raise ValueError(
                 f"no text was found in a prompt's message with the keys {_keys(message)}"
             )
-        texts.append(without_placeholders(text or ""))
-    return "\n".join(texts)
+        texts.append(text or "")
+    return texts
 
 
 def message_text(message: Any) -> str | None:
@@ -154,16 +154,6 @@ def tools_pictures(completion: Any) -> tuple[Any, ...]:
             if block.get("type") == "image":
                 pictures.append(block["image"])
     return tuple(pictures)
-
-
-def without_placeholders(text: str) -> str:
-    """Returns the text without `<image>` and the like, which stand for a picture that is given
-    beside it.
-    """
-    rest = _PLACEHOLDER.sub("", text)
-    if rest == text:
-        return text
-    return rest.strip()
 
 
 def _keys(message: Mapping[str, Any]) -> str:

@@ -12,25 +12,28 @@ from typing import Any
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.columns import READ, read_columns, read_pictures
-from spanreward.rewards.rows.messages import completion_text, prompt_text, without_placeholders
+from spanreward.rewards.rows.messages import completion_text, prompt_text
+from spanreward.rewards.rows.placeholders import without_placeholders
 
 
 def read_sample(row: Mapping[str, Any], completion: Any, prompt: Any = "") -> Sample:
     """Returns the Sample for a dataset row (docs/recipes.md).
 
-    Raises ValueError for a value of the wrong type.
+    Raises ValueError for a value of the wrong type, and for placeholders of more pictures than the
+    row has.
     """
     values = read_columns(row)
+    images = read_pictures(row)
     question = values.pop("question")
     if question is not None:
-        question = without_placeholders(question)
+        question = without_placeholders(question, len(images), "the question")
     name = row.get("id")
     if name is not None:
         name = str(name)
     return Sample(
-        prompt=prompt_text(prompt),
+        prompt=prompt_text(prompt, len(images)),
         completion=completion_text(completion),
-        images=read_pictures(row),
+        images=images,
         references=values.pop("reference"),
         question=question,
         id=name,

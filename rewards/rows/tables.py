@@ -11,12 +11,13 @@ saved; its split is `train` by default. Pictures stay undecoded, {"bytes", "path
 no rows.
 """
 
-import csv
 import gzip
 import io
 import json
+import logging
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from itertools import islice
@@ -25,16 +26,17 @@ from typing import Any
 
 from spanreward.rewards.files.hub import HUB, load_split, undecoded
 from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_object
+from spanreward.rewards.rows.columns import without_missing
+from spanreward.rewards.rows.delimited import Row, delimited_rows
+
+log = logging.getLogger(__name__)
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
 # keys of what `spanreward compare` writes as results.json
 RESULTS = {"schema", "models", "difference"}
 _SPACE = re.compile(r"\s*")
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
-# its number, its place, and the row or why it cannot be read
-Row = tuple[int, str, dict[str, Any] | str]
 
 
 def is_table(source: str | Path) -> bool:
@@ -59,16 +61,34 @@ def read_table(
 def table_rows(
     source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
 ) -> Iterator[Row]:
-    """Yields the first `limit` rows. columns: our names, and the source's names for them. Raises
-    OSError, and ValueError in one sentence for a file that cannot be read at all.
+    """Yields the first `limit` rows. columns: our names, and the source's names for them.
+
+    What pandas writes for a missing value is None, and is said once. Raises OSError, and ValueError
+    in one sentence for a file that cannot be read at all.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
-    for number, where, row in islice(_rows(source), limit):
-        if columns and isinstance(row, dict):
-            yield number, where, _renamed(row, columns, where)
-        else:
+    missing = Counter[str]()
+    try:
+        for number, where, row in islice(_rows(source), limit):
+            if columns and isinstance(row, dict):
+                row = _renamed(row, columns, where)
+            if isinstance(row, dict):
+                row = without_missing(row, missing)
             yield number, where, row
+    finally:  # a reader may take fewer rows
+        say_missing(missing, source if isinstance(source, str | Path) else "the table")
+
+
+def say_missing(missing: Mapping[str, int], source: object) -> None:
+    """Logs how many values `without_missing` took out, by column."""
+    if missing:
+        counts = ", ".join(f"{count} of {column!r}" for column, count in missing.items())
+        log.warning(
+            "%s: values that pandas wrote as text, such as 'nan', are read as missing: %s",
+            source,
+            counts,
+        )
 
 
 def folder_of(source: Rows) -> Path:
@@ -112,7 +132,7 @@ def _rows(source: Rows) -> Iterator[Row]:
     if ending == ".parquet":
         return _numbered("row", _parquet(content, source))
     if ending in (".csv", ".tsv"):
-        return _csv(content, source, ending)
+        return delimited_rows(content, source, ending)
     return _json(content, source)
 
 
@@ -162,37 +182,6 @@ def _parquet(content: bytes, source: str) -> Iterator[dict[str, Any]]:
         raise ValueError(
             f"{source} is no parquet file, or damaged: {' '.join(str(error).split())}"
         ) from None
-
-
-def _csv(content: bytes, source: str, ending: str) -> Iterator[Row]:
-    """Yields rows of texts, under the names of the first line."""
-    csv.field_size_limit(2**31 - 1)  # a text may be long
-    try:
-        text = content.removeprefix(BOM).decode()
-        lines = csv.reader(
-            io.StringIO(text, newline=""), delimiter=_separator(text, ending), strict=True
-        )
-        names = next(lines, [])
-        if len(set(names)) < len(names):
-            raise ValueError(f"two columns have one name in {names}")
-        for number, cells in enumerate(filter(None, lines), start=1):
-            where = f"row {number}"
-            if len(cells) == len(names):
-                yield number, where, dict(zip(names, cells, strict=True))
-            else:
-                counts = f"{len(cells)} cells, and {len(names)} columns have names"
-                yield number, where, f"{where} has {counts}."
-    except (csv.Error, ValueError) as error:
-        raise ValueError(
-            f"{source} cannot be read as {ending[1:].upper()} in UTF-8: {error}."
-        ) from None
-
-
-def _separator(text: str, ending: str) -> str:
-    if ending == ".tsv":
-        return "\t"
-    first_line = text.partition("\n")[0]
-    return max(SEPARATORS, key=first_line.count)
 
 
 def _json(content: bytes, source: str) -> Iterator[Row]:

@@ -7,21 +7,36 @@ rows = read_marked("labels.jsonl", {"mistakes": "wrong"})      # our names, and 
 sample, mistakes = rows[0]                                     # mistakes: ((2, 5),)
 """
 
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.base.texts import entries
+from spanreward.rewards.base.texts import entries, list_in
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.columns import READ
 from spanreward.rewards.rows.lines import line_sample, plain_row
 from spanreward.rewards.rows.tables import folder_of, no_rows, read_table
+from spanreward.training.data.units import Mark, check_units
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 CharacterSpans = tuple[tuple[int, int], ...]
-MARKED = ("completion", "mistakes")
+MISTAKES = "mistakes"
+MARKED = ("completion", MISTAKES)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers [start, end) as they are written, and the words that they are said to mark."""
+
+    start: int
+    end: int
+    words: str
 
 
 def read_marked(
@@ -29,13 +44,35 @@ def read_marked(
 ) -> list[tuple[Sample, CharacterSpans]]:
     """Returns each text with what a metric reads beside it, and its wrong characters [start, end).
 
-    See `read_each`.
+    See `read_each`. Raises ValueError also where the file's marks count no characters
+    (`check_units`).
     """
-    return read_each(source, MARKED, lambda sample: (sample, mistakes_in(sample)), columns, limit)
-
-
-def mistakes_in(sample: Sample) -> CharacterSpans:
-    return marks(sample.columns["mistakes"], "mistakes", sample.completion)
+    samples = list(_samples(source, MARKED, columns, limit))
+    listed = []
+    numbers: list[Mark] = []
+    for where, sample in samples:
+        with _named(where):
+            marked = entries_of(sample.columns[MISTAKES], MISTAKES)
+            listed.append(marked)
+            numbers += _numbers(marked, sample.completion, f"{where}: ")
+    try:
+        parts = check_units(numbers, MISTAKES)
+    except ValueError as error:
+        raise ValueError(f"{error}.") from None
+    if parts:
+        first = parts[0]
+        log.warning(
+            "%s%d of %d marks begin or end within a word, such as %r: they are taken as they are",
+            first.name,
+            len(parts),
+            len(numbers),
+            first.text[first.start : first.end],
+        )
+    rows = []
+    for (where, sample), marked in zip(samples, listed, strict=True):
+        with _named(where):
+            rows.append((sample, _places(marked, MISTAKES, sample.completion)))
+    return rows
 
 
 def read_each(
@@ -49,42 +86,114 @@ def read_each(
     names, and the file's for them. Raises OSError, and ValueError for another name of ours and for
     a row that cannot be used.
     """
+    results = []
+    for where, sample in _samples(source, needed, columns, limit):
+        with _named(where):
+            results.append(read(sample))
+    return results
+
+
+def _samples(
+    source: Path | str,
+    needed: Sequence[str],
+    columns: Mapping[str, str] | None,
+    limit: int | None,
+) -> Iterator[tuple[str, Sample]]:
+    """Yields each row's name in messages, and its Sample."""
     check_known("column", columns or (), {*READ, *needed})
     folder = folder_of(source)
-    results = []
+    is_empty = True
     for where, row in read_table(source, columns, limit):
+        is_empty = False
         for name in needed:
             if name not in row:
                 names = ", ".join(row)
                 raise ValueError(
                     f"{where} has no column {name!r}, only {names}: name it with {name}=NAME."
                 )
-        try:
-            results.append(read(line_sample(plain_row(row), folder)))
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}.") from None
-    if not results:
+        with _named(where):
+            sample = line_sample(plain_row(row), folder)
+        yield where, sample
+    if is_empty:
         raise no_rows(source)
-    return results
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Puts the row's name before the message of a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}.") from None
 
 
 def marks(value: Any, column: str, text: str) -> CharacterSpans:
     """Returns the characters of a list of [start, end], of whole words of the text, and of [word,
-    n] for where the word stands the n-th time. Raises ValueError for what is not in the text, and
-    for a word alone that stands in it more than once.
+    n] for where the word stands the n-th time. Raises ValueError for what is not in the text, for a
+    word alone that stands in it more than once, and as `check_units` does.
     """
-    listed = entries(value, column, (str, list))
+    listed = entries_of(value, column)
+    check_units(_numbers(listed, text, ""), column)
+    return _places(listed, column, text)
+
+
+def entries_of(value: Any, column: str) -> list[Any]:
+    """Returns a list of words, [word, n] and Ranges.
+
+    Ranges are written as [start, end], maybe with a label (doccano), as objects with "start" and
+    "end" or "start_offset" and "end_offset" (Argilla), and as objects with such a "value" (Label
+    Studio), in a list, alone, or as text. Raises ValueError for another value.
+    """
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = list_in(value.strip())
+    if isinstance(value, Mapping):
+        value = [value]
+    listed = entries(value, column, (str, list, dict))
     if value is None or listed == [value]:
         raise wrong(column, "a list of [start, end] or of words", value)
-    return tuple(_mark(entry, column, text) for entry in listed)
+    return [range_in(entry) or entry for entry in listed]
 
 
-def _mark(entry: Any, column: str, text: str) -> tuple[int, int]:
+def range_in(entry: Any) -> Range | None:
+    """Returns the numbers of an entry, None for one without."""
+    words = ""
+    if isinstance(entry, Mapping):
+        value = entry.get("value")
+        held = value if isinstance(value, Mapping) else entry
+        places = [held.get("start", held.get("start_offset"))]
+        places.append(held.get("end", held.get("end_offset")))
+        if isinstance(held.get("text"), str):
+            words = held["text"]
+    elif isinstance(entry, list) and len(entry) in (2, 3):
+        places = entry[:2]
+    else:
+        return None
+    start, end = places
+    if type(start) is type(end) is int:
+        return Range(start, end, words)
+    return None
+
+
+def _numbers(listed: Sequence[Any], text: str, name: str) -> list[Mark]:
+    found = []
+    for entry in listed:
+        if isinstance(entry, Range):
+            found.append(Mark(name, text, entry.start, entry.end, entry.words))
+    return found
+
+
+def _places(listed: Sequence[Any], column: str, text: str) -> CharacterSpans:
+    return tuple(_place(entry, column, text) for entry in listed)
+
+
+def _place(entry: Any, column: str, text: str) -> tuple[int, int]:
+    if isinstance(entry, Range):
+        if 0 <= entry.start < entry.end <= len(text):
+            return entry.start, entry.end
+        entry = [entry.start, entry.end]
     word, which = entry, None
     if isinstance(entry, list) and len(entry) == 2:
         word, which = entry
-    if type(word) is type(which) is int and 0 <= word < which <= len(text):
-        return word, which
     places = whole_words(word, text) if isinstance(word, str) else []
     if which is None and len(places) > 1:
         wanted = (

@@ -13,15 +13,24 @@ is for metrics without a reference.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from spanreward.rewards.rows.columns import READ, READERS, picture_key, read_columns
-from spanreward.rewards.rows.messages import message_text, without_placeholders
+from spanreward.rewards.rows.columns import (
+    READ,
+    READERS,
+    picture_key,
+    read_columns,
+    without_missing,
+)
+from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import ENCODED, PictureError, located, opened
+from spanreward.rewards.rows.placeholders import without_placeholders
+from spanreward.rewards.rows.tables import say_missing
 from spanreward.rewards.rows.values import one_text
 from spanreward.training.recipe import RecipeError, RowsPart
 
@@ -50,7 +59,9 @@ def read_rows(
     rows: list[dict[str, Any]] = []
     left_out = 0
     first_pictured: bool | None = None
-    for number, (where, record) in enumerate(records, start=1):
+    missing = Counter[str]()
+    for number, (where, written) in enumerate(records, start=1):
+        record = without_missing(written, missing, data.columns)
         values = usable_values(record, data, where)
         if values is None:
             left_out += 1
@@ -72,6 +83,7 @@ def read_rows(
         rows.append(row)
         if len(rows) == data.count:
             break
+    say_missing(missing, data.source)
     if left_out:
         log.warning(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)
@@ -175,21 +187,37 @@ def is_empty(
 
 
 def asked_in(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
-    """Takes the row's prompt out of its values, and returns what the policy is asked. A picture's
-    placeholder goes, as the policy's processor puts it in. Raises RecipeError for a placeholder
-    without a picture.
+    """Takes the row's prompt out of its values, and returns what the policy is asked.
+
+    A picture's placeholder goes, as the policy's processor puts it in, or becomes words, in the
+    question too. Raises RecipeError for a placeholder without a picture.
     """
-    question = values["question"]
-    written = values.pop("prompt") or prompt_for(question, prompt)
-    plain = without_placeholders(written)
-    if plain != written and not pictured:
+    own, question = values.pop("prompt"), values["question"]
+    if question is not None:
+        question = _placed(question, "the question", pictured, where)
+        values["question"] = question
+    if own:
+        asked = _placed(own, "the prompt", pictured, where)
+    elif prompt is not None:
+        template = _placed(prompt, "the recipe's prompt", pictured, where)
+        asked = prompt_for(question or None, template)
+    else:
+        asked = prompt_for(question or None, None)
+    return asked or DESCRIBE
+
+
+def _placed(text: str, name: str, pictured: bool, where: str) -> str:
+    """Returns the text without placeholders. Raises RecipeError for one without a picture."""
+    try:
+        plain = without_placeholders(text, 1 if pictured else 0, name)
+    except ValueError as error:
+        raise RecipeError(f"{where}: {error}.") from None
+    if plain != text and not pictured:
         raise RecipeError(
-            f"{where} has the placeholder of a picture and no picture, {written!r:.80}: name it in "
+            f"{where} has the placeholder of a picture and no picture, {text!r:.80}: name it in "
             "data.columns."
         )
-    if question is not None:
-        values["question"] = without_placeholders(question)
-    return plain or DESCRIBE
+    return plain
 
 
 def usable_picture(folder: Path, value: Any, where: str) -> Any:

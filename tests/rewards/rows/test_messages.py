@@ -66,7 +66,7 @@ def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
         ),
         ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
         ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
-        (" Describe the <imagery> of x<y in <img>. ", " Describe the <imagery> of x<y in <img>. "),
+        (" Describe the <imagery> of x<y. ", " Describe the <imagery> of x<y. "),
     ],
 )
 def test_no_judge_sees_a_picture_s_placeholder(prompt: Any, shown: str) -> None:

@@ -238,6 +238,13 @@ def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
     assert load_data(data)["question"][0] == "What is it?"
     assert [image.size for image in load_data(data)["image"]] == [(40, 30)] * 3
     assert asked(jsonl(folder, CAPTION, prompt="<image>Say it.")) == ["Say it."]
+    within = {**ASKED, "question": "What does <image> show?"}
+    for data in (jsonl(folder, within), jsonl(folder, within, prompt="<image>{question} Say it.")):
+        assert asked(data)[0].startswith("What does the picture show?")
+        assert load_data(data)["question"][0] == "What does the picture show?"
+    said = refused(jsonl(folder, {**ASKED, "question": "Is <image 1> like <image 2>?"}))
+    assert "line 1: the question has placeholders of 2 pictures, such as '<image 2>'" in said
+    assert "and the row has 1 picture: give a picture for each" in said
     said = refused(jsonl(folder, {"prompt": "<image>\nWhat is it?", "reference": "A wall."}))
     assert "rows.jsonl line 1 has the placeholder of a picture and no picture, '<image>" in said
     said = refused(

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.tables import read_table
-from spanreward.training.data.marks import MARKED, mistakes_in, read_each
+from spanreward.training.data.marks import CharacterSpans, read_each, read_marked
 from spanreward.training.experimental.judge.changes import Changes, Example
 from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
 
@@ -73,7 +73,8 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
             captions[name] |= dict.fromkeys(text.strip() for text in texts)
     given = [example for path in recipe.teacher for example in read_teacher(path)]
     for path, columns in recipe.labels.items():
-        given += read_each(path, MARKED, labelled, columns)
+        for sample, mistakes in read_marked(path, columns):
+            given.append(labelled(sample, mistakes))
     place = {
         name: place_of(name, recipe.seed)
         for name in (*captions, *(example.picture for example in given))
@@ -116,10 +117,10 @@ def changed(captions: dict[str, list[str]], recipe: JudgeRecipe, count: int) -> 
     return [example for _, example in zip(range(count), filter(None, made), strict=False)]
 
 
-def labelled(sample: Sample) -> Example:
+def labelled(sample: Sample, mistakes: CharacterSpans) -> Example:
     """Returns the example of a text in which people have marked what is wrong."""
     text = sample.completion
-    marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in mistakes_in(sample)))
+    marks = ((0, len(text), 1.0), *((start, end, 0.0) for start, end in mistakes))
     return Example(text, " ".join(sample.references), marks, picture_of(sample))
 
 

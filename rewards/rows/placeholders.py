@@ -1,0 +1,210 @@
+"""Placeholders of pictures in a text: `<image>`, `<|image_2|>`, `[IMG]` and the like.
+
+    without_placeholders("<image>\\nWhat is it?")                       # "What is it?"
+    without_placeholders("What stands behind <image>?", 1)             # "... behind the picture?"
+    without_placeholders("Is <image 1> older than <image 2>?", 2)      # "Is picture 1 older ..."
+    without_placeholders("Is <image 1> older than <image 2>?", 1)      # a ValueError
+
+A placeholder that stands apart is where the picture goes, and goes itself, as a chat template puts
+its own in. One within a sentence is a word of it, and becomes words. Marks and capitals tell what a
+sentence is, as the text may be in any language.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# Names as LLaVA, Phi, Qwen, Gemma, InternVL, Pixtral and DeepSeek write them. A frame belongs to
+# the placeholder before it, as those of Qwen: <|vision_start|><|image_pad|><|vision_end|>.
+FRAME = (
+    r"(?:vision_(?:start|end)|(?:start|end)_of_(?:image|img)"
+    r"|(?:image|img)[ _-]?(?:start|end|pad|context|content|soft_token|break|patch))"
+)
+NAME = (
+    rf"(?:{FRAME}|(?:image|img|picture)(?:[ _-]?(?:here|token|placeholder))?)(?:[ _-]?\d{{1,4}})?"
+)
+FORMS = (
+    r"<(?P<tag>img|image)>[^<>\n]{0,300}</(?P=tag)>",  # around a file's name, as in Qwen-VL
+    rf"<\|?/?{NAME} ?/?\|?>",
+    rf"\[/?{NAME}\]",
+    r"\{\{? ?" + NAME + r" ?\}\}?",
+)
+TOKEN = re.compile("|".join(FORMS), re.IGNORECASE)
+IS_FRAME = re.compile(rf"[<\[|]+(?:/|{FRAME})", re.IGNORECASE)
+OPENS = re.compile("start", re.IGNORECASE)
+NUMBER = re.compile(r"(\d+)\W*\Z")
+NEAR = 80  # characters around a placeholder that are looked at
+REST_OF_LINE = re.compile(r"[ \t]*\n?")
+# before a placeholder: the end of a sentence or of a control token, and an option's label
+ENDED = re.compile(r"""[.?!\u2026\u3002\uff1f\uff01\]>}]['"\u201d\u2019»)]?\Z""")
+LABEL = re.compile(r"[(\[]?\w{1,3}[.):\]]")
+COLONS = (":", "\uff1a")
+DETERMINED = re.compile(r"\b(?:the|this|that|your|my|given)[ \t]+\Z", re.IGNORECASE)
+NAMED = re.compile(r"\b(?:image|picture|photo|figure)[ \t]+\Z", re.IGNORECASE)
+# behind it: a sentence goes on with a mark or in small letters, which do not ask
+MARKS = tuple("-,;:.?!'\u2019)»\u201d\u3001\uff0c\u3002\uff1f\uff01\uff1a\uff1b")
+ASKS = re.compile(r"(?:what|which|who|whom|whose|where|when|why|how)\b")
+
+
+@dataclass(slots=True)
+class Placeholder:
+    """Characters [start, end) of a text that stand for one picture.
+
+    number: the picture's, from 1, or as it is written; None where none is. waits: whether the next
+    token is of the same picture.
+    """
+
+    start: int
+    end: int
+    number: int | None
+    waits: bool
+
+
+def without_placeholders(text: str, pictures: int = 0, name: str = "the text") -> str:
+    """Returns what `plain_texts` does of one text."""
+    (plain,) = plain_texts([text], pictures, name)
+    return plain
+
+
+def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
+    """Returns texts about the same pictures without placeholders, in order.
+
+    pictures: how many the row has; 0 where it holds none, and then they are not counted. name: what
+    the message calls the texts. Raises ValueError for placeholders of more pictures than there are.
+    """
+    found = [placeholders(text) for text in texts]
+    wanted = numbered([placeholder for of_text in found for placeholder in of_text])
+    if wanted > pictures > 0:
+        counted = "1 picture" if pictures == 1 else f"{pictures} pictures"
+        last = _last(texts, found)
+        raise ValueError(
+            f"{name} has placeholders of {wanted} pictures, such as {last!r}, and the row has "
+            f"{counted}: give a picture for each, or write in words what they stand for"
+        )
+    several = max(wanted, pictures) > 1
+    plain = []
+    for text, of_text in zip(texts, found, strict=True):
+        plain.append("".join(_pieces(text, of_text, several)).strip() if of_text else text)
+    return plain
+
+
+def placeholders(text: str) -> list[Placeholder]:
+    """Returns the text's placeholders, in order."""
+    found: list[Placeholder] = []
+    for match in TOKEN.finditer(text):
+        token = match.group()
+        is_frame = IS_FRAME.match(token) is not None
+        opens = is_frame and OPENS.search(token) is not None
+        last = found[-1] if found else None
+        joins = last is not None and not opens and (last.waits or is_frame)
+        if last is not None and joins and not text[last.end : match.start()].strip(" "):
+            last.end = match.end()
+            last.waits = False
+            continue
+        digits = None if match["tag"] else NUMBER.search(token)
+        number = None if digits is None else int(digits[1])
+        found.append(Placeholder(match.start(), match.end(), number, opens))
+    return found
+
+
+def numbered(found: Sequence[Placeholder]) -> int:
+    """Gives each placeholder its picture's number, and returns the highest. Those without one are
+    of the first picture, the second, and so on; numbers that are written may begin with 0.
+    """
+    written = [placeholder.number for placeholder in found if placeholder.number is not None]
+    from_zero = 1 if 0 in written else 0
+    unnumbered = 0
+    for placeholder in found:
+        if placeholder.number is None:
+            unnumbered += 1
+            placeholder.number = unnumbered
+        else:
+            placeholder.number += from_zero
+    return max((placeholder.number or 0 for placeholder in found), default=0)
+
+
+def _last(texts: Sequence[str], found: Sequence[Sequence[Placeholder]]) -> str:
+    """Returns how the placeholder of the highest number is written."""
+    highest, token = 0, ""
+    for text, of_text in zip(texts, found, strict=True):
+        for placeholder in of_text:
+            if (placeholder.number or 0) > highest:
+                highest = placeholder.number or 0
+                token = text[placeholder.start : placeholder.end]
+    return token[:NEAR]
+
+
+def _pieces(text: str, found: Sequence[Placeholder], several: bool) -> Iterator[str]:
+    """Yields the text's pieces, with words, or nothing, in place of placeholders."""
+    end = 0
+    for block in _blocks(text, found):
+        start = block[0].start
+        if _stands_apart(text, start, block[-1].end, alone=len(found) == 1):
+            yield text[end:start]
+            rest = REST_OF_LINE.match(text, block[-1].end)
+            end = block[-1].end if rest is None else rest.end()
+            continue
+        for placeholder in block:
+            words = _words(text, placeholder, several)
+            before = text[end : placeholder.start]
+            yield before if words else before.rstrip(" \t")
+            yield words
+            end = placeholder.end
+    yield text[end:]
+
+
+def _blocks(text: str, found: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
+    """Yields placeholders between which there is nothing but space."""
+    block: list[Placeholder] = []
+    for placeholder in found:
+        if block and text[block[-1].end : placeholder.start].strip():
+            yield block
+            block = []
+        block.append(placeholder)
+    yield block
+
+
+def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
+    """Returns whether no sentence reaches from before characters [start, end) to behind them, or
+    begins with them. alone: whether these are the only placeholder.
+    """
+    line = _line_before(text, start)
+    if LABEL.fullmatch(line):
+        return False
+    if line and not ENDED.search(line) and not (alone and line.endswith(COLONS)):
+        return False
+    behind = text[end : end + NEAR]
+    rest = behind.lstrip(" \t")
+    if rest.startswith(MARKS):
+        return False
+    goes_on = rest != behind and rest[:1].islower()  # a glued word begins a text of its own
+    return not goes_on or ASKS.match(rest) is not None
+
+
+def _line_before(text: str, place: int) -> str:
+    return text[max(0, place - NEAR) : place].rpartition("\n")[2].strip(" \t")
+
+
+def _words(text: str, placeholder: Placeholder, several: bool) -> str:
+    """Returns what a placeholder within a sentence says, where its words are not there already."""
+    before = text[max(0, placeholder.start - NEAR) : placeholder.start]
+    named = NAMED.search(before) is not None
+    if named and several:
+        words = str(placeholder.number)
+    elif several:
+        words = f"picture {placeholder.number}"
+    elif named:
+        return ""
+    elif DETERMINED.search(before):
+        words = "picture"
+    else:
+        words = "the picture"
+    stripped = before.rstrip()
+    is_label = LABEL.fullmatch(_line_before(text, placeholder.start)) is not None
+    if not stripped or (ENDED.search(stripped) and not is_label):
+        words = words[:1].upper() + words[1:]
+    if before[-1:].isalnum():
+        words = f" {words}"
+    if text[placeholder.end : placeholder.end + 1].isalnum():
+        words = f"{words} "
+    return words

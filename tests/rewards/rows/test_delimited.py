@@ -1,0 +1,142 @@
+"""CSV and TSV: no row is lost within a cell of another, and what is no row has its line."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.lines import read_rows
+from spanreward.rewards.rows.tables import read_table, table_rows
+
+NAMES = "id,completion,reference\n"
+
+
+def written(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.write_text(content, newline="")
+    return path
+
+
+TABS = NAMES.replace(",", "\t")
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        (
+            '1\t"The sign\tA.\n2\tA boat.\tA.\n3\tA door."\tA.\n',
+            ['"The sign', "A boat.", 'A door."'],
+        ),
+        ('1\t"The sign\tA.\n2\tA boat.\tA.\n', ['"The sign', "A boat."]),
+        ('1\t" is an inch\tA.\n2\tA boat.\tA.\n', ['" is an inch', "A boat."]),
+        ('1\t"The sign" hangs.\tA.\n', ['"The sign" hangs.']),
+        ('1\tA sign\tA "\r\n2\t"A boat\tA "\r\n3\tA.\tA.\r\n', ["A sign", '"A boat', "A."]),
+        ('1\t"The ""red"" sign,\n\thangs."\tA.\n', ['The "red" sign,\n\thangs.']),
+    ],
+)
+def test_tsv_is_read_without_marks_where_they_quote_no_cell(
+    tmp_path: Path, content: str, texts: list[str]
+) -> None:
+    path = written(tmp_path, "rows.tsv", TABS + content)
+    assert [row["completion"] for _, row in read_table(path)] == texts
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        (
+            "rows.csv",
+            NAMES + '1,"The sign,A.\n2,A boat.,A.\n3,A door.",A.\n',
+            r"holds cells of its own row or others \(lines 2 to 4\): write each mark",
+        ),
+        (
+            "rows.csv",
+            (NAMES + '1,"The sign,A.\n2,A door.",A.\n').replace(",", ";"),
+            r"\(lines 2 to 3\)",
+        ),
+        (
+            "rows.csv",
+            'id,rank,completion\n1,5,"The sign\n2,6,A door."\n',
+            r"\(lines 2 to 3\)",
+        ),
+        (
+            "rows.csv",
+            NAMES + '1,A.,A.\n2,"B.,B.\n3,C.,C.\n',
+            "unexpected end of data, in the row that begins in line 3: write each mark",
+        ),
+        ("rows.csv", NAMES + '1,"The sign" hangs.,A.\n', "in the row that begins in line 2"),
+        (
+            "rows.tsv",
+            TABS + '1\t"The sign\tA.\n2\t"A boat."\tA.\n3\tA door."\tA.\n',
+            "in the row that begins in line 2",
+        ),
+        ("rows.csv", NAMES + "1,A\0.,A.\n", "line 2 holds a NUL byte"),
+        (
+            "rows.csv",
+            "id,text,text\n1,A.,B.\n",
+            "two columns have one name in .*: give each a name",
+        ),
+    ],
+)
+def test_a_table_whose_rows_are_not_known_is_refused(
+    tmp_path: Path, name: str, content: str, reason: str
+) -> None:
+    path = written(tmp_path, name, content)
+    with pytest.raises(ValueError, match=reason) as error:
+        list(table_rows(path))
+    assert str(error.value).startswith(f"{path} cannot be read as {name[-3:].upper()} in UTF-8: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A red dog, asleep\non grass, wet",
+        'He said "stop, now".\r\nThen, he left.',
+        "1,000 people\n2,000 dogs, and more",
+        "one\n\ntwo",
+        'a mark at the end\n"',
+    ],
+)
+def test_a_text_of_several_lines_stays_one(tmp_path: Path, text: str) -> None:
+    doubled = text.replace('"', '""')
+    for content in (f'1,"{doubled}",A.\n2,B.,B.\n', f'1,A 5" disk.,"{doubled}"\n2,B.,B.\n'):
+        rows = [row for _, row in read_table(written(tmp_path, "rows.csv", NAMES + content))]
+        assert text in rows[0].values()
+        assert rows[1:] == [{"id": "2", "completion": "B.", "reference": "B."}]
+
+
+def test_a_row_of_another_shape_costs_itself_and_says_its_line(tmp_path: Path) -> None:
+    content = NAMES + '1,"A\ndog.",A.\n2,B.\n' + NAMES + "\n3,C.,C.,C.\n4,D.,D.\n"
+    rows = {number: row for number, _, row in table_rows(written(tmp_path, "rows.csv", content))}
+    assert rows[1] == {"id": "1", "completion": "A\ndog.", "reference": "A."}
+    assert rows[2] == "row 2 has 2 cells, and 3 columns have names (line 4)."
+    assert rows[3] == "row 3 has the columns' names again (line 5)."
+    assert rows[4] == "row 4 has 4 cells, and 3 columns have names (line 7)."
+    assert rows[5] == {"id": "4", "completion": "D.", "reference": "D."}
+
+
+def test_what_pandas_writes_for_a_missing_value_is_missing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = "id,completion,caption,answers,place\n"
+    content = (
+        names + "1,None,nan,None,nan\n2,B.,None,nan,x\n3,C.,C. or nan,null,x\nnan,nan,C.,x,x\n"
+    )
+    path = written(tmp_path, "rows.csv", content)
+    with caplog.at_level(logging.WARNING):
+        rows = read_rows(path, {"reference": "caption"})
+    (warning,) = caplog.messages
+    assert str(path) in warning
+    assert "read as missing: 2 of 'reference', 1 of 'answers'" in warning
+    first, second, third, last = rows
+    assert isinstance(first.sample, Sample)
+    assert (first.sample.completion, first.sample.references) == ("None", ())
+    assert (first.sample.answers, first.sample.columns["place"]) == (("None",), "nan")
+    assert isinstance(second.sample, Sample)
+    assert second.sample.references == second.sample.answers == ()
+    assert isinstance(third.sample, Sample)
+    assert (third.sample.references, third.sample.answers) == (("C. or nan",), ("null",))
+    assert last.id == "4"
+    assert last.sample == "row 4 needs the key 'completion' with a text, got None"

@@ -1,0 +1,115 @@
+"""The numbers of marks: in characters, or refused with the characters that they would be."""
+
+import csv
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanreward.training.data.marks import marks, read_marked
+from tests.support.files import a_file
+
+SHIPS = "🚢🚢 A green heron and a red boat."
+
+
+def row(text: str, mistakes: Any) -> dict[str, Any]:
+    return {"completion": text, "reference": "A heron.", "mistakes": mistakes}
+
+
+def words(path: Path) -> list[list[str]]:
+    read = read_marked(path)
+    return [[sample.completion[start:end] for start, end in places] for sample, places in read]
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "fault"),
+    [
+        (
+            SHIPS,
+            [7, 12],
+            "[7, 12], begins inside the word 'green': in UTF-16 units it would be the characters "
+            "[5, 10] = 'green'; give characters, len(text.encode('utf-16-le')[:2 * n]",
+        ),
+        (SHIPS, [25, 28], "[23, 26] = 'red'"),
+        ("🚢🚢🚢 A boat", [9, 13], "ends past its text of 10 characters: in UTF-16 units"),
+        ("Café: a red dog.", [9, 12], "in UTF-8 bytes it would be the characters [8, 11] = 'red'"),
+        ("一只 brown dog", [7, 12], "in UTF-8 bytes it would be the characters [3, 8] = 'brown'"),
+    ],
+)
+def test_another_unit_is_refused_with_the_characters_that_fit(
+    tmp_path: Path, text: str, mark: list[int], fault: str
+) -> None:
+    with pytest.raises(ValueError, match="line 1: a mark of 'mistakes'") as error:
+        read_marked(a_file(tmp_path, row(text, [mark])))
+    assert fault in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_counts_otherwise_says_so_once(tmp_path: Path) -> None:
+    plain = row("A green heron.", [[2, 7]])
+    path = a_file(tmp_path, plain, row(SHIPS, [[7, 12], [25, 28]]), plain)
+    with pytest.raises(ValueError, match=r"line 2: .* = 'green', as would all 4 marks; give"):
+        read_marked(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "mistakes", "marked"),
+    [
+        (SHIPS, [[5, 10], "red"], ["green", "red"]),
+        ("🚢 A heron's beak; 3kg.", [[4, 9], [18, 19]], ["heron", "3"]),
+        ("🚢一只灰色的苍鹭站着。", [[3, 5]], ["灰色"]),
+        ("นกสีเทายืน", [[2, 7]], ["สีเทา"]),
+        ("새가 서 있다.", [[0, 1]], ["새"]),
+    ],
+)
+def test_characters_behind_anything_are_taken(
+    tmp_path: Path, text: str, mistakes: Any, marked: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert words(a_file(tmp_path, row(text, mistakes))) == [marked]
+    assert not caplog.messages
+
+
+def test_parts_of_words_are_taken_and_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    part = row("🚢 An unhappy man.", [[7, 12], [13, 16]])
+    path = a_file(tmp_path, row("A man.", [[0, 1]]), part, part)
+    with caplog.at_level(logging.WARNING):
+        assert words(path) == [["A"], ["happy", "man"], ["happy", "man"]]
+    (warning,) = caplog.messages
+    assert "line 2: 2 of 5 marks begin or end within a word, such as 'happy'" in warning
+
+
+FORMS = (
+    [[2, 7]],
+    [[2, 7, "wrong"]],
+    [{"start": 2, "end": 7, "text": "green", "labels": ["wrong"]}],
+    [{"start_offset": 2, "end_offset": 7, "label": "wrong"}],
+    [{"value": {"start": 2, "end": 7, "labels": ["wrong"]}, "type": "labels"}],
+    {"start": 2, "end": 7, "labels": ["wrong"]},
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_forms_of_tools_in_json_and_in_a_cell(tmp_path: Path, form: Any) -> None:
+    assert words(a_file(tmp_path, row("A green heron.", form))) == [["green"]]
+    path = tmp_path / "labels.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["completion", "reference", "mistakes"])
+        writer.writerow(["A green heron.", "A heron.", json.dumps(form)])
+    assert words(path) == [["green"]]
+
+
+def test_the_words_that_a_tool_says_decide() -> None:
+    said = {"start": 7, "end": 12, "text": "green"}
+    with pytest.raises(ValueError, match=r"in UTF-16 units it would be .* \[5, 10\] = 'green'"):
+        marks([said], "mistakes", SHIPS)
+    with pytest.raises(ValueError, match=r"says 'green', and its characters .* are 'heron'$"):
+        marks([{"start": 8, "end": 13, "text": "green"}], "mistakes", "A green heron.")
+    assert marks([{"start": 4, "end": 7, "text": "een"}], "mistakes", "A green heron.") == ((4, 7),)
+    for wrong in ({"start": 2}, {"start": 2, "end": "7"}, {"value": {"choices": ["bad"]}}):
+        with pytest.raises(ValueError, match="the column 'mistakes' must hold spans of its text"):
+            marks([wrong], "mistakes", "A green heron.")

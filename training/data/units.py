@@ -1,0 +1,130 @@
+"""In what the numbers of people's marks count: characters, or the units of another tool.
+
+    check_units([Mark("line 1: ", "🚢🚢 A green heron.", 7, 12)], "mistakes")
+    # a ValueError: in UTF-16 units it would be [5, 10] = 'green'
+
+JavaScript and Java count UTF-16 units, of which an emoji has two, and so do tools such as Label
+Studio. Others count bytes. Then every mark behind such a character is shifted, and begins or ends
+within a word.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Units other than characters: Python's encoding, and the bytes of one unit. Of several that fit,
+# the first is named.
+ENCODINGS = {"UTF-16 units": ("utf-16-le", 2), "UTF-8 bytes": ("utf-8", 1)}
+LONGEST = 40  # characters of a word that a message has on each side
+# letters of which a word may be any part, as no space or a particle follows it: Thai to Burmese,
+# Khmer, kana and Chinese, Hangul
+UNSPACED = re.compile(
+    "[\u0e00-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Numbers [start, end) that mark words of a text.
+
+    name: what a message begins with. words: what the tool says they are, "" where it does not.
+    """
+
+    name: str
+    text: str
+    start: int
+    end: int
+    words: str = ""
+
+    def fits(self, place: tuple[int, int] | None) -> bool:
+        """Returns whether these characters are the mark's words, or whole words."""
+        if place is None or not 0 <= place[0] < place[1] <= len(self.text):
+            return False
+        if self.words:
+            return self.text[slice(*place)].split() == self.words.split()
+        return not any(within_word(self.text, end) for end in place)
+
+    def counted_in(self, unit: str) -> tuple[int, int] | None:
+        """Returns the characters that the numbers are in a unit of ENCODINGS; None where one of
+        them lies within a character or past the end.
+        """
+        start, end = (character_at(self.text, place, unit) for place in (self.start, self.end))
+        if start is None or end is None:
+            return None
+        return start, end
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.start, self.end
+
+
+def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
+    """Returns the marks that are parts of words in every unit. Raises ValueError where some are
+    whole words in another unit only, and where they are not the words that they are said to be.
+    """
+    wrong = [mark for mark in marks if not mark.fits(mark.place)]
+    for mark in wrong:
+        for unit in ENCODINGS:
+            place = mark.counted_in(unit)
+            if place is not None and mark.fits(place):
+                raise _other_unit(mark, place, unit, marks, column)
+    parts = []
+    for mark in wrong:
+        if mark.words and mark.end <= len(mark.text):
+            raise ValueError(
+                f"{mark.name}a mark of {column!r} says {mark.words!r}, and its characters "
+                f"{[*mark.place]} are {mark.text[slice(*mark.place)]!r}"
+            )
+        if mark.end <= len(mark.text):
+            parts.append(mark)
+    return parts
+
+
+def _other_unit(
+    mark: Mark, place: tuple[int, int], unit: str, marks: Sequence[Mark], column: str
+) -> ValueError:
+    everywhere = ""
+    if len(marks) > 1 and all(each.fits(each.counted_in(unit)) for each in marks):
+        everywhere = f", as would all {len(marks)} marks"
+    encoding, size = ENCODINGS[unit]
+    count = "n" if size == 1 else f"{size} * n"
+    return ValueError(
+        f"{mark.name}a mark of {column!r}, {[*mark.place]}, {_fault(mark)}: in {unit} it would be "
+        f"the characters {[*place]} = {mark.text[slice(*place)]!r}{everywhere}; give characters, "
+        f"len(text.encode('{encoding}')[:{count}].decode('{encoding}')) for n {unit}"
+    )
+
+
+def _fault(mark: Mark) -> str:
+    """Returns what is wrong with a mark that does not fit, for a sentence about it."""
+    if mark.end > len(mark.text):
+        return f"ends past its text of {len(mark.text)} characters"
+    for verb, place in zip(("begins", "ends"), mark.place, strict=True):
+        if within_word(mark.text, place):
+            before = re.search(r"\w*\Z", mark.text[max(0, place - LONGEST) : place])
+            behind = re.match(r"\w*", mark.text[place : place + LONGEST])
+            if before is not None and behind is not None:
+                return f"{verb} inside the word {before.group() + behind.group()!r}"
+    return f"is {mark.text[slice(*mark.place)]!r}, and not {mark.words!r}"
+
+
+def character_at(text: str, place: int, unit: str) -> int | None:
+    """Returns how many characters the first `place` units of the text are; None where that is no
+    whole number of them.
+    """
+    encoding, size = ENCODINGS[unit]
+    content = text.encode(encoding, "surrogatepass")
+    if place < 0 or place * size > len(content):
+        return None
+    try:
+        return len(content[: place * size].decode(encoding))
+    except UnicodeDecodeError:
+        return None
+
+
+def within_word(text: str, place: int) -> bool:
+    """Returns whether a letter stands on both sides of a place in the text, or a digit."""
+    if not 0 < place < len(text):
+        return False
+    sides = text[place - 1 : place + 1]
+    return (sides.isalpha() or sides.isdigit()) and not UNSPACED.search(sides)
