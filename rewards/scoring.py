@@ -30,6 +30,7 @@ from spanreward.rewards.files.outputs import (
     write_whole,
 )
 from spanreward.rewards.metrics import METRICS
+from spanreward.rewards.no_answers import NoAnswer, no_answers
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import fingerprint
@@ -48,7 +49,8 @@ class Summary:
     kept: the rows whose score was there. asked_again: those whose id or text was there, without a
     score or with another text. new: the others. mean_score: over the scored rows of the whole
     output, None if there are none. statuses: counts of every row of the output. bad_lines: (line
-    number, reason) of the rows that this run could not score.
+    number, reason) of the rows that this run could not score. no_answers: completions that look
+    like a failure of whoever was asked, and are scored like any other.
     """
 
     rows: int
@@ -61,6 +63,7 @@ class Summary:
     mean_score: float | None
     seconds: float
     pairs_per_second: float
+    no_answers: list[NoAnswer]
 
 
 def score_file(
@@ -141,6 +144,7 @@ def score_file(
         mean_score=sum(scores) / len(scores) if scores else None,
         seconds=seconds,
         pairs_per_second=len(waiting) / seconds,
+        no_answers=_no_answers(rows),
     )
 
 
@@ -180,6 +184,16 @@ def score(
             {**row.held, **{f"{reward.__name__}/{key}": value for key, value in said.items()}}
         )
     return found
+
+
+def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
+    samples = []
+    ids = []
+    for row in rows:
+        if isinstance(row.sample, Sample):
+            samples.append(row.sample)
+            ids.append(row.id)
+    return no_answers(samples, ids)
 
 
 def _text(lines: Iterable[Line]) -> str:

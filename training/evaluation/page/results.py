@@ -35,6 +35,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
     of_parts = {
         f"{later}_minus_{earlier}": table for (later, earlier), table in parts.differences.items()
     }
+    waiting = {side: asdict(found) for side, found in comparison.failures.items()}
     return {
         "schema": SCHEMA,
         **size,
@@ -69,6 +70,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "readers": setup.readers,
         "notes": comparison.notes,
         "warnings": comparison.warnings,
+        **({"no_answers": waiting} if waiting else {}),
     }
 
 
