@@ -49,7 +49,8 @@ _NAMED = re.compile(  # ValueError: ..., <class 'KeyError'>, API failed: openai.
 )
 _SPOKEN = re.compile(  # "API error: ...", "An error occurred while ..."
     r"\A\W{0,3}(?:[\w'-]{1,30} ){0,4}?(?P<name>error|exception)s?"
-    r"(?:\s*[:\[({]|[.!](?:\s|\Z)|\s[-\u2013\u2014]\s|\s(?:code\s)?#?\d|\s(?:has |have )?occurr?ed\b)",
+    r"(?:\s*[:\[({]|[.!](?:\s|\Z)|\s[-\u2013\u2014]\s|\s(?:code\s)?#?\d"
+    r"|\s(?:has |have )?occurr?ed\b)",
     re.IGNORECASE,
 )
 _PHRASES = "|".join(

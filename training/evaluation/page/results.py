@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.rows.fingerprint import row_fingerprint
+from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
