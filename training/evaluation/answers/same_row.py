@@ -32,7 +32,8 @@ _TOKEN = re.compile(  # a token that begins a turn with its role, or any other s
         (?:{_USER}|{_ASSISTANT}|{_SYSTEM})\b(?:[|\uff5c]>)?
     | (?P<inst>\[INST\]|<</SYS>>|\[/SYSTEM_PROMPT\]) | (?P<after>\[/INST\])
     | (?P<before><<SYS>>|\[SYSTEM_PROMPT\])
-    | (?P<other><[|\uff5c][^<>\n]{{1,40}}[|\uff5c]>|<\|?turn\|?>|\[IMG(?:_BREAK|_END)?\]|</?s>|<[be]os>|<end_of_\w+>)""",
+    | (?P<other><[|\uff5c][^<>\n]{{1,40}}[|\uff5c]>
+        |<\|?turn\|?>|\[IMG(?:_BREAK|_END)?\]|</?s>|<[be]os>|<end_of_\w+>)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -61,7 +62,7 @@ def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
     question = line.question or ""
     if question and row.question and not same_turns(turns(question), question, row.question):
         return "question"
-    if line.references and row.references and not share(line.references, row.references):
+    if line.references and row.references and not has_all(row.references, line.references):
         return "reference"
     mark = record.get(ROW)
     if mark and mark != fingerprint(row):
@@ -84,11 +85,9 @@ def same_turns(asked: Sequence[str], line: str, row: str) -> bool:
     return same_text(without_specials(line), row)
 
 
-def share(references: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether one of two rows has all references of the other."""
-    of_line = {plain(reference) for reference in references}
-    of_row = {plain(reference) for reference in others}
-    return of_line <= of_row or of_row <= of_line
+def has_all(of_row: Sequence[str], of_line: Sequence[str]) -> bool:
+    """Whether the row has all references of the line."""
+    return set(map(plain, of_line)) <= set(map(plain, of_row))
 
 
 def turns(prompt: Any) -> list[str]:
