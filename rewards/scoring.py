@@ -8,7 +8,8 @@ was interrupted.
     summary.scored, summary.bad_lines, summary.pairs_per_second
 
 The output has one verdict per row, in the rows' order, with the row's fingerprint. A run keeps the
-scores of the rows whose fingerprint is there, whatever their id, and judges the others. A row that
+scores of the rows whose fingerprint is there, whatever their id, and judges the others. Rows whose
+judge failed are asked apart, so that one that stops a whole batch fails alone. A row that
 cannot be read gets a verdict without a score, and its line number is reported. files/outputs.py
 says which outputs are refused.
 """
@@ -16,7 +17,7 @@ says which outputs are refused.
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from spanreward.rewards.files.outputs import (
     write_whole,
 )
 from spanreward.rewards.metrics import METRICS
+from spanreward.rewards.no_answers import NoAnswer, no_answers
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import fingerprint
@@ -37,6 +39,8 @@ from spanreward.rewards.rows.lines import InputRow, read_rows
 from spanreward.rewards.rows.tables import Rows, read_table
 
 CHUNK = 64
+FAILED = frozenset(str(status) for status in Status if status.failed)
+DOWN = 16  # rows that fail in succession, each by itself: no row is to blame, but the judge
 KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint": str}
 Line = dict[str, Any]  # of the output: a verdict with the row's id and fingerprint
 
@@ -48,7 +52,8 @@ class Summary:
     kept: the rows whose score was there. asked_again: those whose id or text was there, without a
     score or with another text. new: the others. mean_score: over the scored rows of the whole
     output, None if there are none. statuses: counts of every row of the output. bad_lines: (line
-    number, reason) of the rows that this run could not score.
+    number, reason) of the rows that this run could not score. no_answers: completions that look
+    like a failure of whoever was asked, and are scored like any other.
     """
 
     rows: int
@@ -61,6 +66,7 @@ class Summary:
     mean_score: float | None
     seconds: float
     pairs_per_second: float
+    no_answers: list[NoAnswer]
 
 
 def score_file(
@@ -108,10 +114,12 @@ def score_file(
             found = {}
             file.truncate(0)
         kept, waiting = len(found), [number for number in range(len(rows)) if number not in found]
+        failed: set[str] = set()
+        if not reward.by_batch:
+            failed = {line["fingerprint"] for line in lines if line["status"] in FAILED}
         progress(kept, len(rows))
-        for begin in range(0, len(waiting), CHUNK):
-            chunk = waiting[begin : begin + CHUNK]
-            verdicts = _judge_rows(reward, [rows[number] for number in chunk])
+        appended: list[int] = []
+        for chunk, verdicts in _in_chunks(reward, rows, waiting, failed, marks):
             for number, verdict in zip(chunk, verdicts, strict=True):
                 if verdict.score is None:
                     bad.append((rows[number].number, verdict.note))
@@ -122,9 +130,11 @@ def score_file(
                 }
             file.write(_text(found[number] for number in chunk))
             file.flush()
-            progress(kept + begin + len(chunk), len(rows))
+            appended += chunk
+            progress(kept + len(appended), len(rows))
+        bad.sort()
         written = [{**found[number], "id": row.id} for number, row in enumerate(rows)]
-        if written != lines + [found[number] for number in waiting]:
+        if written != lines + [found[number] for number in appended]:
             write_whole(output, _text(written))
     seconds = time.perf_counter() - start
     earlier = {line[key] for line in lines for key in ("id", "fingerprint")}
@@ -141,6 +151,7 @@ def score_file(
         mean_score=sum(scores) / len(scores) if scores else None,
         seconds=seconds,
         pairs_per_second=len(waiting) / seconds,
+        no_answers=_no_answers(rows),
     )
 
 
@@ -182,6 +193,16 @@ def score(
     return found
 
 
+def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
+    samples = []
+    ids = []
+    for row in rows:
+        if isinstance(row.sample, Sample):
+            samples.append(row.sample)
+            ids.append(row.id)
+    return no_answers(samples, ids)
+
+
 def _text(lines: Iterable[Line]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
@@ -207,6 +228,41 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
             f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
         )
         raise ValueError(f"{needed}: rename the key that holds it to {missing}.")
+
+
+def _in_chunks(
+    reward: Reward,
+    rows: Sequence[InputRow],
+    waiting: Sequence[int],
+    failed: Container[str],
+    marks: Sequence[str],
+) -> Iterator[tuple[list[int], list[Verdict]]]:
+    """Yields the waiting rows' numbers and verdicts, chunk by chunk. failed: the fingerprints of
+    rows whose judge failed in an earlier run. They come last, in chunks without other rows.
+    """
+    fresh = [number for number in waiting if marks[number] not in failed]
+    again = [number for number in waiting if marks[number] in failed]
+    for begin in range(0, len(fresh), CHUNK):
+        chunk = fresh[begin : begin + CHUNK]
+        yield chunk, list(_judge_rows(reward, [rows[number] for number in chunk]))
+    size = 1
+    alone = 0  # rows in succession that failed by themselves
+    begin = 0
+    while begin < len(again):
+        chunk = again[begin : begin + size]
+        verdicts = list(_judge_rows(reward, [rows[number] for number in chunk]))
+        if all(verdict.status.failed for verdict in verdicts):
+            if len(chunk) == 1:
+                alone += 1
+            if len(chunk) > 1 and alone < DOWN:
+                size = len(chunk) // 2
+                continue
+            size = 1 if alone < DOWN else CHUNK
+        else:
+            alone = 0
+            size = min(2 * size, CHUNK)
+        begin += len(chunk)
+        yield chunk, verdicts
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:

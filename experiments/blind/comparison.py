@@ -20,7 +20,7 @@ from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.sample import read_sample
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.evaluation.answers.prompts import Prompts, prompts_of, prompts_of_file
-from spanreward.training.evaluation.answers.sides import ROW
+from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.page.results import SCHEMA
 from spanreward.training.recipe import DataPart
 

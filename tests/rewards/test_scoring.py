@@ -21,7 +21,7 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.scoring import CHUNK, score, score_file
+from spanreward.rewards.scoring import CHUNK, DOWN, score, score_file
 from tests.support.fakes import FakeJudge
 from tests.support.paths import ROOT
 
@@ -744,3 +744,76 @@ def test_rows_as_pandas_holds_them(completion: Any) -> None:
             "images": "['a.png']",
         }
         assert score(PoshReward(MatchJudge()), [row])[0]["posh/score"] == 1.0
+
+
+class Fragile(Length):
+    """As an engine whose whole batch fails because of one row that holds POISON."""
+
+    def __init__(self, down: bool = False) -> None:
+        super().__init__()
+        self.asked: list[int] = []
+        self.down = down
+
+    def assess(self, samples: Any) -> Any:
+        self.asked.append(len(samples))
+        if self.down or any("POISON" in sample.completion for sample in samples):
+            raise RuntimeError("the engine is gone")
+        return super().assess(samples)
+
+
+def poisoned(tmp_path: Path, *numbers: int) -> tuple[Path, Path]:
+    lines = rows(3 * CHUNK)
+    for number, line in enumerate(lines):
+        line["reference"] = f"y {number}"
+    for number in numbers:
+        lines[number]["completion"] = f"POISON {number}"
+    return write(tmp_path / "rows.jsonl", *lines), tmp_path / "out.jsonl"
+
+
+@pytest.mark.parametrize(
+    "numbers", [(0,), (63,), (70,), (3, 100), (10, 11, 12, 13), (5, 40, 77, 130, 191)], ids=str
+)
+def test_a_row_that_stops_its_batch_fails_alone_when_asked_again(
+    tmp_path: Path, numbers: tuple[int, ...]
+) -> None:
+    source, output = poisoned(tmp_path, *numbers)
+    score_file(Fragile(), source, output, SETTINGS)
+    first = [number for number, line in enumerate(read(output)) if line["score"] is None]
+    assert {number // CHUNK for number in first} == {number // CHUNK for number in numbers}
+    reward = Fragile()
+    summary = score_file(reward, source, output, SETTINGS)
+    lines = read(output)
+    assert [line["id"] for line in lines] == [f"r{number}" for number in range(3 * CHUNK)]
+    left = [number for number, line in enumerate(lines) if line["score"] is None]
+    assert left == list(numbers)
+    assert summary.bad_lines == [
+        (number + 1, "RuntimeError: the engine is gone") for number in numbers
+    ]
+    assert summary.asked_again == len(first)
+    # doubling to a chunk, and halving down to each of them
+    assert len(reward.asked) <= 2 * 6 * (1 + len(numbers))
+    reward = Fragile()
+    score_file(reward, source, output, SETTINGS)
+    assert sum(reward.asked) <= 3 * len(numbers)
+
+
+def test_rows_that_failed_are_asked_apart_from_new_ones(tmp_path: Path) -> None:
+    source, output = poisoned(tmp_path, 1)
+    lines = read(source)
+    write(source, *lines[:2])
+    score_file(Fragile(), source, output, SETTINGS)
+    write(source, *lines[:60])
+    reward = Fragile()
+    score_file(reward, source, output, SETTINGS)
+    assert reward.asked == [58, 1, 1]
+    assert [line["score"] is None for line in read(output)] == [n == 1 for n in range(60)]
+
+
+def test_a_judge_that_is_gone_is_asked_few_times(tmp_path: Path) -> None:
+    source, output = poisoned(tmp_path)
+    score_file(Fragile(down=True), source, output, SETTINGS)
+    reward = Fragile(down=True)
+    summary = score_file(reward, source, output, SETTINGS)
+    assert (summary.scored, summary.asked_again) == (0, 3 * CHUNK)
+    assert reward.asked == [1] * DOWN + [CHUNK, CHUNK, CHUNK - DOWN]
+    assert score_file(Fragile(), source, output, SETTINGS).scored == 3 * CHUNK

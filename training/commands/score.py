@@ -19,7 +19,8 @@ Each row of the output has: id, score, status, parts, spans (start, end, score, 
 component, asked), missed, parsed_by, fingerprint; --html shows them on a page. A row that cannot be
 read is reported with its line number and gets the status not_applicable. The same command goes on
 after an interruption. It keeps the scores of rows that are as they were, and asks again about rows
-that were changed or had no score; --overwrite starts the output anew.
+that were changed or had no score; --overwrite starts the output anew. Completions that look like
+an API's failure, or one text for many different rows, are named at the end.
 """
 
 import argparse
@@ -55,6 +56,7 @@ def main() -> None:
     metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
 
+    from spanreward.rewards.no_answers import in_a_sentence
     from spanreward.rewards.rows.lines import read_rows
     from spanreward.rewards.scoring import read_verdicts, score_file
     from spanreward.training.evaluation.page.render import check_page
@@ -107,11 +109,20 @@ def main() -> None:
         console.print(line, markup=False, highlight=False)
     table = Table(title=f"{title}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():
-        if name != "bad_lines":
+        if name not in ("bad_lines", "no_answers"):
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
     if settings["parsed_by"]:
         table.add_row("read by", settings["parsed_by"])
     Console(markup=False, emoji=False).print(table)
+    if summary.no_answers:
+        failed = in_a_sentence(summary.no_answers, summary.rows, "completions")
+        console.print(
+            f"WARNING: {failed}. The scores count them as answers: have these rows answered again, "
+            "or drop them.",
+            style="bold red",
+            markup=False,
+            highlight=False,
+        )
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
         sys.exit(

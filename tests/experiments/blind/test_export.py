@@ -17,7 +17,7 @@ from experiments.blind.label_studio import interface
 from experiments.blind.questions import ANSWERS, QUESTIONS
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.sample import read_sample
-from spanreward.training.evaluation.answers.sides import ROW
+from spanreward.training.evaluation.answers.same_row import ROW
 from tests.support.blind import IDS, comparison
 
 HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'

@@ -521,3 +521,63 @@ def test_match_is_said_to_be_no_published_metric(
     assert results["headlines"]["good_minus_poor"] == told
     assert "(by match, no published metric)" in results["sentences"]["good_minus_poor"]
     assert results["title"] == "Which model is better?"
+
+
+FAILED = {
+    "litellm.RateLimitError: Error code: 429 - slow down": "named like an exception",
+    "Failed to obtain answer via API.": "one text for 8 rows that differ",
+    "$ERROR$": "named like an exception",
+    "nan": "in place of no value",
+    '{"error": {"message": "overloaded"}}': "an object with the key error",
+}
+
+
+@pytest.mark.parametrize("failure", FAILED)
+def test_failures_of_an_api_are_no_answers(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    failure: str,
+) -> None:
+    """A third of the rows of a perfect model: no verdict, until these rows are dropped."""
+    rows = data(tmp_path / "rows.jsonl", 24)
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    references = [line["reference"] for line in lines]
+    mixed = [failure if number % 3 == 0 else text for number, text in enumerate(references)]
+    close = [text.replace("dog", "hound") for text in references]
+    models = [
+        f"plain={answers(tmp_path / 'plain.jsonl', close)}",
+        f"api={answers(tmp_path / 'api.jsonl', mixed)}",
+    ]
+    asked = ["--metric", "posh", "--slice", "level", "--output"]
+    assert compare(monkeypatch, *models, "--data", rows, *asked, tmp_path / "out", "--strict") == 2
+    results = results_of(tmp_path / "out")
+    for text in (results["sentences"]["api_minus_plain"], results["headlines"]["api_minus_plain"]):
+        assert text.startswith(
+            "api against plain: the verdict waits: of api, 8 of 24 answers look "
+        )
+        assert FAILED[failure] in text
+        assert "(8, such as row 'row 0': " in text
+        assert not {"better", "worse", "higher", "lower"} & set(text.replace(",", "").split())
+    assert "Ask these rows again, or drop them" in results["sentences"]["api_minus_plain"]
+    outcomes = [*results["difference"]["api_minus_plain"].values()]
+    outcomes += results["slices"]["api_minus_plain"]
+    assert {(one["verdict"], one["over_prompts"]) for one in outcomes} == {
+        ("undecided", "undecided")
+    }
+    found = results["no_answers"]["api"]
+    assert found["answers"] == 24
+    assert [one["text"] for one in found["found"]] == [failure]
+    assert found["found"][0]["rows"] == [f"row {number}" for number in range(0, 24, 3)]
+    assert {row["model"]: row["rank"] for row in results["leaderboard"]["rows"]}["api"] is None
+    printed = capsys.readouterr().out
+    assert "WARNING: api: 8 of 24 answers look like failures" in printed
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "the verdict waits" in page
+
+    kept = [line for number, line in enumerate(lines) if number % 3]
+    fewer = write(tmp_path / "fewer.jsonl", kept)
+    assert compare(monkeypatch, *models, "--data", fewer, *asked, tmp_path / "fewer") is None
+    results = results_of(tmp_path / "fewer")
+    assert results["difference"]["api_minus_plain"]["overlap"]["verdict"] == "better"
+    assert "no_answers" not in results

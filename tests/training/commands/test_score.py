@@ -234,3 +234,21 @@ def test_the_help_names_every_metric_and_what_needs_an_extra(score: Any) -> None
     _, out, _ = score("--help")
     assert not [name for name in METRICS if not re.search(rf"^    {name}  +\S", out, re.MULTILINE)]
     assert "vllm:MODEL (extra vllm)" in " ".join(out.split())
+
+
+def test_failures_of_an_api_are_named(score: float, files: Any, tmp_path: Path) -> None:
+    rows = []
+    for number in range(9):
+        text = "RateLimitError: 429" if number < 3 else f"A boat, {number} dogs."
+        rows.append({"completion": text, "reference": f"A boat and {number} dogs."})
+    files[0].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, err = score(*asked(files, "--json", tmp_path / "numbers.json"))
+    assert code is None
+    assert "WARNING: 3 of 9 completions look like failures, not answers: 'RateLimitErr" in err
+    assert json.loads((tmp_path / "numbers.json").read_text())["no_answers"] == [
+        {
+            "text": "RateLimitError: 429",
+            "why": "named like an exception, RateLimitError",
+            "rows": ["1", "2", "3"],
+        }
+    ]

@@ -14,17 +14,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.messages import completion_text, messages_in
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table, read_table
+from spanreward.training.evaluation.answers.same_row import differing
 from spanreward.training.policy import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping
 
-# the key in completions.jsonl, by which a reader tells that the row is still the same
-ROW = "row_fingerprint"
 POLICY_FILES = ("config.json", "adapter_config.json")
 
 
@@ -106,27 +103,6 @@ def recipe_of(run: str) -> dict[str, Any]:
     """
     path = Path(run) / "recipe.yaml"
     return read_mapping(path) if path.is_file() else {}
-
-
-def differing(record: Mapping[str, Any], row: Sample, where: str) -> str:
-    """Returns the first of prompt, question, reference and ROW that the line has and the row has
-    otherwise, or "".
-    """
-    compared = ("prompt", "question", "reference")
-    try:
-        line = row_sample({key: record.get(key) for key in compared})
-    except ValueError as error:
-        raise RecipeError(f"{where}: {error}.") from None
-    pairs: dict[str, tuple[Any, Any]] = {
-        "prompt": (line.prompt.split(), row.prompt.split()),
-        "question": (line.question, row.question),
-        "reference": (line.references, row.references),
-        ROW: (record.get(ROW), fingerprint(row)),
-    }
-    for key, (of_line, of_row) in pairs.items():
-        if of_line and of_row and of_line != of_row:
-            return key
-    return ""
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.rows.fingerprint import row_fingerprint
+from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.answers.sides import ROW
 from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
@@ -35,6 +35,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
     of_parts = {
         f"{later}_minus_{earlier}": table for (later, earlier), table in parts.differences.items()
     }
+    waiting = {side: asdict(found) for side, found in comparison.failures.items()}
     return {
         "schema": SCHEMA,
         **size,
@@ -69,6 +70,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "readers": setup.readers,
         "notes": comparison.notes,
         "warnings": comparison.warnings,
+        **({"no_answers": waiting} if waiting else {}),
     }
 
 

@@ -6,8 +6,8 @@ comparison.pairs[-1].metrics["posh_f1"].outcome.verdict         # "better"
 comparison.warnings                                             # what a reader must know first
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 
 from spanreward.rewards.comparison.crossed import holm
@@ -38,13 +38,15 @@ from spanreward.training.evaluation.statistics.summary import (
     parts_by_kind,
     summarise_models,
 )
+from spanreward.training.evaluation.statistics.waiting import Failures, failures_of, warnings_of
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """rank: 1 plus the number of models that are higher beyond chance over prompts, at LEVEL,
-    adjusted over all pairs (Holm); None without a score. tied: the models that are neither higher
-    nor lower beyond chance. Of other training seeds this says nothing.
+    adjusted over all pairs (Holm); None without a score, and where the verdict waits. tied: the
+    models that are neither higher nor lower beyond chance. Of other training seeds this says
+    nothing.
     """
 
     model: str
@@ -65,6 +67,8 @@ class Comparison:
         parts: of the metrics that are split by kind.
         notes: what limits the figures.
         warnings: what a reader must know before them.
+        failures: by side, answers that look like failures of whoever was asked. No verdict is given
+            on these sides.
     """
 
     setup: Setup
@@ -77,6 +81,7 @@ class Comparison:
     compute: dict[str, Compute]
     notes: list[str]
     warnings: list[str]
+    failures: dict[str, Failures] = field(default_factory=dict)
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
@@ -98,14 +103,23 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     summary = summarise_models(
         scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters
     )
-    pairs = compare_pairs(setup, evaluation, summary.differences, metrics)
+    failures = failures_of(setup, evaluation.answers)
+    pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
     order = lost_by(metrics)
     decisive = order[0]
     of_scores = {side: table[decisive] for side, table in scores.items()}
     of_models = {model: table[decisive] for model, table in summary.models.items()}
     cut, perhaps = looks(setup, summary.models)
-    opposed = [contradictions(pair.later, pair.earlier, pair.metrics, metrics) for pair in pairs]
-    warnings = [*lopsided(evaluation.failed), *unjudged(evaluation), *alike(evaluation.answers)]
+    opposed = []
+    for pair in pairs:
+        if not pair.waits:
+            opposed.append(contradictions(pair.later, pair.earlier, pair.metrics, metrics))
+    warnings = [
+        *warnings_of(failures),
+        *lopsided(evaluation.failed),
+        *unjudged(evaluation),
+        *alike(evaluation.answers),
+    ]
     warnings += [*prompts.warnings, *leaks(setup)]
     absent = [reward.__name__ for reward in setup.rewards if names_of(reward)[0] not in metrics]
     warnings += [
@@ -131,13 +145,14 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         models=summary.models,
         pairs=pairs,
         lost_by=order,
-        ranking=leaderboard(of_scores, of_models, prompts.clusters),
+        ranking=leaderboard(of_scores, of_models, prompts.clusters, failures),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(
             setup.sides, {side: table.get("length") for side, table in scores.items()}
         ),
         notes=notes,
         warnings=warnings,
+        failures=failures,
     )
 
 
@@ -145,11 +160,15 @@ def leaderboard(
     scores: Mapping[str, Array],
     means: Mapping[str, Estimate],
     clusters: Sequence[int] | None = None,
+    waiting: Container[str] = (),
 ) -> list[Ranked]:
     """Returns the models by their mean of one metric; those without a score come last. scores:
-    (seeds, prompts).
+    (seeds, prompts). waiting: models that have no rank yet.
     """
-    known = {model: found.mean for model, found in means.items() if found.mean is not None}
+    known = {}
+    for model, found in means.items():
+        if found.mean is not None and model not in waiting:
+            known[model] = found.mean
     pairs = list(combinations(known, 2))
     gaps = []
     tests = []

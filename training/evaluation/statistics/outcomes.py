@@ -58,12 +58,20 @@ class Compared:
 
 
 def judge_pair(
-    found: Difference, metric: str, holm: float | None = None, fixed: bool = False, lone: str = ""
+    found: Difference,
+    metric: str,
+    holm: float | None = None,
+    fixed: bool = False,
+    lone: str = "",
+    waits: str = "",
 ) -> Outcome:
     """Returns the verdict on a difference, and why it is undecided where it is. holm: its adjusted
     p-value. fixed: both sides are fixed systems, whose verdict is over prompts alone. lone: the
-    side that is one training run beside several of the other, "" for none.
+    side that is one training run beside several of the other, "" for none. waits: why
+    nothing may be said yet (statistics/waiting.py), "" where it may.
     """
+    if waits:
+        return Outcome(UNDECIDED, UNDECIDED, UNDECIDED, f"{UNDECIDED}: {waits}")
     prompts = sign(found.low, found.high)
     seeds = sign(found.runs_low, found.runs_high)
     why = over_prompts(found, prompts, holm)

@@ -26,13 +26,16 @@ from spanreward.training.evaluation.statistics.estimates import (
 from spanreward.training.evaluation.statistics.outcomes import Compared, adjusted, judge_pair
 from spanreward.training.evaluation.statistics.sentences import headline, sentence
 from spanreward.training.evaluation.statistics.slices import Slice, compare_slices
+from spanreward.training.evaluation.statistics.waiting import Failures, waits_for
 
 FEW_PAIRS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A later model against an earlier one, by each metric, and what that comes to in sentences."""
+    """A later model against an earlier one, by each metric, and what that comes to in sentences.
+    waits: why there is no verdict yet, "" where there may be one.
+    """
 
     later: str
     earlier: str
@@ -40,6 +43,7 @@ class Pair:
     slices: list[Slice]
     sentence: str
     headline: str
+    waits: str = ""
 
 
 def first_pairs(pairs: Sequence[Pair]) -> list[Pair]:
@@ -56,9 +60,10 @@ def compare_pairs(
     evaluation: Evaluation,
     found: Mapping[tuple[str, str], Mapping[str, Difference]],
     metrics: Mapping[str, Metric],
+    failures: Mapping[str, Failures],
 ) -> list[Pair]:
     """Returns the pairs, the first models' first. found: {(later, earlier): {metric:
-    difference}}.
+    difference}}. failures: of the sides on which no verdict is given.
     """
     mains = [name for name, metric in metrics.items() if metric.main]
     of_mains = {
@@ -70,6 +75,7 @@ def compare_pairs(
     pairs = []
     for sides, table in found.items():
         lone = lone_run(setup, *sides)
+        waits = waits_for(*sides, failures)
         one, two = (scores[side] for side in sides)
         seeds = independent(
             setup.drawn, list(zip(*(setup.sides[side] for side in sides), strict=True))
@@ -77,7 +83,7 @@ def compare_pairs(
         entries = {}
         for metric, difference in table.items():
             key = sides, metric
-            outcome = judge_pair(difference, metric, holm.get(key), setup.fixed, lone)
+            outcome = judge_pair(difference, metric, holm.get(key), setup.fixed, lone, waits)
             shape = one["words"], two["words"], prompts.clusters
             rate = win_rate(one[metric], two[metric], *shape) if metric in mains else None
             entries[metric] = Compared(difference, outcome, holm.get(key), rate)
@@ -85,9 +91,12 @@ def compare_pairs(
             Pair(
                 *sides,
                 metrics=entries,
-                slices=compare_slices(one, two, prompts.slices, mains, seeds, prompts.clusters),
-                sentence=sentence(*sides, entries, metrics, setup.fixed, lone),
-                headline=headline(*sides, entries, metrics),
+                slices=compare_slices(
+                    one, two, prompts.slices, mains, seeds, prompts.clusters, waits
+                ),
+                sentence=sentence(*sides, entries, metrics, setup.fixed, lone, waits),
+                headline=headline(*sides, entries, metrics, waits),
+                waits=waits,
             )
         )
     return pairs

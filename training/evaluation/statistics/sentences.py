@@ -12,6 +12,7 @@ from spanreward.rewards.comparison.figures import NONE, estimate, interval, labe
 from spanreward.training.evaluation.judged.metrics import KINDS, Metric
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Estimate
 from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, too_few
+from spanreward.training.evaluation.statistics.waiting import REMEDY
 
 ORDER = ("better", "higher", "worse", "lower")
 UNPUBLISHED = "by match, no published metric"
@@ -27,10 +28,14 @@ def sentence(
     metrics: Metrics,
     fixed: bool = False,
     lone: str = "",
+    waits: str = "",
 ) -> str:
     """Returns a sentence on a pair: by which metrics the later model is better, worse or neither,
-    and its length.
+    and its length. waits: why nothing may be said yet; the figures alone follow.
     """
+    if waits:
+        figures = as_they_stand(entries, metrics)
+        return f"{later} against {earlier}: the verdict waits: {waits}. {REMEDY}. {figures}"
     seeds = max(entry.difference.trained for entry in entries.values())
     if fixed:
         limit = ""
@@ -67,6 +72,16 @@ def sentence(
     )
 
 
+def as_they_stand(entries: Entries, metrics: Metrics) -> str:
+    """Returns the differences of the main metrics, without a word on which side they favour."""
+    texts = []
+    for name, entry in entries.items():
+        if metrics[name].main:
+            texts.append(f"{label(name)} {with_interval(entry)}")
+    length = in_length(entries["words"].difference.mean)
+    return f"As they stand, the answers differ by {listed(texts)}, and have {length}."
+
+
 def with_interval(entry: Compared) -> str:
     """Returns `in_figures` of a difference, typeset, or "not judged"."""
     found = entry.difference
@@ -83,8 +98,10 @@ def in_length(mean: float | None) -> str:
     return f"{abs(mean):.1f} words {'more' if mean > 0 else 'fewer'}"
 
 
-def headline(later: str, earlier: str, entries: Entries, metrics: Metrics) -> str:
+def headline(later: str, earlier: str, entries: Entries, metrics: Metrics, waits: str = "") -> str:
     """Returns the sentence in a few words, without figures."""
+    if waits:
+        return f"{later} against {earlier}: the verdict waits: {waits}."
     mains = [metric for metric in entries if metrics[metric].main]
     sure = any(entries[metric].outcome.verdict != UNDECIDED for metric in mains)
     groups: dict[str, list[str]] = {}

@@ -64,8 +64,11 @@ def compare_slices(
     metrics: Sequence[str],
     seeds: Sequence[int],
     clusters: Sequence[int] | None = None,
+    waits: str = "",
 ) -> list[Slice]:
-    """Returns a row per slice, value and metric that has a score. seeds: of independent runs."""
+    """Returns a row per slice, value and metric that has a score. seeds: of independent runs.
+    waits: see `judge_pair`.
+    """
     found: dict[tuple[str, str, str], estimates.Difference] = {}
     for name, value in (
         (name, value) for name, values in usable(slices).items() for value in values
@@ -80,10 +83,11 @@ def compare_slices(
                 sums, _ = estimates.in_clusters(estimates.differences(a, b), own)
                 found[name, value, metric] = replace(one, p=sign_flips(sums))
     holm = adjusted({key: one.p for key, one in found.items()})
-    return [
-        Slice(*key, one, holm.get(key), judge_pair(one, key[2], holm.get(key)))
-        for key, one in found.items()
-    ]
+    rows = []
+    for key, one in found.items():
+        outcome = judge_pair(one, key[2], holm.get(key), waits=waits)
+        rows.append(Slice(*key, one, holm.get(key), outcome))
+    return rows
 
 
 def sign_flips(per_prompt: estimates.Array, draws: int = DRAWS) -> float | None:

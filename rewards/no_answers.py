@@ -1,0 +1,281 @@
+"""What stands in an answer's place and is none: the failure of whoever was asked.
+
+    samples = [Sample("", "litellm.RateLimitError: Error code: 429", references=("A heron.",))]
+    no_answers(samples, ["7"])[0].why   # "named like an exception, litellm.RateLimitError"
+    failure_in("A heron.")  # "", an answer
+
+Scripts that ask an API write its exception, or one fixed text, where an answer is missing. A metric
+reads that as a bad answer. Two marks tell it: the form of an exception, of an HTTP status or of an
+error object, and one text for many different rows. Neither counts for a text that says what its row
+expects: the picture may show an error message.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.text.bag_of_words import STOP_WORDS
+
+LEAST = 3  # different rows that one text must answer
+SHARE = 0.1  # of all rows, which is too many for chance
+BLIND_SHARE = 0.2  # likewise, where no row says what is expected
+OUTSTANDING = 3  # times as often as any other text is too many too
+ALWAYS = 0.9  # a short text for more of the rows is all that a model has learnt to say
+SHORT = 4  # words of an answer that may come back: yes, B, two boats
+NAMED = 3  # kinds that a sentence names
+LONGEST = 100  # characters of each
+HEAD = 2000  # characters in which a failure names itself
+# how Python, pandas, JavaScript, JSON and SQL write that there is no value
+MISSING = frozenset(["None", "nan", "NaN", "null", "NULL", "NaT", "<NA>", "undefined"])
+ERROR_KEYS = frozenset(["error", "errors", "exception", "error_message", "error_code"])
+
+# a sign of Chinese, Japanese or Korean counts as a word
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+_ONE_WORD = re.compile(r"\w(?:[\w.,:/-]*\w)?[.!]?|\W?\w\W{0,2}")
+_TRACEBACK = re.compile(
+    r"^\W*Traceback \(most recent call last\)|^\s*at [\w.$<>]+ ?\([^()\n]*:\d+(?::\d+)?\)"
+    r"|^panic: |^goroutine \d+ \[",
+    re.MULTILINE,
+)
+_NAMED = re.compile(  # ValueError: ..., <class 'KeyError'>, API failed: openai.APITimeoutError(...)
+    r"\A(?:[^\n.!?:]{0,80}:\s*)?\W{0,3}(?:class ')?"
+    r"(?P<name>(?:\w{1,40}\.){0,8}(?:_?[A-Z]\w{0,60}?(?:Error|Exception|Timeout|Failure)"
+    r"|(?i:error|exception))|(?:\w{1,40}\.){0,6}(?:exceptions?|errors?)\.[A-Z]\w{0,60})"
+    r"(?:\W*\Z|['\"]?\s*[:(\[{>])"
+)
+_SPOKEN = re.compile(  # "API error: ...", "An error occurred while ..."
+    r"\A\W{0,3}(?:[\w'-]{1,30} ){0,4}?(?P<name>error|exception)s?"
+    r"(?:\s*[:\[({]|[.!](?:\s|\Z)|\s[-\u2013\u2014]\s|\s(?:code\s)?#?\d"
+    r"|\s(?:has |have )?occurr?ed\b)",
+    re.IGNORECASE,
+)
+_PHRASES = "|".join(
+    status.phrase.replace(" ", r"\s").replace("Timeout", "Time-?out")
+    for status in HTTPStatus
+    if status >= HTTPStatus.BAD_REQUEST
+)
+_STATUS = re.compile(  # "429 Too Many Requests", "HTTP 502", "status code 500", "Error code: 429"
+    rf"\b(?P<code>[45]\d\d)\b\W{{0,3}}(?i:{_PHRASES})\b"
+    r"|(?i:\b(?:http(?:/[\d.]+)?(?: status| error| code)*|status(?: code)?|error code|response))"
+    r"\W{1,3}(?P<other>[45]\d\d)\b"
+)
+_PHRASE = re.compile(rf"\A\W*(?P<phrase>{_PHRASES})\W*\Z", re.IGNORECASE)
+_PAGE = re.compile(r"\A\s*(?:<\?xml[^<>]*>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]{0,200})", re.IGNORECASE)
+_CUT_OBJECT = re.compile(
+    r"""\A\s*\[?\{\s*["'](?:error|exception)s?["']\s*:\s*(?!null|None|false|False|["']["'])""",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """A text that looks like a failure.
+
+    text: as the first of its rows has it. why: what it looks like. rows: the ids of all of them,
+    in order.
+    """
+
+    text: str
+    why: str
+    rows: tuple[str, ...]
+
+
+def no_answers(
+    samples: Sequence[Sample], ids: Sequence[str], repeated: bool = True
+) -> list[NoAnswer]:
+    """Returns the texts that look like failures, those of most rows first; a row has one.
+
+    ids: the samples' names. repeated: whether one text for many different rows counts. It does not
+    where a model wrote here: what it repeats is its own.
+    """
+    rows_of: dict[tuple[str, str], list[int]] = defaultdict(list)
+    left: dict[str, list[int]] = defaultdict(list)
+    for number, sample in enumerate(samples):
+        why = failure_in(sample.completion)
+        if not why and is_missing(sample):
+            why = "what a table holds in place of no value"
+        if why and not is_expected(sample):
+            # one exception has many texts: a request's number, a time
+            rows_of["", why].append(number)
+        elif sample.completion.strip():
+            left[" ".join(sample.completion.split())].append(number)
+    if repeated:
+        counts = sorted(len(numbers) for text, numbers in left.items() if is_long(text))
+        for text, numbers in left.items():
+            others = [1, *counts[-2:]]
+            if is_long(text) and len(numbers) == others[-1]:
+                others.pop()
+            of_text = [samples[number] for number in numbers]
+            if is_repeated(of_text, samples, others[-1]):
+                rows_of[text, f"one text for {len(numbers)} rows that differ"] = numbers
+    found = []
+    for (_, why), numbers in rows_of.items():
+        names = tuple(ids[number] for number in numbers)
+        found.append(NoAnswer(samples[numbers[0]].completion, why, names))
+    return sorted(found, key=lambda one: -len(one.rows))
+
+
+def in_a_sentence(found: Sequence[NoAnswer], count: int, what: str) -> str:
+    """Returns how many of `count` answers look like failures, and which. what: the answers, in a
+    word or two.
+    """
+    failures = sum(len(one.rows) for one in found)
+    texts = []
+    for one in found[:NAMED]:
+        line = " ".join(one.text[:LONGEST].split())
+        texts.append(f"{line!r} ({len(one.rows)}, such as row {one.rows[0]!r}: {one.why})")
+    if len(found) > NAMED:
+        texts.append(f"{len(found) - NAMED} kinds more")
+    form = (
+        "looks like a failure, not an answer"
+        if failures == 1
+        else "look like failures, not answers"
+    )
+    return f"{failures} of {count} {what} {form}: {'; '.join(texts)}"
+
+
+def failure_in(text: str) -> str:
+    """Returns what failure the text looks like, "" for an answer."""
+    head = text[:HEAD].strip()
+    if _TRACEBACK.search(head):
+        return "a traceback"
+    if _PAGE.match(head):
+        titles = " ".join(_TITLE.findall(head))
+        failed = any(form.search(titles) for form in (_STATUS, _NAMED, _SPOKEN, _PHRASE))
+        return "an HTML page of an error" if failed else ""
+    if is_error_object(text):
+        return "an object with the key error"
+    named = _NAMED.match(head) or _SPOKEN.match(head)
+    status = _STATUS.search(head[:200])
+    if status and not (named and named["name"].lower() not in ("error", "exception")):
+        return f"an HTTP status, {status['code'] or status['other']}"
+    if named:
+        return f"named like an exception, {named['name']}"
+    phrase = _PHRASE.match(head)
+    if phrase and " " in phrase["phrase"]:
+        return f"an HTTP status, {phrase['phrase']}"
+    return ""
+
+
+def is_error_object(text: str) -> bool:
+    """Whether the text is a JSON object, maybe cut, that holds an error."""
+    if text[:1].isspace() or text[:1] not in "{[":
+        text = text.strip().removeprefix("```json").strip("`").strip()
+    if not text.startswith(("{", "[")):
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return bool(_CUT_OBJECT.match(text))
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        return False
+    for key, content in value.items():
+        if key.lower() in ERROR_KEYS and content:
+            return True
+        if key in ("object", "type", "status") and str(content).lower() in ERROR_KEYS:
+            return True
+    return False
+
+
+def is_missing(sample: Sample) -> bool:
+    """Whether the completion is how a program writes no value; "None" is a word too, and answers a
+    question.
+    """
+    text = sample.completion.strip()
+    return text in MISSING and not (text == "None" and sample.question)
+
+
+def is_expected(sample: Sample) -> bool:
+    """Whether the row's own texts say at least half of what the completion says, or offer it as an
+    option in the question.
+    """
+    words = content_of_text(sample.completion)
+    for text in expected_texts(sample):
+        said = words & content_of_text(text)
+        if words and 2 * len(said) >= len(words):
+            return True
+    question = sample.question or ""
+    answer = in_words(sample.completion)
+    asked = in_words(question)
+    return 2 < len(answer) < len(asked) and answer in asked
+
+
+def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: int) -> bool:
+    """Whether one text answers too many different rows for chance, and is no answer that may come
+    back. of_text: the samples that have it. others: how many have the most frequent long text
+    beside it.
+    """
+    text = of_text[0].completion
+    contents = {content_of(sample, number) for number, sample in enumerate(of_text)}
+    if len(contents) < LEAST:
+        return False
+    known = any(any(expected_texts(sample)) for sample in of_text)
+    share = SHARE if known else BLIND_SHARE
+    outstanding = known and is_long(text) and len(of_text) >= OUTSTANDING * others
+    if len(contents) < share * len(samples) and not outstanding:
+        return False
+    if 2 * len(list(filter(is_expected, of_text))) >= len(of_text):
+        return False
+    if is_long(text):
+        return True
+    if len(of_text) > ALWAYS * len(samples):
+        return False
+    if text.strip() not in MISSING and all(map(is_short_answer, of_text)):
+        return False
+    return not is_said(text, samples)
+
+
+def is_long(text: str) -> bool:
+    return len(_WORD.findall(text)) > SHORT
+
+
+def is_short_answer(sample: Sample) -> bool:
+    """Whether a text of one word may be an answer to this row: it asks a question, or expects a
+    short text, or nothing that is known.
+    """
+    if not _ONE_WORD.fullmatch(sample.completion.strip()):
+        return False
+    lengths = [len(_WORD.findall(text)) for text in expected_texts(sample)]
+    return bool(sample.question) or min(lengths, default=0) <= SHORT
+
+
+def is_said(text: str, samples: Iterable[Sample]) -> bool:
+    """Whether these words stand in a row of what any row expects or asks."""
+    words = in_words(text)
+    if not words.strip():
+        return False
+    for sample in samples:
+        for other in (*expected_texts(sample), sample.question or ""):
+            if words in in_words(other):
+                return True
+    return False
+
+
+def in_words(text: str) -> str:
+    """Returns the lower-case words but for articles, with a space around each."""
+    words = [word for word in _WORD.findall(text.lower()) if word not in ("a", "an", "the")]
+    return f" {' '.join(words)} "
+
+
+def content_of_text(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower())) - STOP_WORDS
+
+
+def expected_texts(sample: Sample) -> list[str]:
+    """Returns the texts that say what is right for a row."""
+    return [*sample.references, *sample.answers, *filter(None, [sample.context])]
+
+
+def content_of(sample: Sample, number: int) -> tuple[object, ...]:
+    """Returns what tells a row from others; its number, where nothing says what is expected."""
+    texts = expected_texts(sample)
+    if not texts:
+        return (number,)
+    return sample.question, *texts

@@ -1,0 +1,138 @@
+"""Which line of a file of answers is about a row: templates, cases and references may differ."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanreward.rewards.rows.sample import row_sample
+from spanreward.training.evaluation.answers.same_row import differing, turns
+from spanreward.training.evaluation.answers.sides import read_answers
+
+PROMPT = "Describe the boat: is it red?"
+VICUNA = "A chat between a curious user and an artificial intelligence assistant."
+SAME = [
+    "Describe the boat: is it red?",
+    "  describe the BOAT:\n\nis it red? ",
+    "**Describe** the boat: is it red?",
+    "<image>\nDescribe the boat: is it red?",
+    f"<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\n",
+    "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n<|vision_start|>"
+    f"<|image_pad|><|vision_end|>{PROMPT}<|im_end|>\n<|im_start|>assistant\n",
+    "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: 2023"
+    f"<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n<|image|>{PROMPT}<|eot_id|>"
+    "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    f"<s>[INST] {PROMPT} [/INST]",
+    f"<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n{PROMPT} [/INST]",
+    f"<s>[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST][IMG]{PROMPT}[/INST]",
+    f"<bos><start_of_turn>user\n<start_of_image>{PROMPT}<end_of_turn>\n<start_of_turn>model\n",
+    f"USER: <image>\n{PROMPT} ASSISTANT:",
+    f"{VICUNA} USER: <image>\n{PROMPT} ASSISTANT:",
+    f"{VICUNA}###Human: <image>\n{PROMPT}\n###Assistant:",
+    f"<|user|>\n<|image_1|>\n{PROMPT}<|end|>\n<|assistant|>\n",
+    f"<|system|>\nBe brief.<|end|><|user|>{PROMPT}<|end|><|assistant|>",
+    f"<\uff5cbegin▁of▁sentence\uff5c>Be brief.<\uff5cUser\uff5c>{PROMPT}<\uff5cAssistant\uff5c>",
+    f"User:<image>{PROMPT}<end_of_utterance>\nAssistant:",
+    f"Question: {PROMPT} Answer:",
+    f"### Instruction:\n{PROMPT}\n\n### Response:\n",
+    f"<|start|>system<|message|>Be brief.<|end|><|start|>user<|message|>{PROMPT}<|end|>"
+    "<|start|>assistant",
+    [{"role": "user", "content": PROMPT}],
+    [{"role": "system", "content": "Be brief."}, {"role": "user", "content": PROMPT}],
+    [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": PROMPT}]}],
+    json.dumps([{"role": "user", "content": f"<image>\n{PROMPT}"}]),
+    [{"from": "human", "value": f"<image>\n{PROMPT}"}],
+]
+OTHER = [
+    "Describe the boat: is it blue?",
+    "Is it red?",
+    "<|im_start|>user\nDescribe the boat.<|im_end|>\n<|im_start|>assistant\n",
+    f"<|im_start|>user\nIs it day?<|im_end|>\n<|im_start|>assistant\nYes.<|im_end|>\n"
+    f"<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\n",
+    f"<|im_start|>system\n{PROMPT}<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n",
+    "USER: <image>\nDescribe the kettle: is it red? ASSISTANT:",
+    f"USER: Is it day? ASSISTANT: Yes. USER: {PROMPT} ASSISTANT:",
+    f"{PROMPT} Answer with one word.",
+    f"Read this.\nUser: {PROMPT}",
+    [{"role": "user", "content": "Why?"}],
+    [{"role": "system", "content": PROMPT}, {"role": "user", "content": "Why?"}],
+]
+
+
+def difference(line: Any, **row: Any) -> str:
+    return differing(line, row_sample(row), "a.jsonl line 1")
+
+
+@pytest.mark.parametrize("prompt", SAME, ids=str)
+def test_the_same_prompt_in_any_template(prompt: Any) -> None:
+    assert difference({"prompt": prompt}, prompt=PROMPT) == ""
+    if isinstance(prompt, str):
+        assert difference({"prompt": PROMPT}, prompt=prompt) == ""
+
+
+def test_messages_are_one_text_in_a_row() -> None:
+    system = "<|im_start|>system\nBe brief.<|im_end|>\n"
+    templated = f"{system}<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\n"
+    assert difference({"prompt": templated}, prompt=f"Be brief.\n{PROMPT}") == ""
+
+
+@pytest.mark.parametrize("prompt", OTHER, ids=str)
+def test_another_prompt_is_another_row(prompt: Any) -> None:
+    assert difference({"prompt": prompt}, prompt=PROMPT) == "prompt"
+
+
+def test_a_dialogue_that_is_asked_about_is_one_turn() -> None:
+    dialogue = "Read.\nUser: Hi.\nAssistant: Hello.\nWho speaks first?"
+    templated = f"<|im_start|>user\n{dialogue}<|im_end|>\n<|im_start|>assistant\n"
+    assert turns(dialogue) == [dialogue]
+    assert difference({"prompt": templated}, prompt=dialogue) == ""
+    other = dialogue.replace("Hi.", "Go.")
+    assert difference({"prompt": templated}, prompt=other) == "prompt"
+    assert difference({"prompt": other}, prompt=dialogue) == "prompt"
+
+
+def test_a_question_in_its_template() -> None:
+    line = {"question": f"USER: <image>\n{PROMPT} ASSISTANT:"}
+    assert difference(line, question=PROMPT) == ""
+    assert difference(line, question="Why?") == "question"
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "same"),
+    [
+        ("A heron.", ["A grey heron.", "A heron."], True),
+        ("a  heron.\n", ["A grey heron.", "A heron."], True),
+        (["A heron."], ["A grey heron.", "A heron."], True),
+        (["A heron.", "A grey heron."], ["A grey heron.", "A heron."], True),
+        (["A heron.", "A stork."], "A heron.", False),
+        ("A **heron**.", "A heron.", True),
+        ("A stork.", ["A grey heron.", "A heron."], False),
+        (["A heron.", "A stork."], ["A grey heron.", "A heron."], False),
+        ("A grey", "A grey heron.", False),
+    ],
+)
+def test_one_of_the_references_is_the_rows(line: Any, row: Any, same: bool) -> None:
+    assert difference({"reference": line}, reference=row) == ("" if same else "reference")
+
+
+def test_a_file_of_a_harness_is_read(tmp_path: Path) -> None:
+    lines = []
+    for number in range(3):
+        line = {
+            "id": str(number),
+            "completion": f"Boat {number}.",
+            "reference": f"A boat {number}.",
+        }
+        lines.append({**line, "prompt": f"USER: <image>\nDescribe {number}. ASSISTANT:"})
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    rows = []
+    for number in range(3):
+        references = [f"Two boats {number}.", f"A boat {number}."]
+        rows.append({"id": str(number), "prompt": f"Describe {number}.", "reference": references})
+    assert read_answers(str(tmp_path / "a.jsonl"), rows) == ["Boat 0.", "Boat 1.", "Boat 2."]
+    rows[1]["prompt"] = "Describe 2."
+    with pytest.raises(
+        ValueError, match="another row than the data's '1': they differ in their pr"
+    ):
+        read_answers(str(tmp_path / "a.jsonl"), rows)

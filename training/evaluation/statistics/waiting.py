@@ -1,0 +1,67 @@
+"""Sides whose answers are partly the failures of whoever was asked: no verdict on them.
+
+    found = failures_of(setup, evaluation.answers)      # {"api": Failures([NoAnswer(...)], 24)}
+    found["api"].sentence       # "8 of 24 answers look like failures, not answers: ..."
+
+A verdict on such a side would be one on a rate limit. What is named is what
+rewards/no_answers.py finds. One text for many rows counts in files of answers alone: a policy that
+answered here wrote it itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from spanreward.rewards.no_answers import NoAnswer, in_a_sentence, no_answers
+from spanreward.rewards.rows.sample import row_sample
+from spanreward.rewards.rows.tables import is_table
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.evaluate import Answers
+
+REMEDY = (
+    "Ask these rows again, or drop them from the data; where the model itself writes so, that is "
+    "what to report of it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """What of a side's answers looks like failures. answers: how many it has."""
+
+    found: Sequence[NoAnswer]
+    answers: int
+
+    @property
+    def sentence(self) -> str:
+        return in_a_sentence(self.found, self.answers, "answers")
+
+
+def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
+    """Returns, by side, what looks like failures; sides without any are left out."""
+    rows = setup.prompts.rows
+    failures: dict[str, Failures] = {}
+    for side, of_side in answers.items():
+        found: list[NoAnswer] = []
+        # a run that stands beside several seeds counts once
+        runs = dict(zip(setup.sides[side], of_side, strict=False))
+        for run, of_run in runs.items():
+            samples = [row_sample(row, one.text) for row, one in zip(rows, of_run, strict=False)]
+            ids = [str(row.get("id")) for row in rows]
+            found += no_answers(samples, ids, repeated=is_table(run))
+        if found:
+            failures[side] = Failures(found, len(runs) * len(rows))
+    return failures
+
+
+def warnings_of(failures: Mapping[str, Failures]) -> Iterator[str]:
+    """Yields a warning for every side with failures."""
+    for side, of_side in failures.items():
+        yield f"{side}: {of_side.sentence}. No verdict on {side} before that is mended. {REMEDY}"
+
+
+def waits_for(later: str, earlier: str, failures: Mapping[str, Failures]) -> str:
+    """Returns why the verdict on two sides waits, "" where it does not."""
+    clauses = []
+    for side in (later, earlier):
+        if side in failures:
+            clauses.append(f"of {side}, {failures[side].sentence}")
+    return "; ".join(clauses)
