@@ -12,7 +12,7 @@ answer counts: what takes it back, doubts it or adds another stays whole.
 import re
 from collections.abc import Sequence
 
-from spanreward.rewards.judges.match.rate_answer import DENYING, EVASIVE, NO, YES
+from spanreward.rewards.judges.match.answer_pieces import DENYING, EVASIVE, NO, YES
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.language.words import DIGITS, HEDGES, word_set
 from spanreward.rewards.lave.announced import announced
