@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from spanreward.rewards.language.answer_text import NUMBERS
+from spanreward.rewards.language.answer_text import NUMBERS, normalise
 from spanreward.rewards.language.numbers import (
     NUMBER_WORDS,
     SCALES,
@@ -23,15 +23,18 @@ from spanreward.rewards.language.numbers import (
 )
 from spanreward.rewards.language.words import ARTICLES
 from spanreward.rewards.text.plain_text import plain_text
+from spanreward.rewards.text.written import read_text
 
 _SAME = str.maketrans(  # one character for one
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d\u2019\u2236\u2044\u2215\u22c5\u00b7\u00d7\u00f7\u2264\u2265\u2a7d\u2a7e",
     "--------'://***/\u2264\u2265\u2264\u2265",
 )
 _TIMES = re.compile(r"(?<=\d)(\s?)[xX](?=\s?\d)")
+_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters that touch a word in Latin ones
 _LEXEME = re.compile(
-    r"(?P<word>\d+(?:st|nd|rd|th|s)\b|[^\W\d_]\w*(?:'\w+|(?<=\d)\.\d+)*)"
-    r"|(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)*|(?<![\w.])\.\d+)"
+    rf"(?P<word>\d+(?:st|nd|rd|th|s)\b|[{_EASTERN}]+|(?:(?![{_EASTERN}])[^\W\d_])(?:(?![{_EASTERN}])\w)*"
+    r"(?:'\w+|(?<=\d)\.\d+)*)"
+    r"|(?P<number>(?:\d{1,3}(?:,\d{3}){1,9}(?!,?\d)|\d+)(?:\.\d+)*|(?<![\w.])\.\d+)"
     r"|(?P<sign><=|>=|!=|==|->|=>|(?P<one>[^\s\w]|_)(?P=one)*)",
     re.IGNORECASE,
 )
@@ -46,14 +49,19 @@ _SPELLED = {
 }
 _RELATIONS = frozenset("<>=\u2264\u2265\u2260\u2248\u2261")
 _ARROWS = frozenset("\u2190\u2192\u2194\u21d2\u21d4")
-_BETWEEN = frozenset("-+*/:^")  # operators between two numbers or variables
+_BETWEEN = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
 _BEFORE = frozenset("-+\u00b1\u221a")
-_NAMING = 2  # letters of a name that "-" or "*" may end: "A-", "AB-"
+_NAMING = 2  # letters of a name that "-" or "*" may end, and of a unit with a power: "A-", "km^2"
 _PICTURES = "\U0001f000"  # from here on a sign decorates words
 _NEGATIVE = ("minus", "negative")
+_LONGEST = 200  # characters of a formula, so that time is linear
+_WORDS = 20  # of a number
 _RAISED = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
 _MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
-_QUOTING = re.compile(r"^([^\S\n]*)>[^\S\n]?(?=[.$\u20ac\u00a3-]?\d)", re.MULTILINE)
+_QUOTING = re.compile(
+    r"^([^\S\n]*)([>\u00b1\u00d7\u00f7\u2190-\u22ff])[^\S\n]?(?=[.$\u20ac\u00a3-]?\d)", re.MULTILINE
+)
+_MARKUP = "*_`~|#\"'"
 _SPACED = re.compile(r"(?<=\d) ([:/\u2013-]) (?=\d)")
 _BRACED = re.compile(r"\^\{([\w-]{1,20})\}")
 _UNITS = "%\u2030"  # signs that Unicode takes for punctuation
@@ -91,6 +99,10 @@ def is_exact(token: str) -> bool:
     return not token.replace("'", "").isalpha()
 
 
+def has_letters(token: str) -> bool:
+    return any(map(str.isalpha, token))
+
+
 def with_signs(answer: str) -> str:
     """Returns an answer with signs in a spelling that the reading of plain text keeps: a power as
     "^2", ">" before a number, which is no quotation, "3 - 2" without spaces, and a single "*" of a
@@ -101,12 +113,55 @@ def with_signs(answer: str) -> str:
     text = _SPACED.sub("\\1", _BRACED.sub("^\\1", text))
     if text.count("*") == 1:
         text = re.sub(r"(?<=\w)\*", "\uff0a", text)
-    return _QUOTING.sub("\\1\uff1e", text)
+    return _QUOTING.sub(_unquoted, text)
 
 
 def plain_answer(answer: str) -> str:
     """Returns the plain text of an answer, with all its signs."""
+    if not any(map(str.isalnum, answer)):
+        return _plain_signs(answer)
     return plain_text(with_signs(answer))[0]
+
+
+def shown_answer(answer: str) -> str:
+    """Returns an answer without markup for a judge that reads, with all its signs."""
+    if not any(map(str.isalnum, answer)):
+        return _plain_signs(answer)
+    plain = read_text(with_signs(answer)).plain
+    return plain.replace("\uff1e", ">").replace("\uff0a", "*")
+
+
+def comparable_form(answer: str) -> str:
+    """Returns a plain answer as the official evaluation compares it, but for numbers, formulas and
+    names with a sign, which are in one spelling.
+    """
+    pieces: list[str] = []
+    part, at = "", 0  # part: what is normalised together
+    for token in read_tokens(answer):
+        written = answer[token.start : token.end]
+        if token.kind == "mark" or not is_exact(token.text) or normalise(written) == token.text:
+            continue
+        part += answer[at : token.start]
+        at = token.end
+        if normalise(token.text) == token.text:
+            part += token.text
+        else:
+            pieces += [normalise(part), token.text]
+            part = ""
+    pieces.append(normalise(part + answer[at:]))
+    return " ".join(filter(None, pieces))
+
+
+def _unquoted(line: re.Match[str]) -> str:
+    return line[1] + line[2].replace(">", "\uff1e")
+
+
+def _plain_signs(answer: str) -> str:
+    """Returns an answer without letters and digits; markup goes where other signs remain."""
+    signs = "".join(
+        c for c in answer if unicodedata.category(c)[0] not in "MC" or c == "\n"
+    ).strip()
+    return "".join(c for c in signs if c not in _MARKUP).strip() or signs
 
 
 def read_tokens(answer: str) -> list[Token]:
@@ -171,14 +226,17 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
 
 def _joined(token: Token, lexeme: Token, goes_on: bool) -> Token:
     """Returns the token with the lexeme at its end. A number with a sign stays a number."""
-    signed = token.text in ("", "-") and lexeme.kind == "number"
+    text = token.text
+    if goes_on and token.kind == "number" and text.isdecimal():
+        text = text.lstrip("0") or "0"  # "09:15"
+    signed = text in ("", "-") and lexeme.kind == "number"
     named = token.kind == "word" and lexeme.kind == "sign" and not goes_on
     kind = "formula"
     if signed:
         kind = "number"
     elif named:
         kind = "word"
-    return Token(token.text + lexeme.text, token.start, lexeme.end, kind, goes_on)
+    return Token(text + lexeme.text, token.start, lexeme.end, kind, goes_on)
 
 
 def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
@@ -186,6 +244,8 @@ def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -
     itself, or "mark".
     """
     left = last if last is not None and last.kind in ("word", "number", "formula") else None
+    if left is not None and left.end - left.start > _LONGEST:
+        left = None
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
     even = touches_left == touches_right
@@ -195,12 +255,17 @@ def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -
         )
         if left is not None and not left.open and operand:
             return "between"
+        if sign.text == "\u2248":
+            return "mark"
         if operand and sign.text in _RELATIONS:
             return "prefix"
         return "suffix" if touches_left and sign.text in _RELATIONS else "sign"
     follows = bool(behind) and behind[0].is_operand
+    short = left is not None and left.kind == "word" and len(left.text) <= _NAMING
+    if sign.text == "^" and short and touches_left and touches_right:
+        return "between"
     if left is not None and not left.open and left.is_operand and follows and even:
-        numbers = any(map(str.isdigit, left.text)) and behind[0].kind == "number"
+        numbers = left.kind != "word" and behind[0].kind == "number"
         if sign.text in _BETWEEN and (sign.text != ":" or numbers):
             return "between"
     if left is not None and not left.open and touches_left and touches_right and follows:
@@ -212,8 +277,7 @@ def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -
         if not touches_left:
             return "prefix"
     if touches_left and left is not None and not left.open and not touches_right:
-        name = left.kind == "word" and len(left.text) <= _NAMING
-        if sign.text[0] in "+#" or (sign.text in ("-", "*") and name):
+        if sign.text[0] in "+#" or (sign.text in ("-", "*") and short):
             return "suffix"
     if sign.text[0] in _UNITS:
         return "sign"
@@ -258,7 +322,7 @@ def _may_begin(tokens: Sequence[Token], at: int) -> bool:
 def _run(tokens: Sequence[Token], at: int) -> list[Token]:
     """Returns the number words from here on, over the hyphens within them."""
     run = [tokens[at]]
-    for token in tokens[at + 1 :]:
+    for token in tokens[at + 1 : at + _WORDS]:
         if token.text == "-" and token.kind == "mark" and token.start == run[-1].end:
             continue
         if token.kind != "word" or (token.text not in NUMBER_WORDS and token.text != "and"):

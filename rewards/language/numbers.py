@@ -1,7 +1,7 @@
 """Numbers as written in digits and in words, in one spelling each.
 
-    number_in_digits("1,500.00")        # "1500"
-    number_in_words(["twenty", "one"])  # ("21", 2): two words were read
+number_in_digits("1,500.00")        # "1500"
+number_in_words(["twenty", "one"])  # ("21", 2): two words were read
 """
 
 from collections.abc import Sequence

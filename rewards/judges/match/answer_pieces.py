@@ -1,8 +1,8 @@
 """The pieces of an answer, and which of them it asserts.
 
-    pieces = pieces_of("It is red, not blue.", ())
-    [(piece.words, piece.denied) for piece in pieces]
-    # [(["it", "is", "red"], False), (["not", "blue"], True)]
+pieces = pieces_of("It is red, not blue.", ())
+[(piece.words, piece.denied) for piece in pieces]
+# [(["it", "is", "red"], False), (["not", "blue"], True)]
 """
 
 import re
@@ -25,7 +25,10 @@ TAKING_BACK = DENYING | word_set(
     "way really is that this it can be clearly so was right true correct very or and"
 )
 _OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b", re.IGNORECASE)
-_CUTS = frozenset(",;:/|()[].\n")  # marks that end a piece; a dash does between spaces
+_CUTS = frozenset(
+    ",;:/|()[].\n\u3001\u3002\uff0c\uff1b\uff1a"
+)  # marks that end a piece; a dash does between spaces
+_DENYING_ABROAD = re.compile("[不没沒错錯]|ない|ません|아니|않")
 _LINKS = word_set("and or nor plus & +")
 _BREAKING = word_set("rather instead unlike except because")  # a piece begins with them
 
@@ -49,7 +52,9 @@ def pieces_of(answer: str, known: Collection[str]) -> list[Piece]:
     """
     pieces = []
     for tokens in _cut(_negated(answer)):
-        words = [token for token in tokens if token.kind != "mark" and token.text not in ARTICLES]
+        said = [token for token in tokens if token.kind != "mark"]
+        # the letter "A" is an answer too
+        words = [token for token in said if token.text not in ARTICLES] or said
         if not words:
             continue
         items: list[list[str]] = [[]]
@@ -58,7 +63,7 @@ def pieces_of(answer: str, known: Collection[str]) -> list[Piece]:
                 items.append([])
             elif token.kind != "mark" and token.text not in ARTICLES:
                 items[-1].append(token.text)
-        denials = [word for word in words if word.text in DENYING and word.text not in known]
+        denials = [word for word in words if _denies(word.text) and word.text not in known]
         pieces.append(
             Piece(
                 words[0].start,
@@ -82,6 +87,12 @@ def asserted(pieces: Sequence[Piece]) -> list[Piece]:
         elif piece.denied and TAKING_BACK.issuperset(piece.words):
             found = []
     return found
+
+
+def _denies(word: str) -> bool:
+    if word.isascii():
+        return word in DENYING
+    return _DENYING_ABROAD.search(word) is not None
 
 
 def _negated(answer: str) -> str:

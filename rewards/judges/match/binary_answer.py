@@ -27,7 +27,9 @@ SAYING_NO = word_set("no nope nah false")
 OPEN = EVASIVE | HEDGES | word_set("might may could or if")  # words of what is left open
 _SILENT = FUNCTION_WORDS | DENYING | PICTURES | word_set("visible seen shown true clearly indeed")
 _THERE = "there"
-_VERBS = word_set("is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's there're")
+_VERBS = word_set(
+    "is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's there're"
+)
 _DOING = word_set("do does did can will")  # a question that begins so has its verb within
 
 

@@ -33,7 +33,7 @@ from spanreward.rewards.judges.match.answer_pieces import DENYING, NO, Piece, as
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.language.answer_tokens import is_exact, plain_answer, tokens_of
+from spanreward.rewards.language.answer_tokens import has_letters, is_exact, plain_answer, tokens_of
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
@@ -47,6 +47,7 @@ FREE = (
 )
 PROSE = 8  # an answer of more words that count, or with one of the question's, is prose
 SHORT = 4  # words of a piece of prose that is another answer
+ABBREVIATED = 3  # letters of a unit that may abbreviate a longer one
 
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
@@ -70,8 +71,8 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
         return _frequent(3.0, same, most)
     known = {word for reference in given for word in reference}
     about = {lemma(word) for word in question - FREE} - known
-    numbers = not any(any(map(str.isalpha, word)) for word in known)
-    if numbers and given[("0",)] and denies_all(pieces, about):
+    numbers = not any(map(has_letters, known))
+    if numbers and given[("0",)] and denies_all(pieces, asked.question):
         return _frequent(3.0, given[("0",)], most)
 
     def counting(word: str) -> str:
@@ -125,24 +126,37 @@ def contradicts(said: Sequence[str], reference: Sequence[str]) -> bool:
         return Counter(order) == Counter(wanted) and order != list(reference)
     whole = has.issuperset(reference)
     compared = [word for word in said if word in reference] if whole else said
-    units, wanted_units = _units(compared), _units(reference)
-    return any(units.get(word, unit) != unit for word, unit in wanted_units.items())
+    units = _units(compared)
+    for word, unit in _units(reference).items():
+        if word in units and not _same_unit(unit, units[word]):
+            return True
+    return False
 
 
 def _units(words: Sequence[str]) -> dict[str, str]:
     """Returns the word behind each number or sign that is followed by one."""
-    pairs = zip(words, words[1:], strict=False)
-    return {word: behind for word, behind in pairs if is_exact(word) and not is_exact(behind)}
+    content = [word for word in words if word not in FREE]
+    pairs = zip(content, content[1:], strict=False)
+    return {word: behind for word, behind in pairs if is_exact(word) and has_letters(behind)}
 
 
-def denies_all(pieces: Sequence[Piece], about: AbstractSet[str]) -> bool:
-    """Whether the answer says of what is asked that there is none: its only statement denies it,
-    and names nothing else.
+def _same_unit(unit: str, other: str) -> bool:
+    """Whether two units are one, or one of them abbreviates the other: "min" for "minutes"."""
+    short, long = sorted((unit, other), key=len)
+    return short == long or (len(short) >= ABBREVIATED and long.startswith(short))
+
+
+def denies_all(pieces: Sequence[Piece], question: str) -> bool:
+    """Whether the answer says of what the question asks for that there is none: its only statement
+    denies it, and names nothing else.
     """
-    denied = [piece for piece in pieces if piece.denied]
-    others = [piece for piece in pieces if not piece.denied]
-    named = {lemma(word) for piece in denied for word in piece.words if word not in FREE}
-    return bool(denied) and not others and bool(named) and named <= about
+    asked = {lemma(word) for word in tokens_of(question)}
+    named = set()
+    for piece in pieces:
+        if not piece.denied:
+            return False
+        named |= {lemma(word) for word in piece.words if word not in FREE}
+    return bool(named) and named <= asked
 
 
 def answering(items: Sequence[Sequence[str]], known: AbstractSet[str]) -> list[str]:
