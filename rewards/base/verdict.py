@@ -155,6 +155,28 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """Characters [start, end) of the completion that no judge was shown, as markup goes before a
+    text is judged.
+
+    kind: what they are, in words for people: special tokens, reasoning, another's turn, after the
+        end, hidden text, HTML, Markdown, LaTeX, JSON, boxes, labels, escapes, quotation marks.
+    """
+
+    __pydantic_config__ = FORBID
+
+    start: int
+    end: int
+    kind: str
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(
+                f"unread text needs 0 <= start < end, got start {self.start} and end {self.end}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """A judgment of one completion.
 
@@ -169,6 +191,8 @@ class Verdict:
         note: a sentence for people.
         parsed_by: the parser ("en_core_web_sm 3.8.0, coref rules"), "" for a metric without one.
             Scores of different parsers do not compare.
+        unread: what of the completion was not read, sorted and disjoint. Empty in published modes,
+            which read texts as they are.
     """
 
     __pydantic_config__ = FORBID
@@ -181,6 +205,7 @@ class Verdict:
     reference: int = 0
     note: str = ""
     parsed_by: str = ""
+    unread: tuple[Unread, ...] = ()
 
     def __post_init__(self) -> None:
         scored = self.status in (Status.OK, Status.EMPTY)
@@ -233,3 +258,13 @@ class Verdict:
 
 
 READER = TypeAdapter(Verdict)
+
+
+def unread_counts(verdict: Verdict) -> dict[str, int]:
+    """Returns how many characters of the completion were not read, by kind, in the order of their
+    first place.
+    """
+    counts: dict[str, int] = {}
+    for unread in verdict.unread:
+        counts[unread.kind] = counts.get(unread.kind, 0) + unread.end - unread.start
+    return counts

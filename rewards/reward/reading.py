@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.checks import Mode
-from spanreward.rewards.base.verdict import Sample, Span, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Unread, Verdict
 from spanreward.rewards.reward.reward import Reward, checked
-from spanreward.rewards.text.written import read_text
+from spanreward.rewards.text.written import Reading, read_text
 
 COUNTED = "; characters are those of the plain text"  # added to a note that counts them
 
@@ -55,23 +55,30 @@ def plain_sample(sample: Sample) -> Sample:
 
 
 def as_written(verdict: Verdict, sample: Sample) -> Verdict:
-    """Returns the verdict on `plain_sample(sample)` with spans on the sample's own texts."""
-    spans = _as_written(verdict.spans, sample.completion)
-    missed = (
-        _as_written(verdict.missed, sample.references[verdict.reference]) if verdict.missed else ()
-    )
-    counts = (
-        " characters" in verdict.note
-        and read_text(sample.completion).plain is not sample.completion
-    )
-    return replace(verdict, spans=spans, missed=missed, note=verdict.note + COUNTED * counts)
+    """Returns the verdict on `plain_sample(sample)` with spans on the sample's own texts, and with
+    what of the completion was not read.
+    """
+    reading = read_text(sample.completion)
+    spans = _as_written(verdict.spans, reading, sample.completion)
+    missed = verdict.missed
+    if missed:
+        reference = sample.references[verdict.reference]
+        missed = _as_written(missed, read_text(reference), reference)
+    note = verdict.note
+    if " characters" in note and reading.plain is not sample.completion:
+        note += COUNTED
+    unread = tuple(Unread(*part) for part in reading.unread)
+    return replace(verdict, spans=spans, missed=missed, note=note, unread=unread)
 
 
-def _as_written(spans: Sequence[Span], text: str) -> tuple[Span, ...]:
-    reading = read_text(text)
+def _as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
+    if reading.plain is text:
+        return spans
     moved = []
-    for span in spans if reading.plain is not text else ():
+    for span in spans:
         start, end = reading.written(span.start, span.end)
-        note = span.note + COUNTED * (span.kind == "unread")
+        note = span.note
+        if span.kind == "unread":
+            note += COUNTED
         moved.append(replace(span, start=start, end=end, note=note))
-    return tuple(moved or spans)
+    return tuple(moved)

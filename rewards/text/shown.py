@@ -11,6 +11,8 @@ words, and a base model writes others. Such plain words ("User:") count where a 
 
 import re
 
+from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING, TOKENS
+
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|rationale)"
 _TURN = (
     r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?)"
@@ -33,6 +35,14 @@ MARKS = re.compile(
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _SAID = re.compile(r"<[^<>]*>|([^\W_])")
+_MARKS_ARE = {  # the kind of a mark itself
+    "open": REASONING,
+    "other": OTHERS,
+    "asks": OTHERS,
+    "own": TOKENS,
+    "answers": LABELS,
+    "end": TOKENS,
+}
 
 
 def blanked(text: str) -> str:
@@ -44,28 +54,45 @@ def blanked(text: str) -> str:
 
 
 def shown(text: str) -> list[tuple[int, int]]:
-    """Returns the characters [start, end) that are shown, in order. What stands before a first end
-    of reasoning without a start is reasoning. Turns of others hide nothing where none of the
-    writer's own follows.
+    """Returns the characters [start, end) that are shown, in order."""
+    return [(start, end) for start, end, kind in parts_of(text) if not kind]
+
+
+def parts_of(text: str) -> list[tuple[int, int, str]]:
+    """Returns the text in parts (start, end, kind), in order. The kind is "" for what is shown, and
+    says what the others are.
+
+    What stands before a first end of reasoning without a start is reasoning. Turns of others hide
+    nothing where none of the writer's own follows.
     """
-    found: list[tuple[int, int]] = []
+    parts: list[tuple[int, int, str]] = []
     at, said, own, thinking, ended = 0, False, True, False, False
     marks = list(MARKS.finditer(text))
     last = max((mark.start() for mark in marks if mark.lastgroup == "answers"), default=0)
     for mark in marks:
-        kind, start = mark.lastgroup, mark.start()
-        if kind is None or (thinking and kind != "close") or (kind == "asks" and start > last):
+        name, start = mark.lastgroup, mark.start()
+        if name is None or (thinking and name != "close") or (name == "asks" and start > last):
             continue
-        if kind == "close":
+        if name == "close":
             if thinking or not ended:
-                found, at, thinking, ended = found if thinking else [], mark.end(), False, True
+                parts = parts if thinking else [_as_reasoning(part) for part in parts]
+                parts.append((at, mark.end(), REASONING))
+                at, thinking, ended = mark.end(), False, True
             continue
         said = said or (own and any(one[1] for one in _SAID.finditer(text, at, start)))
-        if own and (kind == "answers" or (kind == "own" and said)):
+        if own and (name == "answers" or (name == "own" and said)):
             continue
-        found += [(at, start)] if own else []
-        if said and kind in ("other", "asks", "end"):
-            return found
-        at, thinking = mark.end(), kind == "open"
-        own = own if kind in ("open", "end") else kind in ("own", "answers")
-    return found if thinking else [*found, (at, len(text))]
+        parts.append((at, start, "" if own else OTHERS))
+        parts.append((start, mark.end(), _MARKS_ARE[name]))
+        at, thinking = mark.end(), name == "open"
+        if said and name in ("other", "asks", "end"):
+            parts.append((at, len(text), AFTER_END if name == "end" else OTHERS))
+            return parts
+        own = own if name in ("open", "end") else name in ("own", "answers")
+    parts.append((at, len(text), REASONING if thinking else ""))
+    return parts
+
+
+def _as_reasoning(part: tuple[int, int, str]) -> tuple[int, int, str]:
+    start, end, kind = part
+    return start, end, kind or REASONING

@@ -35,6 +35,7 @@ FIELDS = [
     "reference",
     "note",
     "parsed_by",
+    "unread",
     "fingerprint",
 ]
 SPAN_FIELDS = ["start", "end", "score", "credit", "kind", "note", "component", "asked"]

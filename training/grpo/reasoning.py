@@ -26,8 +26,8 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.text.markup import BLOCK
 from spanreward.rewards.text.shown import MARKS
-from spanreward.rewards.text.written import BLOCK
 
 MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
 GAP = "\n\n"  # between turns that are judged as one text

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from spanreward import (
     load_judge,
 )
 from spanreward.rewards.base.coloured_text import legible
+from spanreward.rewards.base.verdict import Unread, unread_counts
 from spanreward.rewards.experimental.jury_judge import JuryJudge
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.own_parts import overlap
@@ -60,8 +62,20 @@ def test_a_verdict_is_the_same_after_json(
     score: float, parts: Any, on: Any, missed: Any, note: str, index: int
 ) -> None:
     verdict = Verdict(score, Status.OK, parts, tuple(on), tuple(missed), index, note, note[::-1])
+    verdict = replace(verdict, unread=(Unread(0, 3, note), Unread(5, 9, "HTML")))
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
     assert Verdict.from_dict(verdict.to_dict()) == verdict
+
+
+def test_a_file_of_verdicts_from_before_unread_text_was_known_is_read() -> None:
+    old = verdict_of("<b>A red circle.</b>").to_dict()
+    assert old.pop("unread")
+    assert Verdict.from_dict(old).unread == ()
+
+
+def test_unread_text_is_counted_by_kind() -> None:
+    parts = (Unread(0, 3, "HTML"), Unread(5, 9, "reasoning"), Unread(9, 10, "HTML"))
+    assert unread_counts(Verdict(0.5, unread=parts)) == {"HTML": 4, "reasoning": 4}
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -105,6 +119,10 @@ SPAN = {
         (
             {"score": 0.5, "spans": [SPAN | {"end": 2}]},
             r"a verdict: spans\.0: a span needs 0 <= start < end",
+        ),
+        (
+            {"score": 0.5, "unread": [{"start": 2, "end": 2, "kind": "HTML"}]},
+            r"a verdict: unread\.0: unread text needs 0 <= start < end",
         ),
         ({"score": 0.5, "spans": [SPAN | {"colour": 1}]}, r"a verdict: spans\.0\.colour: "),
         ({"score": 0.5, "missed": {"0": SPAN}}, r"a verdict: missed: "),

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 from experiments.field.texts import text_cases
 from experiments.hacking.hostile_texts import CONTROL
 from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward
-from spanreward.rewards.base.verdict import Sample, Status
+from spanreward.rewards.base.verdict import Sample, Status, unread_counts
 from spanreward.rewards.reward.reading import plain_sample
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
@@ -47,6 +47,74 @@ def test_any_text_is_read_once_and_for_all(text: str) -> None:
             assert text[place] in "\\&"  # an escape or an entity
     if reading.plain == text:
         assert reading.plain is text
+
+
+@settings(max_examples=600, deadline=None)
+@given(TEXTS)
+@example("<<b>b>x<<b>/b> costs $5 & more")
+def test_what_is_not_read_is_known(text: str) -> None:
+    """Every visible character is read, or in one range of what is not; white space alone is no
+    range.
+    """
+    reading = read_text(text)
+    read = set()
+    for character, place in zip(reading.plain, reading.origin, strict=True):
+        if not character.isspace():
+            read.add(place)
+    end = 0
+    unread: set[int] = set()
+    for start, stop, kind in reading.unread:
+        assert end <= start < stop
+        assert kind
+        assert text[start:stop] == text[start:stop].strip()
+        unread.update(range(start, stop))
+        end = stop
+    assert not read & unread
+    for place, character in enumerate(text):
+        assert character.isspace() or place in read or place in unread
+
+
+UNREAD = {
+    "<think>A cat?</think>A **red** kite.</s>Why?": [
+        ("reasoning", "<think>A cat?</think>"),
+        ("Markdown", "**"),
+        ("Markdown", "**"),
+        ("special tokens", "</s>"),
+        ("after the end", "Why?"),
+    ],
+    "It may be a cat.</think> A red kite.": [("reasoning", "It may be a cat.</think>")],
+    "<|im_start|>user\nA dog.<|im_end|>\n<|im_start|>assistant\nA red kite.": [
+        ("another's turn", "<|im_start|>user\nA dog."),
+        ("special tokens", "<|im_end|>"),
+        ("special tokens", "<|im_start|>assistant"),
+    ],
+    "A red kite<box>[[12, 30, 45, 60]]</box> flies <!-- low --><b>~~by~~</b>.": [
+        ("boxes", "<box>[[12, 30, 45, 60]]</box>"),
+        ("hidden text", "<!-- low -->"),
+        ("HTML", "<b>"),
+        ("hidden text", "~~by~~"),
+        ("HTML", "</b>"),
+    ],
+    'Caption: \\boxed{A "red" kite}': [
+        ("labels", "Caption:"),
+        ("LaTeX", "\\boxed{"),
+        ("LaTeX", "}"),
+    ],
+    '{"bbox": [1, 2, 3, 4], "not seen": "a kite"}': [
+        ("JSON", "{"),
+        ("boxes", '"bbox": [1, 2, 3, 4],'),
+        ("JSON", '"'),
+        ("JSON", ': "'),
+        ("JSON", '"}'),
+    ],
+    "A red kite   \n\n": [],
+}
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_what_is_not_read_has_a_kind(text: str) -> None:
+    unread = [(kind, text[start:end]) for start, end, kind in read_text(text).unread]
+    assert unread == UNREAD[text]
 
 
 @pytest.mark.parametrize("piece", MARKUP)
@@ -168,6 +236,17 @@ def test_spans_lie_on_what_was_written() -> None:
     assert {reference[span.start : span.end] for span in verdict.missed} >= {"red"}
     (published,) = PoshReward(MatchJudge(), mode="published").assess([sample])
     assert published.score != verdict.score
+
+
+def test_a_verdict_says_what_was_not_read() -> None:
+    sample = Sample("", WRITTEN, references=("A dog.",))
+    (verdict,) = PoshReward(MatchJudge()).assess([sample])
+    counts = {"reasoning": 21, "labels": 10, "Markdown": 4, "HTML": 7, "special tokens": 4}
+    assert unread_counts(verdict) == counts
+    first = verdict.unread[0]
+    assert WRITTEN[first.start : first.end] == "<think>A dog.</think>"
+    (published,) = PoshReward(MatchJudge(), mode="published").assess([sample])
+    assert published.unread == ()
 
 
 def test_no_markup_reaches_a_judge() -> None:

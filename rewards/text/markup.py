@@ -1,0 +1,174 @@
+"""Markdown, HTML, grounding, special tokens, escapes and idle labels in a text."""
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+from spanreward.rewards.text.pieces import (
+    BOXES,
+    ESCAPES,
+    HIDDEN,
+    HTML,
+    LABELS,
+    LATEX,
+    MARKDOWN,
+    PLACE_NAME,
+    TOKENS,
+    Piece,
+)
+
+_WORD = re.compile(r"[^\W_]+")
+_PARTS = frozenset(  # words of labels and titles that only say which part of a description follows
+    _WORD.findall(
+        """
+        caption description answer response output result text assistant image picture photo scene
+        summary overview title final short brief detailed full alt generated main key primary other
+        additional visual sky people person object subject foreground background setting location
+        place environment surroundings time day weather lighting color colour palette mood
+        atmosphere tone style composition layout perspective detail element feature action activity
+        animal vehicle building nature clothing appearance position pose overall general note
+        observation content item part sure certainly here is s and of the a an this my in for step
+        frame figure region sentence fact segment clip shot panel view second word from to at fig
+        timestamp english
+        """
+    )
+)
+_DENIED = re.compile(r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
+_NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
+_NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
+_COUNTED = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
+_BLANK = r"[^\S\n]*+"
+# a bullet or a picture, no quotation mark
+SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"
+BLOCK = (
+    "p|div|br|hr|li|[uod]l|d[dt]|h[1-6]|table|t[rdh]|section|article|header|footer|main|blockquote|pre|figure|figcaption"
+    "|details|summary|body|html|answer|final_answer|output|response|result|caption|description|conclusion"
+)
+_LINE = re.compile(  # at the start of a line
+    rf"""{_BLANK}(?:
+    (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+
+    | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
+    | (?:>|(?:[-*+]|{SIGN})[^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])
+        |[\u2460-\u2473]|\[[ x]\](?=\s)|\|){_BLANK}
+    | (?:\#{{1,6}}(?=\s){_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
+      [*_]{{0,3}}(?P<title>[^\n*_\#<]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n|</h)
+    | [*_]{{0,3}}(?P<label>\w(?:[\w /&'\u2019!,.()\#-]|:(?=\d\d)){{0,60}}?)[*_]{{0,3}}{_BLANK}
+      (?:[:\uff1a][*_]{{0,3}}(?![/\d])|[|\u2014\u2013-](?=[^\S\n]))
+    | \#{{1,6}}(?=\s){_BLANK})""",
+    re.X | re.IGNORECASE,
+)
+_TOKEN = re.compile(
+    rf"""(?=[\n\\&<~{{}}\[(!`$*_|◁【\]])(?: (?P<line>\n) | (?P<brace>\}})
+    # escapes and entities
+    | (?P<code>(?:\\u[0-9a-f]{{4}})+) | \\(?P<break>n|r|t)(?:(?-i:(?![a-z]))|(?<=[.!?:;,"]\\n))
+    | (?P<command>\\[a-z]+\*?\{{)
+    | (?P<math>\\[\[\]()]) | \\(?P<escaped>[!-/:-@^_`{{|}}~])? | &(?P<entity>\#?\w{{1,31}};)
+    # what a reader is not shown
+    | (?P<hidden> <!--.*?(?:-->|\Z) | ~~(?=\S).*?~~ | <[!?][a-z][^<>]*>
+    | <(?P<gone>head|script|style|template|del|strike)\b[^<>]*>.*?(?:</(?P=gone)\s*>|\Z)
+    | <(?P<unseen>[a-z]\w*)\b[^<>]*(?:display:\s*none|visibility:\s*hidden|\shidden\b)[^<>]*>
+        .*?(?:</(?P=unseen)\s*>|\Z)
+    | !\[[^\[\]\n]*\]\([^()\n]*\) )
+    # places
+    | (?P<place> <[|\uff5c]?{PLACE_NAME}[|\uff5c]?(?:\s[^<>]*)?>
+        (?:[\d\s.,;()\[\]-]*+(?=<[/|\uff5c]|\Z))?
+    | </{PLACE_NAME}> | \{{?(?:<\d{{1,4}}>)+\}}?
+    | (?:[\[({{【]\s*){{1,3}}{_NUMBER}(?:{_NEXT}{_NUMBER}){{3,}}\s*[\])}}】]{{1,3}} )
+    | (?P<special> <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)?
+    | <start_of_turn>(?:model|user)?
+    | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
+    | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|IMG_BREAK|IMG_END|SYSTEM_PROMPT|THINK)\] )
+    | (?P<tag> </?(?:(?P<block>{BLOCK})(?=[\s/>])|[a-z][\w:./-]*+(?=[\s>]))
+        (?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)> )
+    # Markdown
+    | \[\^?(?=[^\[\]\n]*\]\([^()\n]*\)) | \]\([^()\n]*\) | \[\^\w{{1,9}}\]
+    | \|(?={_BLANK}(?:\n|\Z)) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
+    | `+(?:json(?=\s*[\[{{]))? | ~~+ | (?P<dollar>(?<!\$)\$++(?=\\) | (?<=\}})\$+)
+    | (?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]) | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
+    re.X | re.IGNORECASE | re.DOTALL,
+)
+_SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
+    "code": lambda said: bytes.fromhex(said.replace("\\u", "")).decode(
+        "utf-16-be", "surrogatepass"
+    ),
+    "break": lambda said: " " if said == "t" else "\n",
+    "escaped": str,
+    "entity": lambda said: html.unescape(f"&{said}"),
+    "bar": lambda said: ",",
+}
+_KINDS = {  # of what a token was, Markdown if it is not here
+    "code": ESCAPES,
+    "break": ESCAPES,
+    "escaped": ESCAPES,
+    "command": LATEX,
+    "brace": LATEX,
+    "math": LATEX,
+    "dollar": LATEX,
+    "entity": HTML,
+    "tag": HTML,
+    "hidden": HIDDEN,
+    "place": BOXES,
+    "special": TOKENS,
+}
+_FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
+
+
+def without_markup(text: str) -> Iterator[Piece]:
+    """Yields the text without markup, without white space that it would leave twice, and without
+    idle labels.
+    """
+    at, last, dropped, braces = 0, "\n", False, 0  # last: the last character that was yielded
+    while at < len(text):
+        line = _LINE.match(text, at) if last == "\n" else None
+        if line and (line["label"] is None or _is_idle(line, "label")):
+            end = (
+                line.end()
+                if line["title"] is None or _is_idle(line, "title")
+                else line.start("title")
+            )
+            if end > at:
+                yield at, end, LABELS if line["label"] or line["title"] else MARKDOWN
+                at, dropped = end, True
+                continue
+        token = _TOKEN.search(text, at)
+        kind = (token and token.lastgroup) or ""
+        kept = kind == "line" or (kind == "brace" and not braces)
+        end = len(text) if token is None else token.end() if kept else token.start()
+        while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
+            at += 1
+        if at < end:
+            yield at, end
+            last, dropped = text[end - 1], False
+        if token is None:
+            break
+        at = token.end()
+        if not kept:
+            yield token.start(), at, _KINDS.get(kind, MARKDOWN)
+            dropped = True
+            braces += (kind == "command") - (kind == "brace")
+            said = ""
+            if kind in _SAID:
+                said = _SAID[kind](token[kind])
+            elif kind == "tag" and token["block"]:
+                said = "\n"
+            if said and said + last != "\n\n":
+                yield said, token.start()
+                last = said[-1]
+
+
+def _is_idle(line: re.Match[str], group: str) -> bool:
+    """Whether a label or title only says which part follows, or what the line after it says
+    anyway.
+    """
+    name = line[group].lower()
+    after = _FOLLOWING.match(line.string, line.end())
+    if after is None or _DENIED.search(name):
+        return False
+    following = {word.rstrip("s") for word in _WORD.findall(after[1].lower())}
+    expected = _PARTS | following
+    for word in _WORD.findall(name):
+        if _COUNTED.fullmatch(word):
+            continue
+        if expected.isdisjoint({word, word.rstrip("s")}):
+            return False
+    return True

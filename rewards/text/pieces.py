@@ -1,0 +1,25 @@
+"""What a stage of reading yields of a text, in order (written.py): characters [start, end) that
+stay, a text that is put at a place, and characters [start, end) that go, with their kind.
+"""
+
+Kept = tuple[int, int]
+Put = tuple[str, int]
+Dropped = tuple[int, int, str]
+Piece = Kept | Put | Dropped
+
+# kinds of what goes, in words for people
+AFTER_END = "after the end"
+BOXES = "boxes"
+ESCAPES = "escapes"
+HIDDEN = "hidden text"
+HTML = "HTML"
+JSON = "JSON"
+LABELS = "labels"
+LATEX = "LaTeX"
+MARKDOWN = "Markdown"
+OTHERS = "another's turn"
+QUOTES = "quotation marks"
+REASONING = "reasoning"
+TOKENS = "special tokens"
+
+PLACE_NAME = r"(?=\w*(?:box|quad|point|poly|loc|coord|det|click|rect|region))(?!\w*end\b)\w++"
