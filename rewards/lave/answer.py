@@ -10,28 +10,46 @@ answer counts: what takes it back, doubts it or adds another stays whole.
 """
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from spanreward.rewards.judges.match.rate_answer import DENYING, EVASIVE, NO, YES
-from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.language.words import DIGITS, HEDGES, word_set
+from spanreward.rewards.judges.match.answer_pieces import (
+    DENYING,
+    EVASIVE,
+    NO,
+    YES,
+    asserted,
+    pieces_of,
+)
+from spanreward.rewards.judges.match.binary_answer import binary_answer
+from spanreward.rewards.judges.match.rate_answer import denies_all
+from spanreward.rewards.language.answer_tokens import comparable_form, plain_answer, tokens_of
+from spanreward.rewards.language.numbers import NUMBER_WORDS
+from spanreward.rewards.language.words import HEDGES, word_set
 from spanreward.rewards.lave.announced import announced
-from spanreward.rewards.text.plain_text import plain_text
+from spanreward.rewards.lave.options import LETTERS, named_option, only, options_of
 from spanreward.rewards.text.shown import blanked
 
 SHORT = 160  # characters
 NESTED = 6  # marks around an answer, one inside the other
 LISTED = 3  # words; fewer behind a sentence are an item of a list
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
-_SIGNS = (  # marks and pictures beside ASCII's
-    "\u00a1\u00ab\u00bb\u00bf\u2010-\u205e\u2190-\u2bff\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\ufe0f\U0001f000-\U0001faff"
+_SIGNS = (  # punctuation, quotation marks and pictures beside ASCII's
+    "\u00a1\u00ab\u00bb\u00bf\u2016-\u2027\u2039-\u2043\u2045-\u2051\u2053-\u205e\u3000-\u3003\u3008-\u3011"
+    "\u3014-\u301f\u3030\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\ufe0f\U0001f000-\U0001faff"
 )
+_DASHES = "\u2010-\u2015"
+_BULLETS = "\u25a0-\u27bf\u2b00-\u2bff"
 _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
 _LEAD = re.compile(
-    rf"(?:\s+|```\w*\n|[*_`~:|{_SIGNS}]+|(?i:assistant|model|bot):|[#>\u2022\u2013-]+\s|\\[(\[]|<[^<>\s]{{1,40}}>)*"
+    rf"(?:\s+|```\w*\n|[*_`:|{_SIGNS}]+|~+(?!\d)|[{_DASHES}]+(?![\d.])|[{_BULLETS}]\ufe0f?(?=\s)"
+    r"|(?i:assistant|model|bot):|(?:[#\u2022-]|>(?!\s*[.\d]))+\s|\\[(\[]|<[^<>\s]{1,40}>)*"
 )
 # of the text backwards
-_TAIL = re.compile(rf"(?:\s+|[*_`~.,;:!|{_SIGNS}]+|[)\]]\\|>[^<>\s]{{1,40}}<)*")
+_TAIL = re.compile(rf"(?:\s+|[*_`~.,;:!|{_SIGNS}]+|[{_DASHES}]+(?!\w)|[)\]]\\|>[^<>\s]{{1,40}}<)*")
+_NAMED = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # the only star, which belongs to a name
+_NO_SIGNS = frozenset("`~|^\"'.,;:!*_(){}[]\u2026")  # punctuation and markup, alone no answer
 _WRAPPED = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
     r"|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
@@ -48,18 +66,15 @@ _SUBJECT = word_set(
     "it this that these those there they he she the a an in of on at to i you we can think believe "
     "image picture photo"
 )
-_LETTER, _I = r"(?<![\w'\u2019])", r"(?=\W*\Z|\s*[,\n])"  # "A" and "I" alone are words
-_NUMBER = rf"(?:\d+|(?i:{'|'.join(DIGITS)}))"
+_NUMBER_WORD = rf"(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
+_NUMBER = rf"(?:[-\u2212]?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|(?i:{_NUMBER_WORD}(?:(?:-| (?:and )?){_NUMBER_WORD}){{0,9}})(?!\w))"
+BINARY, LETTER, COUNTED = "yes|no", "[a-z]", r"-?\d+(?:\.\d+)?"
 _KINDS = {  # of people's answers, with the ways in which a text says one, the surest first
-    "yes|no": (
+    BINARY: (
         r"\A(?i:yes|no)(?=\W*\Z|[\s*_`\"']*[,.;:!\n\u2013\u2014-]|\s+(?i:it|the|there|this|that|they|he|she|i)\b)",
     ),
-    "[a-z]": (
-        rf"(?<=\()[A-Za-z](?=\))|{_LETTER}[A-Z](?=[).:\]])|\A[a-z](?=\W*\Z|[).:])",
-        rf"{_LETTER}(?:[B-HJ-Z](?![\w'\u2019])|[AI]{_I}"
-        rf"|(?<=[Oo]ption )[AI]\b|(?<=[Cc]hoice )[AI]\b)",
-    ),
-    r"\d+": (rf"\A{_NUMBER}(?![\w%/:]|[.,-]\d| (?:hundred|thousand|million)|[^\0]*\b{_NUMBER}\b)",),
+    LETTER: LETTERS,
+    COUNTED: (rf"\A{_NUMBER}(?![\w%/:]|[.,-]\d| (?i:{_NUMBER_WORD})\b|[^\0]*\b{_NUMBER}\b)",),
 }
 _WHY = word_set("explanation reason reasoning rationale because since as note")
 _DOUBTS = EVASIVE | HEDGES | {"or"}
@@ -77,32 +92,88 @@ def find_answer(text: str, answers: Sequence[str] = ()) -> tuple[int, int]:
     start, end = trimmed(read, *(place or (0, len(read))))
     if place is None and end - start > SHORT and (sentence := _END.search(read, start, end)):
         end = sentence.end()
+    kind = kind_of(answers)
     predicate = trimmed(read, *_predicate(read, start, end, place is not None))
     for begin, finish in (predicate, (start, end)):
-        if said := _of_kind(read[begin:finish], answers):
+        if said := _of_kind(read[begin:finish], kind):
             return begin + said[0], begin + said[1]
+    if kind == BINARY and answers:  # a claim says yes or no as a whole sentence
+        return trimmed(read, start, end)
     return predicate
 
 
-def answer_in(text: str, answers: Sequence[str]) -> str:
-    """Returns the answer in the text as `comparable` has it, "" if it holds none."""
+def answer_in(
+    text: str, answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+) -> str:
+    """Returns the answer in the text as `comparable` has it, "" if it holds none. A claim that
+    answers the question is "yes" or "no", and one that denies what is counted "0".
+    """
     start, end = find_answer(text, answers)
-    return comparable(text[start:end])
+    answer = text[start:end]
+    kind = kind_of(answers)
+    options = options_for(answers, question, columns or {})
+    if label := named_option(answer, options, question) if options else "":
+        return comparable_option(label)
+    if kind in (BINARY, COUNTED):
+        asked = set(tokens_of(question))
+        pieces = pieces_of(plain_answer(answer), asked)
+        if kind == BINARY and answers:
+            said, _ = binary_answer(question, pieces)
+            return said or comparable(answer)
+        if kind == COUNTED and denies_all(pieces, question):
+            return "0"
+    return comparable(answer)
+
+
+def comparable_answers(
+    answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Returns people's answers in the form of `answer_in`."""
+    options = options_for(answers, question, columns or {})
+    labels = [named_option(answer, options) if options else "" for answer in answers]
+    pairs = zip(answers, labels, strict=True)
+    return [comparable_option(label) if label else comparable(answer) for answer, label in pairs]
+
+
+def options_for(
+    answers: Sequence[str], question: str, columns: Mapping[str, Any]
+) -> dict[str, str]:
+    """Returns the options of the question, empty where most of people's answers name none."""
+    options = options_of(question, columns)
+    named = [answer for answer in answers if options and named_option(answer, options)]
+    return options if 2 * len(named) > len(answers) else {}
+
+
+def comparable_option(label: str) -> str:
+    return f"({label.lower()})"
+
+
+def kind_of(answers: Sequence[str]) -> str:
+    """Returns the kind of most of people's answers, "" if they have none; BINARY without answers."""
+    forms = [comparable(answer) for answer in answers] or ["yes"]
+    for kind in _KINDS:
+        if 2 * sum(re.fullmatch(kind, form) is not None for form in forms) > len(forms):
+            return kind
+    return ""
 
 
 def comparable(answer: str) -> str:
-    """Returns an answer without markup as VQA's evaluation compares it, or in lower case if that is
-    empty ("A").
+    """Returns an answer without markup as VQA's evaluation compares it, but with the signs that
+    tell answers apart (`comparable_form`), or in lower case if that is empty ("A").
     """
     start, end = trimmed(answer, 0, len(answer))
-    plain, _ = plain_text(answer[start:end])
-    return normalise(plain) or plain.lower()
+    plain = plain_answer(answer[start:end])
+    return comparable_form(plain) or plain.lower()
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """Returns the characters without the white space, markup, quotes, tags and final punctuation
-    around them.
+    around them. Signs alone are an answer.
     """
+    whole = text[start:end]
+    if whole.count("*") == 1 and _NAMED.search(whole):
+        text = text.replace("*", "x")
+    first = start, end
     for _ in range(NESTED):
         start = end - len(_LEAD.sub("", text[start:end], count=1))
         end = start + len(_TAIL.sub("", text[start:end][::-1], count=1))
@@ -110,25 +181,40 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
         if not wrapped:
             break
         start, end = wrapped.span(wrapped.lastindex or 0)
+    if start == end and _is_signs(whole):
+        start = first[0] + len(whole) - len(whole.lstrip())
+        end = first[0] + len(whole.rstrip())
     return start, end
 
 
-def _of_kind(said: str, answers: Sequence[str]) -> tuple[int, int] | None:
-    """Returns the characters of the one letter, number, yes or no that is said, where most of the
-    answers are such.
-    """
-    forms = [comparable(answer) for answer in answers] or ["yes"]
-    for kind, signs in _KINDS.items():
-        if 2 * sum(re.fullmatch(kind, form) is not None for form in forms) > len(forms):
-            found = next(filter(None, (list(re.finditer(sign, said)) for sign in signs)), [])
-            if len({comparable(one[0]) for one in found}) == 1:
-                word = found[0][0].lower()
-                against = YES if word == "no" else DENYING
-                return (
-                    found[0].span()
-                    if _DOUBTS.union(against).isdisjoint({*_words(said)} - {word})
-                    else None
-                )
+def _is_signs(text: str) -> bool:
+    """Whether a text has no letters and digits, and more than punctuation."""
+    signs = False
+    for character in text:
+        if character.isalnum():
+            return False
+        category = unicodedata.category(character)
+        signs = signs or (category[0] in "PS" and character not in _NO_SIGNS)
+    return signs
+
+
+def _of_kind(said: str, kind: str) -> tuple[int, int] | None:
+    """Returns the characters of the one letter, number, yes or no that is said."""
+    text = said
+    if kind == LETTER:  # "D. A is wrong." says D alone
+        text = only(said, asserted(pieces_of(said, ())))
+    for sign in _KINDS.get(kind, ()):
+        found = list(re.finditer(sign, text))
+        if not found:
+            continue
+        if len({comparable(match[0]) for match in found}) > 1:
+            return None
+        word = found[0][0].lower()
+        against = set() if kind == LETTER else DENYING
+        if word == "no":
+            against = YES
+        doubted = not _DOUBTS.union(against).isdisjoint({*_words(text)} - {word})
+        return None if doubted else found[0].span()
     return None
 
 

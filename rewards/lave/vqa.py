@@ -8,15 +8,21 @@ They compare normalised answers (rewards/language/answer_text.py) and read the a
 rates (answer.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from spanreward.rewards.lave.answer import answer_in, comparable
+from spanreward.rewards.lave.answer import answer_in, comparable_answers
 from spanreward.rewards.text.bag_of_words import best_f1
 
 AGREED = 3  # people who must have given an answer for it to count as right
 
 
-def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
+def vqa_accuracy(
+    answer: str,
+    answers: Sequence[str],
+    question: str = "",
+    columns: Mapping[str, Any] | None = None,
+) -> float:
     """Returns VQA accuracy (Antol et al. 2015), the official evaluation's average over leaving one
     person out.
 
@@ -30,15 +36,20 @@ def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
             f"VQA accuracy needs {AGREED + 1} answers or more (its datasets have 10), got "
             f"{len(answers)}"
         )
-    given = answer_in(answer, answers)
-    same = [comparable(other) == given for other in answers]
+    given = answer_in(answer, answers, question, columns)
+    same = [other == given for other in comparable_answers(answers, question, columns)]
     return sum(min(1.0, (sum(same) - gave_it) / AGREED) for gave_it in same) / len(same)
 
 
-def token_f1(answer: str, answers: Sequence[str]) -> float:
+def token_f1(
+    answer: str,
+    answers: Sequence[str],
+    question: str = "",
+    columns: Mapping[str, Any] | None = None,
+) -> float:
     """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al.
     2016); 0 of none.
     """
-    return best_f1(
-        answer_in(answer, answers).split(), [comparable(other).split() for other in answers]
-    )
+    given = answer_in(answer, answers, question, columns)
+    others = comparable_answers(answers, question, columns)
+    return best_f1(given.split(), [other.split() for other in others])

@@ -4,48 +4,40 @@ published metric.
     probe = AnswerProbe("What color is it?", "It is red, not blue.", ("red", "red", "crimson"))
     rate_answer(probe)      # (3.0, ...)
 
-It knows no synonyms, compares number words as digits, and rates by the first rule that applies:
+It knows no synonyms, compares numbers by value (language/answer_tokens.py), and rates by the first
+rule that applies:
 
     asked       The answer ends with a question mark: 1.
-    yes/no      Yes or no is the most frequent reference. The first piece that says yes or no
-                decides; 1 if a later one begins with the other or with "or", if none does, if it
-                doubts, and for "not sure". The rating goes by the share of yes and no references
-                that agree: 3 from two thirds, 1 up to one third.
+    yes/no      Yes or no is the most frequent reference. The answer says yes or no
+                (binary_answer.py), or 1. The rating goes by the share of yes and no references that
+                agree: 3 from two thirds, 1 up to one third.
     equality    It is a reference: 3, or 2 where another is given more than twice as often.
+    none        All references are numbers, and the answer denies what is asked for: it says 0.
     share       What an answer says beside the references is another answer, so that a list pays no
                 more than a guess. An answer is worth the smaller of two shares: of its words that
                 the references know, and of a reference's words that it has. From two thirds 3, from
-                one half 2, else 1; at most 2 where another is given more than twice as often.
+                one half 2, else 1; at most 2 where another is given more than twice as often. A
+                reference whose number, unit or formula the answer contradicts is worth nothing.
 
 Words count that are neither function words nor the question's; if all references are numbers, only
-numbers. A piece between commas, full stops and "but" that denies or doubts ("not", "unless") counts
-nothing, and one that does nothing else ("no way") takes back what stands before it. Prose says many
-words, or one of the question's. In it only pieces with a reference's words count, with one
-explaining word free for each such word, and short pieces in a row with them.
+numbers and signs. A piece between commas, full stops and "but" that denies or doubts ("not",
+"unless") counts nothing, and one that does nothing else ("no way") takes back what stands before
+it. Prose says many words, or one of the question's. In it only pieces with a reference's words
+count, with one explaining word free for each such word, and short pieces in a row with them.
 """
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 
+from spanreward.rewards.judges.match.answer_pieces import DENYING, NO, Piece, asserted, pieces_of
+from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.probe import AnswerProbe
-from spanreward.rewards.language.answer_text import NEGATED, answer_words, normalise
+from spanreward.rewards.language.answer_text import normalise
+from spanreward.rewards.language.answer_tokens import has_letters, is_exact, plain_answer, tokens_of
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
-from spanreward.rewards.text.plain_text import plain_text
 
-YES = word_set("yes yeah yep yup true")
-NO = NEGATED | word_set("no nope nah not false never cannot")
-EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
-DENYING = NO | word_set(
-    "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect "
-    "mistake mistaken impossible lie myth ruled unsure hardly scarcely supposedly allegedly if "
-    "unless whether suppose assume unlike except fails failed far rather instead"
-)
-TAKING_BACK = DENYING | word_set(
-    "way really is that this it can be clearly so was right true correct very or and"
-)
 FREE = (
     FUNCTION_WORDS
     | HEDGES
@@ -53,51 +45,46 @@ FREE = (
     | DENYING
     | word_set("definitely certainly looks like appears be")
 )
-OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b")
-PIECES = re.compile(
-    r",(?!\d{3}\b)|[;:/|()\[\]\n]+|\.(?!\w)|\s[-\u2013\u2014]\s|\bbut\b|(?=\b(?:rather|instead|unlike|except|because)\b)"
-)
-LINKS = re.compile(r"\b(?:and|or|nor|plus)\b|[&+]")
 PROSE = 8  # an answer of more words that count, or with one of the question's, is prose
 SHORT = 4  # words of a piece of prose that is another answer
+ABBREVIATED = 3  # letters of a unit that may abbreviate a longer one
 
 
 def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     """Returns the rating, 1 to 3, and the reason, a clause about the answer."""
-    candidate, *people = (plain_text(text)[0] for text in (asked.candidate, *asked.references))
-    words = _words_of(candidate)
-    references = list(map(_words_of, people))
+    candidate, *people = (plain_answer(text) for text in (asked.candidate, *asked.references))
+    words = tokens_of(candidate)
+    references = list(map(tokens_of, people))
     if not words or not references:
         return 1.0, "there is nothing to compare"
-    if candidate.rstrip().endswith("?"):
+    if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
-    question = set(answer_words(asked.question))
-    pieces = list(
-        pieces_of(candidate, question | {word for said in references for word in said} - NO)
-    )
+    question = set(tokens_of(asked.question))
     counts = Counter(map(normalise, people))
+    known_words = {word for reference in references for word in reference}
+    pieces = pieces_of(candidate, question | (known_words - NO))
     if counts.most_common(1)[0][0] in ("yes", "no"):
-        return _binary([(answer_words(piece), denied) for piece, denied in pieces], counts)
+        return _binary(*binary_answer(asked.question, pieces), counts)
     given = Counter(tuple(map(lemma, reference)) for reference in references)
     most = max(given.values())
     if same := given[tuple(map(lemma, words))]:
         return _frequent(3.0, same, most)
     known = {word for reference in given for word in reference}
     about = {lemma(word) for word in question - FREE} - known
-    numbers = all(word.isdigit() for word in known)
+    numbers = not any(map(has_letters, known))
+    if numbers and given[("0",)] and denies_all(pieces, asked.question):
+        return _frequent(3.0, given[("0",)], most)
 
     def counting(word: str) -> str:
         """Returns the base form of a word that counts, else ""."""
         base = lemma(word)
         counts_here = base in known or (
-            word.isdigit() if numbers else word not in FREE and base not in about
+            is_exact(word) if numbers else word not in FREE and base not in about
         )
         return base if counts_here else ""
 
     items = [
-        list(map(counting, answer_words(part)))
-        for piece in asserted(pieces)
-        for part in LINKS.split(piece)
+        list(map(counting, item)) for piece in asserted(pieces) for item in piece.items if item
     ]
     said = [word for item in items for word in item if word]
     prose = len(said) > PROSE or not about.isdisjoint(map(lemma, words))
@@ -105,7 +92,12 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     if not compared:
         return 1.0, "it says nothing that a reference answer says"
     share = sum(word in known for word in compared) / len(compared)
-    had = {one: (Counter(said) & Counter(one)).total() / max(len(one), 1) for one in given}
+    had = {
+        one: 0.0
+        if contradicts(said, one)
+        else (Counter(said) & Counter(one)).total() / max(len(one), 1)
+        for one in given
+    }
     usual = {one: part for one, part in had.items() if part == 1 or 2 * given[one] >= most}
     best = max(usual, key=lambda one: (usual[one], given[one]))
     worth = min(share, usual[best])
@@ -119,27 +111,52 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     return 1.0, f"it has {usual[best]:.0%} of a reference answer"
 
 
-def pieces_of(answer: str, asked: Collection[str]) -> Iterator[tuple[str, bool]]:
-    """Yields the pieces of an answer that have words, and whether each is denied: an odd number of
-    denying words, so that "without doubt" affirms. asked: the question's and references' words,
-    which deny nothing.
+def contradicts(said: Sequence[str], reference: Sequence[str]) -> bool:
+    """Whether an answer gives other numbers, signs or formulas than a reference, or in another
+    order, or for another thing or unit ("5 m" for "5 km").
     """
-    for piece in PIECES.split(OTHERS.sub("not", answer.lower())):
-        if words := answer_words(piece):
-            yield piece, sum(word in DENYING and word not in asked for word in words) % 2 == 1
+    wanted = [word for word in reference if is_exact(word)]
+    if not wanted:
+        return False
+    has = set(said)
+    if not has.issuperset(wanted):
+        return any(is_exact(word) and word not in wanted for word in said)
+    if len(wanted) == len(reference):
+        order = [word for word in said if word in wanted]
+        return Counter(order) == Counter(wanted) and order != list(reference)
+    whole = has.issuperset(reference)
+    compared = [word for word in said if word in reference] if whole else said
+    units = _units(compared)
+    for word, unit in _units(reference).items():
+        if word in units and not _same_unit(unit, units[word]):
+            return True
+    return False
 
 
-def asserted(pieces: Sequence[tuple[str, bool]]) -> list[str]:
-    """Returns the pieces that are neither denied, nor taken back by a later one, nor a reason for
-    one.
+def _units(words: Sequence[str]) -> dict[str, str]:
+    """Returns the word behind each number or sign that is followed by one."""
+    content = [word for word in words if word not in FREE]
+    pairs = zip(content, content[1:], strict=False)
+    return {word: behind for word, behind in pairs if is_exact(word) and has_letters(behind)}
+
+
+def _same_unit(unit: str, other: str) -> bool:
+    """Whether two units are one, or one of them abbreviates the other: "min" for "minutes"."""
+    short, long = sorted((unit, other), key=len)
+    return short == long or (len(short) >= ABBREVIATED and long.startswith(short))
+
+
+def denies_all(pieces: Sequence[Piece], question: str) -> bool:
+    """Whether the answer says of what the question asks for that there is none: its only statement
+    denies it, and names nothing else.
     """
-    found: list[str] = []
-    for piece, denied in pieces:
-        if not denied and not (found and piece.startswith("because")):
-            found.append(piece)
-        elif denied and TAKING_BACK.issuperset(answer_words(piece)):
-            found = []
-    return found
+    asked = {lemma(word) for word in tokens_of(question)}
+    named = set()
+    for piece in pieces:
+        if not piece.denied:
+            return False
+        named |= {lemma(word) for word in piece.words if word not in FREE}
+    return bool(named) and named <= asked
 
 
 def answering(items: Sequence[Sequence[str]], known: AbstractSet[str]) -> list[str]:
@@ -158,11 +175,6 @@ def answering(items: Sequence[Sequence[str]], known: AbstractSet[str]) -> list[s
     return [word for row in rows if not known.isdisjoint(row) for word in row]
 
 
-def _words_of(answer: str) -> list[str]:
-    # the letter "A" is an answer too
-    return answer_words(answer) or re.findall(r"\w+", answer.lower())
-
-
 def _frequent(rating: float, given: int, most: int, share: float = 1.0) -> tuple[float, str]:
     if 2 * given < most:
         return 2.0, "few reference answers say so"
@@ -172,19 +184,14 @@ def _frequent(rating: float, given: int, most: int, share: float = 1.0) -> tuple
     )
 
 
-def _binary(pieces: Sequence[tuple[list[str], bool]], counts: Counter[str]) -> tuple[float, str]:
+def _binary(said: str, reason: str, counts: Counter[str]) -> tuple[float, str]:
     """Applies the rule "yes/no"."""
-    signs = [(words, denied) for words, denied in pieces if not (YES | DENYING).isdisjoint(words)]
-    if not signs or any(words[0] == "or" or not EVASIVE.isdisjoint(words) for words, _ in pieces):
-        return 1.0, "it does not commit itself"
-    (first, denied), *_ = signs
-    begun_with = {words[0] in YES for words, _ in signs if words[0] in YES | NO}
-    if len(begun_with) > 1 or not (YES.isdisjoint(first) or NO.isdisjoint(first)):
-        return 1.0, "it must say yes or no, not both"
-    if denied and NO.isdisjoint(first):
-        return 1.0, "it denies or doubts what it says"
-    said = "no" if denied else "yes"
+    if not said:
+        return 1.0, reason
     share = counts[said] / (counts["yes"] + counts["no"])
-    return (
-        3.0 if share >= 2 / 3 else 1.0 if share <= 1 / 3 else 2.0
-    ), f"{share:.0%} of the people say {said!r}"
+    rating = 2.0
+    if share >= 2 / 3:
+        rating = 3.0
+    elif share <= 1 / 3:
+        rating = 1.0
+    return rating, f"{share:.0%} of the people say {said!r}"

@@ -1,0 +1,127 @@
+"""The pieces of an answer, and which of them it asserts.
+
+pieces = pieces_of("It is red, not blue.", ())
+[(piece.words, piece.denied) for piece in pieces]
+# [(["it", "is", "red"], False), (["not", "blue"], True)]
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from spanreward.rewards.language.answer_text import NEGATED
+from spanreward.rewards.language.answer_tokens import Token, read_tokens
+from spanreward.rewards.language.words import ARTICLES, word_set
+
+YES = word_set("yes yeah yep yup true")
+NO = NEGATED | word_set("no nope nah not false never cannot")
+EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
+DENYING = NO | word_set(
+    "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect "
+    "mistake mistaken impossible lie myth ruled unsure hardly scarcely supposedly allegedly if "
+    "unless whether suppose assume unlike except fails failed far rather instead"
+)
+TAKING_BACK = DENYING | word_set(
+    "way really is that this it can be clearly so was right true correct very or and"
+)
+_OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b", re.IGNORECASE)
+_CUTS = frozenset(
+    ",;:/|()[].\n\u3001\u3002\uff0c\uff1b\uff1a"
+)  # marks that end a piece; a dash does between spaces
+_DENYING_ABROAD = re.compile("[不没沒错錯]|ない|ません|아니|않")
+_LINKS = word_set("and or nor plus & +")
+_BREAKING = word_set("rather instead unlike except because")  # a piece begins with them
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of an answer, [start, end) in it. items: the tokens between "and", "or" and the like.
+    words: all tokens, these with them. denied: an odd number of them denies.
+    """
+
+    start: int
+    end: int
+    words: list[str]
+    items: list[list[str]]
+    denied: bool
+
+
+def pieces_of(answer: str, known: Collection[str]) -> list[Piece]:
+    """Returns the pieces of a plain answer that have words. "Without doubt" affirms. known: words
+    that deny nothing, as the question's and the references' are.
+    """
+    pieces = []
+    for tokens in _cut(_negated(answer)):
+        said = [token for token in tokens if token.kind != "mark"]
+        # the letter "A" is an answer too
+        words = [token for token in said if token.text not in ARTICLES] or said
+        if not words:
+            continue
+        items: list[list[str]] = [[]]
+        for token in tokens:
+            if token.text in _LINKS:
+                items.append([])
+            elif token.kind != "mark" and token.text not in ARTICLES:
+                items[-1].append(token.text)
+        denials = [word for word in words if _denies(word.text) and word.text not in known]
+        pieces.append(
+            Piece(
+                words[0].start,
+                words[-1].end,
+                [word.text for word in words],
+                items,
+                len(denials) % 2 == 1,
+            )
+        )
+    return pieces
+
+
+def asserted(pieces: Sequence[Piece]) -> list[Piece]:
+    """Returns the pieces that are neither denied, nor taken back by a later one, nor a reason for
+    one.
+    """
+    found: list[Piece] = []
+    for piece in pieces:
+        if not piece.denied and not (found and piece.words[0] == "because"):
+            found.append(piece)
+        elif piece.denied and TAKING_BACK.issuperset(piece.words):
+            found = []
+    return found
+
+
+def _denies(word: str) -> bool:
+    if word.isascii():
+        return word in DENYING
+    return _DENYING_ABROAD.search(word) is not None
+
+
+def _negated(answer: str) -> str:
+    """Returns the answer with "not" for "anything but" and the like, of the same length."""
+    return _OTHERS.sub(lambda others: "not".ljust(len(others[0])), answer)
+
+
+def _cut(answer: str) -> list[list[Token]]:
+    """Returns the tokens of each piece."""
+    pieces: list[list[Token]] = [[]]
+    tokens = read_tokens(answer)
+    end = 0
+    for number, token in enumerate(tokens):
+        broken = "\n" in answer[end : token.start]
+        end = token.end
+        if broken or token.text in _BREAKING:
+            pieces.append([])
+        if token.text == "but" or (token.kind == "mark" and _ends_piece(answer, token)):
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return pieces
+
+
+def _ends_piece(answer: str, mark: Token) -> bool:
+    around = answer[max(mark.start - 1, 0) : mark.start] + answer[mark.end : mark.end + 1]
+    if mark.text[0] == ".":
+        behind = answer[mark.end : mark.end + 1]
+        return not (behind.isalnum() or behind == "_")
+    if mark.text == "-":
+        return len(around) == 2 and around.isspace()
+    return mark.text[0] in _CUTS

@@ -1,0 +1,86 @@
+"""Whether an answer says yes or no to its question.
+
+    binary_answer("Is there a lamp?", pieces_of("There is a lamp in the picture.", ()))
+    # ("yes", ...)
+
+The first piece that says yes or no decides, unless a later one says the other. An answer without
+the two words may claim or deny what the question asks: its words are the question's. What it says
+beside them counts where the question asks whether something is there, else it is another claim.
+"""
+
+from collections.abc import Sequence
+
+from spanreward.rewards.judges.match.answer_pieces import (
+    DENYING,
+    EVASIVE,
+    NO,
+    TAKING_BACK,
+    YES,
+    Piece,
+)
+from spanreward.rewards.language.answer_tokens import tokens_of
+from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.words import HEDGES, PICTURES, word_set
+from spanreward.rewards.text.filler import FUNCTION_WORDS
+
+SAYING_NO = word_set("no nope nah false")
+OPEN = EVASIVE | HEDGES | word_set("might may could or if")  # words of what is left open
+_SILENT = FUNCTION_WORDS | DENYING | PICTURES | word_set("visible seen shown true clearly indeed")
+_THERE = "there"
+_VERBS = word_set(
+    "is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's there're"
+)
+_DOING = word_set("do does did can will")  # a question that begins so has its verb within
+
+
+def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
+    """Returns "yes" or "no", or "" with the reason why it is neither, a clause about the answer."""
+    signs = [piece for piece in pieces if not (YES | DENYING).isdisjoint(piece.words)]
+    if any(piece.words[0] == "or" or not EVASIVE.isdisjoint(piece.words) for piece in pieces):
+        return "", "it does not commit itself"
+    claims = _claims(question, pieces)
+    first = signs[0] if signs else None
+    if first is None or YES.union(SAYING_NO).isdisjoint(first.words):
+        if len(claims) == 1 and all(OPEN.isdisjoint(piece.words) for piece in pieces):
+            return claims.pop(), ""
+    if first is None:
+        return "", "it does not commit itself"
+    if not (YES.isdisjoint(first.words) or NO.isdisjoint(first.words)):
+        return "", "it must say yes or no, not both"
+    if first.denied and NO.isdisjoint(first.words):
+        return "", "it denies or doubts what it says"
+    said = "no" if first.denied else "yes"
+    later = signs[signs.index(first) + 1 :]
+    if not claims <= {said} or any(_says_otherwise(piece, said) for piece in later):
+        return "", "it must say yes or no, not both"
+    return said, ""
+
+
+def _says_otherwise(piece: Piece, said: str) -> bool:
+    """Whether a later piece says the other of yes and no, or takes back what was said."""
+    begun = piece.words[0]
+    if said == "no":
+        return begun in YES
+    return piece.denied and (begun in SAYING_NO or TAKING_BACK.issuperset(piece.words))
+
+
+def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
+    """Returns "yes" where a piece claims what the question asks, and "no" where one denies it. A
+    piece without a verb claims nothing.
+    """
+    words = tokens_of(question)
+    asked = _content(words)
+    existing = _THERE in words[:3]
+    verbal = bool(words) and words[0] in _DOING
+    claims = set()
+    for piece in pieces:
+        content = _content(piece.words)
+        same = content == asked and (verbal or not _VERBS.isdisjoint(piece.words))
+        shown = existing and content >= asked and not _VERBS.isdisjoint(piece.words)
+        if asked and (same or (shown and not piece.denied)):
+            claims.add("no" if piece.denied else "yes")
+    return claims
+
+
+def _content(words: Sequence[str]) -> set[str]:
+    return {lemma(word) for word in words if word not in _SILENT}

@@ -1,0 +1,331 @@
+"""The tokens of an answer: words, and whatever tells numbers, formulas and names apart.
+
+    tokens_of("It is -7.50 °C")         # ["it", "is", "-7.5", "°", "c"]
+    tokens_of("speed < 30, not C++")    # ["speed<30", "not", "c++"]
+
+A sign that bears meaning is a token or part of one. A number is its value with its sign. Ratios,
+fractions, scores, dates, ranges and formulas are one token each, without spaces. `+`, `#`, `*` and
+`-` that end a name belong to it. Number words are digits. Punctuation is a mark between tokens. An
+answer of punctuation alone has its characters as tokens.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from spanreward.rewards.language.answer_text import NUMBERS, normalise
+from spanreward.rewards.language.numbers import (
+    NUMBER_WORDS,
+    SCALES,
+    number_in_digits,
+    number_in_words,
+)
+from spanreward.rewards.language.words import ARTICLES
+from spanreward.rewards.text.plain_text import plain_text
+from spanreward.rewards.text.written import read_text
+
+_SAME = str.maketrans(  # one character for one
+    "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d\u2019\u2236\u2044\u2215\u22c5\u00b7\u00d7\u00f7\u2264\u2265\u2a7d\u2a7e",
+    "--------'://***/\u2264\u2265\u2264\u2265",
+)
+_TIMES = re.compile(r"(?<=\d)(\s?)[xX](?=\s?\d)")
+_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters that touch a word in Latin ones
+_LEXEME = re.compile(
+    rf"(?P<word>\d+(?:st|nd|rd|th|s)\b|[{_EASTERN}]+|(?:(?![{_EASTERN}])[^\W\d_])(?:(?![{_EASTERN}])\w)*"
+    r"(?:'\w+|(?<=\d)\.\d+)*)"
+    r"|(?P<number>(?:\d{1,3}(?:,\d{3}){1,9}(?!,?\d)|\d+)(?:\.\d+)*|(?<![\w.])\.\d+)"
+    r"|(?P<sign><=|>=|!=|==|->|=>|(?P<one>[^\s\w]|_)(?P=one)*)",
+    re.IGNORECASE,
+)
+_SPELLED = {
+    "<=": "\u2264",
+    ">=": "\u2265",
+    "!=": "\u2260",
+    "==": "=",
+    "->": "\u2192",
+    "=>": "\u2192",
+    "**": "^",
+}
+_RELATIONS = frozenset("<>=\u2264\u2265\u2260\u2248\u2261")
+_ARROWS = frozenset("\u2190\u2192\u2194\u21d2\u21d4")
+_BETWEEN = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
+_BEFORE = frozenset("-+\u00b1\u221a")
+_NAMING = 2  # letters of a name that "-" or "*" may end, and of a unit with a power: "A-", "km^2"
+_PICTURES = "\U0001f000"  # from here on a sign decorates words
+_NEGATIVE = ("minus", "negative")
+_LONGEST = 200  # characters of a formula, so that time is linear
+_WORDS = 20  # of a number
+_RAISED = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
+_MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+_QUOTING = re.compile(
+    r"^([^\S\n]*)([>\u00b1\u00d7\u00f7\u2190-\u22ff])[^\S\n]?(?=[.$\u20ac\u00a3-]?\d)", re.MULTILINE
+)
+_MARKUP = "*_`~|#\"'"
+_SPACED = re.compile(r"(?<=\d) ([:/\u2013-]) (?=\d)")
+_BRACED = re.compile(r"\^\{([\w-]{1,20})\}")
+_UNITS = "%\u2030"  # signs that Unicode takes for punctuation
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What stands at the characters [start, end).
+
+    kind: "word", "number", "formula" or "sign"; "mark" for punctuation, which compares as nothing.
+    open: whether the formula goes on with the next operand.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: str
+    open: bool = False
+
+    @property
+    def is_operand(self) -> bool:
+        """True for a number, a variable of one letter and a formula."""
+        return self.kind in ("number", "formula") or (self.kind == "word" and len(self.text) == 1)
+
+
+def tokens_of(answer: str) -> list[str]:
+    """Returns what an answer is compared by, in order, without articles and marks."""
+    tokens = [token.text for token in read_tokens(answer) if token.kind != "mark"]
+    # the letter "A" is an answer too
+    return [text for text in tokens if text not in ARTICLES] or tokens
+
+
+def is_exact(token: str) -> bool:
+    """Whether a token is right or wrong: it has a digit or a sign."""
+    return not token.replace("'", "").isalpha()
+
+
+def has_letters(token: str) -> bool:
+    return any(map(str.isalpha, token))
+
+
+def with_signs(answer: str) -> str:
+    """Returns an answer with signs in a spelling that the reading of plain text keeps: a power as
+    "^2", ">" before a number, which is no quotation, "3 - 2" without spaces, and a single "*" of a
+    name.
+    """
+    text = _RAISED.sub(_raised, answer.replace("\u2212", "-"))
+    text = _MIXED.sub(" ", text).replace("\u2260", "!=")
+    text = _SPACED.sub("\\1", _BRACED.sub("^\\1", text))
+    if text.count("*") == 1:
+        text = re.sub(r"(?<=\w)\*", "\uff0a", text)
+    return _QUOTING.sub(_unquoted, text)
+
+
+def plain_answer(answer: str) -> str:
+    """Returns the plain text of an answer, with all its signs."""
+    if not any(map(str.isalnum, answer)):
+        return _plain_signs(answer)
+    return plain_text(with_signs(answer))[0]
+
+
+def shown_answer(answer: str) -> str:
+    """Returns an answer without markup for a judge that reads, with all its signs."""
+    if not any(map(str.isalnum, answer)):
+        return _plain_signs(answer)
+    plain = read_text(with_signs(answer)).plain
+    return plain.replace("\uff1e", ">").replace("\uff0a", "*")
+
+
+def comparable_form(answer: str) -> str:
+    """Returns a plain answer as the official evaluation compares it, but for numbers, formulas and
+    names with a sign, which are in one spelling.
+    """
+    pieces: list[str] = []
+    part, at = "", 0  # part: what is normalised together
+    for token in read_tokens(answer):
+        written = answer[token.start : token.end]
+        if token.kind == "mark" or not is_exact(token.text) or normalise(written) == token.text:
+            continue
+        part += answer[at : token.start]
+        at = token.end
+        if normalise(token.text) == token.text:
+            part += token.text
+        else:
+            pieces += [normalise(part), token.text]
+            part = ""
+    pieces.append(normalise(part + answer[at:]))
+    return " ".join(filter(None, pieces))
+
+
+def _unquoted(line: re.Match[str]) -> str:
+    return line[1] + line[2].replace(">", "\uff1e")
+
+
+def _plain_signs(answer: str) -> str:
+    """Returns an answer without letters and digits; markup goes where other signs remain."""
+    signs = "".join(
+        c for c in answer if unicodedata.category(c)[0] not in "MC" or c == "\n"
+    ).strip()
+    return "".join(c for c in signs if c not in _MARKUP).strip() or signs
+
+
+def read_tokens(answer: str) -> list[Token]:
+    """Returns the tokens of a plain text with the marks between them, by linear time."""
+    text = _TIMES.sub("\\1*", answer.translate(_SAME))
+    lexemes = [Token(_folded(m), *m.span(), m.lastgroup or "") for m in _lexemes(text)]
+    tokens = _with_number_words(_with_formulas(text, lexemes))
+    decorated = any(token.kind in ("word", "number", "formula") for token in tokens)
+    kept = []
+    for token in tokens:
+        picture = token.kind == "sign" and token.text >= _PICTURES
+        kept.append(replace(token, kind="mark") if picture and decorated else token)
+    if all(token.kind == "mark" for token in kept):
+        return [replace(token, kind="sign") for token in kept]
+    return kept
+
+
+def _lexemes(text: str) -> Iterator[re.Match[str]]:
+    return _LEXEME.finditer(text)
+
+
+def _folded(lexeme: re.Match[str]) -> str:
+    """Returns a lexeme in lower case without accents, a number in its shortest spelling."""
+    text = lexeme[0]
+    if lexeme["number"]:
+        return number_in_digits(unicodedata.normalize("NFKC", text))
+    if lexeme["sign"]:
+        return _SPELLED.get(text, text)
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    word = text.lower().removesuffix("'s")
+    return NUMBERS.get(word, word) if word == "none" else word
+
+
+def _raised(written: re.Match[str]) -> str:
+    return "^" + unicodedata.normalize("NFKC", written[0]).replace("\u2212", "-")
+
+
+def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
+    """Returns the tokens, signs joined with the numbers and names that they belong to."""
+    tokens: list[Token] = []
+    for number, lexeme in enumerate(lexemes):
+        last = tokens[-1] if tokens else None
+        if lexeme.kind != "sign":
+            if last is not None and last.open:
+                tokens[-1] = _joined(last, lexeme, goes_on=False)
+            else:
+                tokens.append(lexeme)
+            continue
+        behind = lexemes[number + 1 : number + 3]
+        role = _role(text, last, lexeme, behind)
+        if role in ("between", "suffix") and last is not None:
+            tokens[-1] = _joined(last, lexeme, goes_on=role == "between")
+        elif role == "prefix":
+            written = lexeme.text.replace("+", "")
+            tokens.append(replace(lexeme, text=written, kind="formula", open=True))
+        else:
+            tokens.append(replace(lexeme, kind=role))
+    return tokens
+
+
+def _joined(token: Token, lexeme: Token, goes_on: bool) -> Token:
+    """Returns the token with the lexeme at its end. A number with a sign stays a number."""
+    text = token.text
+    if goes_on and token.kind == "number" and text.isdecimal():
+        text = text.lstrip("0") or "0"  # "09:15"
+    signed = text in ("", "-") and lexeme.kind == "number"
+    named = token.kind == "word" and lexeme.kind == "sign" and not goes_on
+    kind = "formula"
+    if signed:
+        kind = "number"
+    elif named:
+        kind = "word"
+    return Token(text + lexeme.text, token.start, lexeme.end, kind, goes_on)
+
+
+def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
+    """Returns what a sign is: "between", "prefix" or "suffix" of what it belongs to, "sign" by
+    itself, or "mark".
+    """
+    left = last if last is not None and last.kind in ("word", "number", "formula") else None
+    if left is not None and left.end - left.start > _LONGEST:
+        left = None
+    touches_left = left is not None and left.end == sign.start
+    touches_right = bool(behind) and behind[0].start == sign.end
+    even = touches_left == touches_right
+    if sign.text in _RELATIONS or sign.text in _ARROWS:
+        operand = bool(behind) and (
+            behind[0].kind != "sign" or (behind[0].text in _BEFORE and len(behind) > 1)
+        )
+        if left is not None and not left.open and operand:
+            return "between"
+        if sign.text == "\u2248":
+            return "mark"
+        if operand and sign.text in _RELATIONS:
+            return "prefix"
+        return "suffix" if touches_left and sign.text in _RELATIONS else "sign"
+    follows = bool(behind) and behind[0].is_operand
+    short = left is not None and left.kind == "word" and len(left.text) <= _NAMING
+    if sign.text == "^" and short and touches_left and touches_right:
+        return "between"
+    if left is not None and not left.open and left.is_operand and follows and even:
+        numbers = left.kind != "word" and behind[0].kind == "number"
+        if sign.text in _BETWEEN and (sign.text != ":" or numbers):
+            return "between"
+    if left is not None and not left.open and touches_left and touches_right and follows:
+        if sign.text == "\u221a" and left.is_operand:
+            return "between"
+    if sign.text in _BEFORE and follows and touches_right:
+        if left is not None and left.open:
+            return "between"
+        if not touches_left:
+            return "prefix"
+    if touches_left and left is not None and not left.open and not touches_right:
+        if sign.text[0] in "+#" or (sign.text in ("-", "*") and short):
+            return "suffix"
+    if sign.text[0] in _UNITS:
+        return "sign"
+    if sign.text[0] in "|+`^~" or not unicodedata.category(sign.text[0]).startswith("S"):
+        return "mark"
+    return "sign"
+
+
+def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
+    """Returns the tokens with number words as digits, and with the sign of "minus 5"."""
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        run = _run(tokens, at) if _may_begin(tokens, at) else []
+        number, read = number_in_words([word.text for word in run])
+        if read and not (read == 1 and token.kind == "number"):
+            last = run[read - 1]
+            while tokens[at] is not last:
+                at += 1
+            token = Token(number, token.start, last.end, "number")
+        before = found[-1] if found else None
+        if token.kind == "number" and before is not None and before.text in _NEGATIVE:
+            found[-1] = Token(f"-{token.text}", before.start, token.end, "number")
+        else:
+            found.append(token)
+        at += 1
+    return found
+
+
+def _may_begin(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a number in words may begin here; digits and "a" only before "hundred" and the
+    like.
+    """
+    token = tokens[at]
+    if token.kind == "word" and token.text in NUMBER_WORDS:
+        return token.text not in SCALES
+    scaled = at + 1 < len(tokens) and tokens[at + 1].text in SCALES
+    return scaled and (token.kind == "number" or token.text == "a")
+
+
+def _run(tokens: Sequence[Token], at: int) -> list[Token]:
+    """Returns the number words from here on, over the hyphens within them."""
+    run = [tokens[at]]
+    for token in tokens[at + 1 : at + _WORDS]:
+        if token.text == "-" and token.kind == "mark" and token.start == run[-1].end:
+            continue
+        if token.kind != "word" or (token.text not in NUMBER_WORDS and token.text != "and"):
+            break
+        run.append(token)
+    return run
