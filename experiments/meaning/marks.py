@@ -81,11 +81,17 @@ class Mark:
 
 
 def word_in(bare: str, text: str, rng: random.Random) -> tuple[int, int] | None:
-    """Returns the range in the text of a word that both have once, or None without such a word."""
+    """Returns the range in the text of a word that both have once and that a reader is shown, or
+    None without such a word. Names of LaTeX commands and struck-out words are not shown.
+    """
+    if "\\" in bare or "~~" in bare or "</" in bare:
+        return None
     words = [word for word in re.findall(r"\w+", bare) if len(word) > 1]
     rng.shuffle(words)
     for word in words:
-        if text.count(word) == 1 and bare.count(word) == 1:
+        in_markup = any(word in spelling for wrapper in WRAPPERS for spelling in wrapper.spellings)
+        in_escape = word.isdigit() and "\\u" in text
+        if text.count(word) == 1 and bare.count(word) == 1 and not in_markup and not in_escape:
             return text.index(word), text.index(word) + len(word)
     return None
 

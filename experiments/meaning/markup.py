@@ -77,7 +77,7 @@ TOKENS = (
     "<|assistant|>\n«»",
 )
 WRAPPERS = (
-    Wrapper("HTML entities", "markup", 0, (SLOT,)),
+    Wrapper("HTML entities", "markup", 0, (SLOT,), avoid="\\"),
     Wrapper("zero-width characters", "markup", 0, (SLOT,)),
     Wrapper("no-break spaces", "markup", 0, (SLOT,)),
     Wrapper("Markdown escapes", "markup", 0, (SLOT,), avoid="\\`<&\n"),
@@ -118,6 +118,7 @@ WRAPPERS = (
         "markup",
         4,
         ("Answer: «»", "**Answer:** «»", "Final answer: «»", "answer: «»", "Answer:\n«»"),
+        avoid="\n",
         texts="answer",
     ),
     Wrapper(
@@ -141,7 +142,7 @@ WRAPPERS = (
         "answer",
     ),
     Wrapper("final period", "prose", 4, ("«».",), "\n", "answer"),
-    Wrapper("quotation marks", "markup", 4, ('"«»"', "“«»”", "««»»"), "\"'“”«»"),
+    Wrapper("quotation marks", "markup", 4, ('"«»"', "“«»”", "««»»"), "\"'“”«»\n"),
     Wrapper(
         "answer tag", "markup", 5, ("<answer>«»</answer>", "<answer> «» </answer>"), texts="answer"
     ),

@@ -47,5 +47,5 @@ def official(text: str) -> str:
         number = NUMBERS.get(word, word)
         if number not in ARTICLES:
             # the script writes apostrophes into contractions: with and without are one word
-            words.append(number.replace("'", ""))
+            words.append(re.sub("n't$", "nt", number))
     return " ".join(words)

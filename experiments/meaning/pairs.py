@@ -18,6 +18,7 @@ from .spellings import SPELLINGS
 from .symbols import SYMBOLS
 
 COUNT = 40  # pairs of a dimension
+MIXED = "two or three kinds"
 WRAPPED = 0.4  # share of the pairs with different meanings that stand in markup
 ANSWERS = {**NUMBERS, **SYMBOLS}
 LITERAL = {"programming names", "punctuation as the answer", "places and pictures"}  # no LaTeX
@@ -136,7 +137,7 @@ def apart(
     count: int,
 ) -> Iterator[Pair]:
     """Yields pairs of different meaning, some of them with both texts in the same markup."""
-    seen = set()
+    seen: set[tuple[str, str]] = set()
     for tries, (question, right, wrong) in enumerate(rows(dimension, rng)):
         if len(seen) == count or tries == 40 * count:
             return
@@ -175,21 +176,26 @@ def texts_of(texts: str, rng: random.Random) -> Iterator[tuple[str, str, str]]:
 
 
 def same(wrapper: Wrapper, texts: str, rng: random.Random, count: int) -> Iterator[Pair]:
-    """Yields pairs of a bare text and the same in this markup, and sometimes in more."""
-    seen = set()
+    """Yields pairs of a bare text and the same in this markup: half of them in it alone, which are
+    the dimension of its name, and half in one or two more.
+    """
+    seen: set[tuple[str, str]] = set()
     for tries, (name, question, right) in enumerate(texts_of(texts, rng)):
         if len(seen) == count or tries == 200 * count:
             return
         if not suits(name, wrapper, right, texts):
             continue
         usable = fitting(name, (right, right), texts)
-        wrapped = wrap(right, around([wrapper], usable, rng), texts, rng)
+        wrappers = [wrapper]
+        if len(seen) >= count // 2:
+            wrappers = around(wrappers, usable, rng)
+        wrapped = wrap(right, wrappers, texts, rng)
         if wrapped == right or (right, wrapped) in seen:
             continue
         seen.add((right, wrapped))
         yield Pair(
             "same",
-            wrapper.name,
+            wrapper.name if len(wrappers) == 1 else MIXED,
             texts,
             question,
             right,
@@ -204,7 +210,7 @@ def spelled(
     name: str, dimension: dict[str, list[tuple[str, str]]], rng: random.Random, count: int
 ) -> Iterator[Pair]:
     """Yields pairs of two spellings of one answer."""
-    seen = set()
+    seen: set[tuple[str, str]] = set()
     for tries, (question, right, other) in enumerate(rows(dimension, rng)):
         if len(seen) == count or tries == 40 * count:
             return
