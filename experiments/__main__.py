@@ -29,6 +29,10 @@ COMMANDS = {  # each command: its module, and what it is for
         "commands.labels",
         "a metric against people's judgments of your own, as papers' tables have it",
     ),
+    "meaning": (
+        "meaning.command",
+        "whether reading keeps what texts mean, and drops their markup alone",
+    ),
     "mistakes": (
         "mistakes.command",
         "what people get wrong, what they are told, and after how many seconds",
