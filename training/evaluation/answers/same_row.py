@@ -16,7 +16,8 @@ from typing import Any
 
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.fingerprint import fingerprint
-from spanreward.rewards.rows.messages import message_text, messages_in, without_placeholders
+from spanreward.rewards.rows.messages import message_text, messages_in
+from spanreward.rewards.rows.placeholders import without_placeholders
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.text.written import read_text
 from spanreward.training.recipe import RecipeError
