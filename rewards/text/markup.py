@@ -4,13 +4,13 @@ import html
 import re
 from collections.abc import Callable, Iterator
 
+from spanreward.rewards.text.markers import MARKER, Markers, lone_stars
 from spanreward.rewards.text.pieces import (
     BOXES,
     ESCAPES,
     HIDDEN,
     HTML,
     LABELS,
-    LATEX,
     MARKDOWN,
     PLACE_NAME,
     TOKENS,
@@ -38,31 +38,29 @@ _NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
 _NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
 _COUNTED = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
 _BLANK = r"[^\S\n]*+"
-# a bullet or a picture, no quotation mark
-SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"
 BLOCK = (
     "p|div|br|hr|li|[uod]l|d[dt]|h[1-6]|table|t[rdh]|section|article|header|footer|main|blockquote|pre|figure|figcaption"
     "|details|summary|body|html|answer|final_answer|output|response|result|caption|description|conclusion"
 )
+# of a tag: "x <y and z> w" has none
+_ATTRIBUTES = r"(?=\s*/?>|\s+[\w:@.-]++\s*+=|\s+(?:hidden|open|checked|disabled)\b)"
 _LINE = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
     (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+
     | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
-    | (?:>|(?:[-*+]|{SIGN})[^\S\n]|\(?\d{{1,2}}[.)](?=[^\S\n])
-        |[\u2460-\u2473]|\[[ x]\](?=\s)|\|){_BLANK}
+    | (?P<marker>{MARKER}){_BLANK}
     | (?:\#{{1,6}}(?=\s){_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
       [*_]{{0,3}}(?P<title>[^\n*_\#<]{{1,60}}?)[ \t*_:\#]{{0,9}}(?=\n|</h)
     | [*_]{{0,3}}(?P<label>\w(?:[\w /&'\u2019!,.()\#-]|:(?=\d\d)){{0,60}}?)[*_]{{0,3}}{_BLANK}
-      (?:[:\uff1a][*_]{{0,3}}(?![/\d])|[|\u2014\u2013-](?=[^\S\n]))
+      (?:[:\uff1a][*_]{{0,3}}(?![/\\\d])|[|\u2014\u2013-](?=[^\S\n]))
     | \#{{1,6}}(?=\s){_BLANK})""",
     re.X | re.IGNORECASE,
 )
 _TOKEN = re.compile(
-    rf"""(?=[\n\\&<~{{}}\[(!`$*_|◁【\]])(?: (?P<line>\n) | (?P<brace>\}})
+    rf"""(?=[\n\\&<~{{\[(!`*_|◁【\]])(?: (?P<line>\n)
     # escapes and entities
     | (?P<code>(?:\\u[0-9a-f]{{4}})+) | \\(?P<break>n|r|t)(?:(?-i:(?![a-z]))|(?<=[.!?:;,"]\\n))
-    | (?P<command>\\[a-z]+\*?\{{)
-    | (?P<math>\\[\[\]()]) | \\(?P<escaped>[!-/:-@^_`{{|}}~])? | &(?P<entity>\#?\w{{1,31}};)
+    | \\(?P<escaped>[!-/:-@\[\]^_`{{|}}~]) | \\(?=[\s\\]|\Z) | &(?P<entity>\#?\w{{1,31}};)
     # what a reader is not shown
     | (?P<hidden> <!--.*?(?:-->|\Z) | ~~(?=\S).*?~~ | <[!?][a-z][^<>]*>
     | <(?P<gone>head|script|style|template|del|strike)\b[^<>]*>.*?(?:</(?P=gone)\s*>|\Z)
@@ -78,13 +76,14 @@ _TOKEN = re.compile(
     | <start_of_turn>(?:model|user)?
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
     | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|IMG_BREAK|IMG_END|SYSTEM_PROMPT|THINK)\] )
-    | (?P<tag> </?(?:(?P<block>{BLOCK})(?=[\s/>])|[a-z][\w:./-]*+(?=[\s>]))
+    | (?P<tag> </?(?:(?P<block>{BLOCK})(?=[\s/>])|[a-z][\w:./-]*+{_ATTRIBUTES})
         (?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)> )
     # Markdown
     | \[\^?(?=[^\[\]\n]*\]\([^()\n]*\)) | \]\([^()\n]*\) | \[\^\w{{1,9}}\]
-    | \|(?={_BLANK}(?:\n|\Z)) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
-    | `+(?:json(?=\s*[\[{{]))? | ~~+ | (?P<dollar>(?<!\$)\$++(?=\\) | (?<=\}})\$+)
-    | (?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]) | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
+    | (?P<edge>\|(?={_BLANK}(?:\n|\Z))) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
+    | `+(?:json(?=\s*[\[{{]))? | ~~+
+    | (?P<star>(?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]))
+    | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
     re.X | re.IGNORECASE | re.DOTALL,
 )
 _SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
@@ -100,10 +99,6 @@ _KINDS = {  # of what a token was, Markdown if it is not here
     "code": ESCAPES,
     "break": ESCAPES,
     "escaped": ESCAPES,
-    "command": LATEX,
-    "brace": LATEX,
-    "math": LATEX,
-    "dollar": LATEX,
     "entity": HTML,
     "tag": HTML,
     "hidden": HIDDEN,
@@ -117,10 +112,11 @@ def without_markup(text: str) -> Iterator[Piece]:
     """Yields the text without markup, without white space that it would leave twice, and without
     idle labels.
     """
-    at, last, dropped, braces = 0, "\n", False, 0  # last: the last character that was yielded
+    at, last, dropped = 0, "\n", False  # last: the last character that was yielded
+    markers, stars = Markers(text), lone_stars(text)
     while at < len(text):
         line = _LINE.match(text, at) if last == "\n" else None
-        if line and (line["label"] is None or _is_idle(line, "label")):
+        if line and _is_markup(line, markers):
             end = (
                 line.end()
                 if line["title"] is None or _is_idle(line, "title")
@@ -132,7 +128,11 @@ def without_markup(text: str) -> Iterator[Piece]:
                 continue
         token = _TOKEN.search(text, at)
         kind = (token and token.lastgroup) or ""
-        kept = kind == "line" or (kind == "brace" and not braces)
+        kept = kind == "line"
+        if token and kind == "star":
+            kept = token.start() in stars
+        elif kind == "edge":
+            kept = markers.counts["|"] < 2
         end = len(text) if token is None else token.end() if kept else token.start()
         while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
             at += 1
@@ -145,7 +145,6 @@ def without_markup(text: str) -> Iterator[Piece]:
         if not kept:
             yield token.start(), at, _KINDS.get(kind, MARKDOWN)
             dropped = True
-            braces += (kind == "command") - (kind == "brace")
             said = ""
             if kind in _SAID:
                 said = _SAID[kind](token[kind])
@@ -156,6 +155,12 @@ def without_markup(text: str) -> Iterator[Piece]:
                 last = said[-1]
 
 
+def _is_markup(line: re.Match[str], markers: Markers) -> bool:
+    if line["marker"]:
+        return markers.is_markup(line["marker"], line.start("marker"))
+    return line["label"] is None or _is_idle(line, "label")
+
+
 def _is_idle(line: re.Match[str], group: str) -> bool:
     """Whether a label or title only says which part follows, or what the line after it says
     anyway.
@@ -164,9 +169,12 @@ def _is_idle(line: re.Match[str], group: str) -> bool:
     after = _FOLLOWING.match(line.string, line.end())
     if after is None or _DENIED.search(name):
         return False
+    words = _WORD.findall(name)
+    if all(map(_COUNTED.fullmatch, words)):  # "5 - 3" and "1: 4" are no items
+        return line[0].rstrip("*_")[-1] in ":\uff1a" and not after[1][0].isdigit()
     following = {word.rstrip("s") for word in _WORD.findall(after[1].lower())}
     expected = _PARTS | following
-    for word in _WORD.findall(name):
+    for word in words:
         if _COUNTED.fullmatch(word):
             continue
         if expected.isdisjoint({word, word.rstrip("s")}):

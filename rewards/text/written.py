@@ -21,13 +21,15 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from spanreward.rewards.text.json_text import without_json
-from spanreward.rewards.text.markup import SIGN, without_markup
+from spanreward.rewards.text.latex import without_latex
+from spanreward.rewards.text.markers import SIGN
+from spanreward.rewards.text.markup import without_markup
 from spanreward.rewards.text.pieces import MARKDOWN, QUOTES, Piece
 from spanreward.rewards.text.shown import parts_of
 
 _QUOTED = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
 _MARKED = re.compile(
-    r"[<*_`\[{}(【|~\\&◁\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
+    r"[<*_`\[{}(【|~\\&$◁\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
     r"|\w[\w /&'\u2019!,.()\#-]{0,60}(?:[:\uff1a]|[^\S\n][\u2014\u2013-][^\S\n])"
     rf"|{SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
     re.MULTILINE,
@@ -169,4 +171,4 @@ def _without_quotes(text: str) -> Iterator[Piece]:
     yield whole.span(2)
 
 
-_STAGES = (_without_other_parts, without_json, without_markup, _without_quotes)
+_STAGES = (_without_other_parts, without_json, without_latex, without_markup, _without_quotes)

@@ -24,6 +24,7 @@ MARKUP = (
     ")", "!", "[[1, 2, 3, 4]]", '{"caption": "', '"}', '", "objects": ["', '"', ",", "\\n", "\\", "\\boxed{", "\\u003c",
     "&lt;", "&amp;", "&", "|", "|---|\n", "<box>", "(1,2),(3,4)", "</box>", "<loc_12>", "<del>", "</del>", "<i hidden>",
     "</i>", "not", "a red circle", ".", "'", "~", "$", "---\n",
+    "\\frac{", "\\sqrt", "\\pi", "\\(", "\\)", "^{", "$$", "\u2713 ", "\u2717 ", "\n2. ", "\n> 5", "5", "\\begin{a}",
     "x\n---\n", "=", "<", ">", "\u25c1think\u25b7", "\x00", "\ud83d",
 )  # fmt: skip
 PIECES = st.lists(st.one_of(st.sampled_from(MARKUP), st.text(max_size=3)), max_size=12)

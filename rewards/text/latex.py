@@ -1,0 +1,223 @@
+r"""LaTeX in a text as a person reads it: "\boxed{\frac{3}{8}}" is "3/8", and "2\sqrt{3}" is "2√3".
+
+What only wraps or styles goes ("\text{}", "$..$"). A command that names a sign becomes this sign.
+Any other command is content, and stays as it was written. A part of several signs gets parentheses:
+"\frac{x + 1}{2}" is "(x + 1)/2".
+"""
+
+import re
+from collections.abc import Iterator
+from html.entities import html5
+
+from spanreward.rewards.text.pieces import LATEX, Piece
+
+_WRAPPER = re.compile(
+    r"(?:text|math)(?:bf|it|rm|sf|tt|sc|sl|up|md|normal|cal|bb|frak|scr|strut)?|[fhm]box|boxed"
+    r"|framebox|emph|underline|operatorname|pmb|boldsymbol|bm|title|caption"
+    r"|(?:sub)*(?:section|paragraph)|ensuremath"
+)
+_IDLE = re.compile(  # commands without a sign, beside a delimiter or alone
+    r"left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|nolimits|centering|noindent"
+)
+_SPACE = frozenset(("quad", "qquad", "space", "item", "newline", "par", "hfill", "enspace"))
+_FUNCTION = re.compile(  # written as it is called
+    r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
+    r"|arg|dim|ker|b?mod"
+)
+_ACCENTS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
+_SIGNS = {  # beside those that HTML calls by the same name, as it does most signs of mathematics
+    "cdot": "·",
+    "circ": "∘",
+    "degree": "°",
+    "textdegree": "°",
+    "infty": "∞",
+    "to": "→",
+    "gets": "←",
+    "ldots": "…",
+    "dots": "…",
+    "cdots": "⋯",
+    "neq": "≠",
+    "implies": "⇒",
+    "iff": "⇔",
+    "land": "∧",
+    "lor": "\u2228",
+    "neg": "¬",
+    "euro": "€",
+    "pounds": "£",
+}
+_ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+_TOKEN = re.compile(
+    r"""(?=[\\^_{}$])(?:
+    (?P<degree>\^\s*(?:\{\s*\\{1,2}circ\s*\}|\\{1,2}circ(?![a-zA-Z])))
+    | (?P<script>[\^_])\{
+    | \\{1,2}(?P<environment>(?:begin|end)\{[a-zA-Z]{1,20}\*?\})
+    | \\{1,2}[dtc]?frac\s*(?P<above>\d)\s*(?P<below>\d)
+    | \\{1,2}(?P<command>[a-zA-Z]+)
+    | \\(?P<opens>[(\[])(?=(?P<math>[^\\]*+(?:\\[^()\[\]][^\\]*+)*+)\\[)\]])
+    | (?P<grouping>(?<=\d)\\,(?=\d{3}(?!\d))) | (?P<thin>\\[,;:])
+    | (?<![$\\])(?P<dollars>\$\$?)(?!\$)(?=(?P<formula>[^$]{1,1000})(?P=dollars)(?![$\d]))
+    | (?P<comma>\{,\}) | (?P<sign>\$\$?|[{}]|\\[)\]]) )""",
+    re.VERBOSE,
+)
+_GROUP = re.compile(r"[^\S\n]*\{[^\S\n]*")
+_INDEX = re.compile(r"\s*\[(\w)\]")
+_SINGLE = re.compile(
+    r"\s*[-+\u2212]?(?:\w{1,40}(?:[.,]\w{1,40})?|\\{1,2}[a-zA-Z]{1,20}"
+    r"|\\{1,2}sqrt\{\w{1,20}\})\s*\}"
+)
+_FORMULA = re.compile(r"[\\^{]|\w_\w")
+_WORDS = re.compile(r"[^\W\d_]{2}")
+_MARKED = re.compile(r"\\[a-zA-Z(\[,;:]|[\^_]\{|\$")
+
+
+def without_latex(text: str) -> Iterator[Piece]:
+    """Yields the text with signs in place of LaTeX, and without what only wraps."""
+    if _MARKED.search(text):
+        yield from _Latex(text).pieces()
+    else:
+        yield 0, len(text)
+
+
+class _Latex:
+    """A text, and what is open at a place of it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.braces: list[tuple[str, str] | None] = []  # None: of a brace that stays
+        self.ends: set[int] = set()  # the signs that end a formula
+
+    def pieces(self) -> Iterator[Piece]:
+        at = 0
+        while token := _TOKEN.search(self.text, at):
+            start = token.start()
+            yield at, start
+            at = token.end()
+            if token["sign"] or start in self.ends:
+                at = yield from self._closed(token)
+            elif token["opens"] or token["dollars"]:
+                yield from self._opened(token)
+            elif token["command"]:
+                at = yield from self._command(token)
+            elif token["script"]:
+                yield start, start + 1
+                at = yield from self._group(at - 1, "", " ")
+            elif token["above"]:
+                yield start, at, LATEX
+                yield self._gap(start) + token["above"], token.start("above")
+                yield "/" + token["below"], token.start("below")
+            else:
+                yield start, at, LATEX
+                put = "°" if token["degree"] else " "
+                if token["environment"]:
+                    put = "\n"
+                elif token["comma"]:
+                    put = ","
+                if not token["grouping"]:
+                    yield put, start
+        yield at, len(self.text)
+
+    def _command(self, token: re.Match[str]) -> Iterator[Piece]:
+        """Yields what a command becomes, and returns where the text goes on."""
+        text, name, start, end = self.text, token["command"], token.start(), token.end()
+        group = _GROUP.match(text, end)
+        sign = _SIGNS.get(name) or html5.get(f"{name};", "")
+        if name.removeprefix("d").removeprefix("t").removeprefix("c") == "frac" and group:
+            yield start, end, LATEX
+            yield self._gap(start), start
+            return (yield from self._group(end, "", "", "/"))
+        if name == "sqrt":
+            return (yield from self._root(start, end))
+        if _WRAPPER.fullmatch(name) and group:
+            yield start, group.end(), LATEX
+            self.braces.append(("", ""))
+            return group.end()
+        if _FUNCTION.fullmatch(name):
+            yield start, token.start("command"), LATEX
+            yield token.span("command")
+            return (yield from self._group(end, " ", "")) if group else end
+        if _IDLE.fullmatch(name):
+            end += text.startswith(".", end) and name in ("left", "right")
+            yield start, end, LATEX
+            return end
+        if name in _SPACE:
+            yield start, end, LATEX
+            yield " ", start
+            return end
+        if len(sign) == 1 and not sign.isspace() and not (group and name in _ACCENTS):
+            yield start, end, LATEX
+            yield sign, start
+            return (yield from self._group(end, "", " ")) if group else end
+        yield start, end
+        return end
+
+    def _root(self, start: int, end: int) -> Iterator[Piece]:
+        index = _INDEX.match(self.text, end)
+        root = _ROOTS.get(index[1] if index else "")
+        if root is None:
+            yield start, end
+            return end
+        if index:
+            end = index.end()
+        yield start, end, LATEX
+        yield root, start
+        while self.text[end : end + 1] == " ":
+            end += 1
+        return (yield from self._group(end, "", " ")) if self.text[end : end + 1] == "{" else end
+
+    def _group(self, at: int, before: str, after: str, between: str = "") -> Iterator[Piece]:
+        """Yields the start of a command's argument, and returns where the text goes on.
+
+        before: stands before a single sign, and after it where a letter follows. between: stands
+        between this argument and the next.
+        """
+        group = _GROUP.match(self.text, at)
+        assert group
+        single = _SINGLE.match(self.text, group.end())
+        yield at, group.end(), LATEX
+        yield before if single else "(", group.end() - 1
+        self.braces.append(("" if single else ")", between or after))
+        return group.end()
+
+    def _closed(self, token: re.Match[str]) -> Iterator[Piece]:
+        """Yields what a brace becomes, or a sign that may end a formula."""
+        start, end = token.span()
+        if token["sign"] == "{":
+            self.braces.append(None)
+        elif token["sign"] == "}" and self.braces and (group := self.braces.pop()):
+            close, then = group
+            yield start, end, LATEX
+            yield close, start
+            if then == "/":
+                yield then, start
+                if _GROUP.match(self.text, end):
+                    return (yield from self._group(end, "", " "))
+            elif then and self.text[end : end + 1] == "{":
+                yield then, start
+                return (yield from self._group(end, "", ""))
+            elif then and self.text[end : end + 1].isalnum():
+                yield then, start
+            return end
+        elif token["sign"] == "}" and not self.braces:
+            pass
+        elif start in self.ends:
+            yield start, end, LATEX
+            return end
+        yield start, end
+        return end
+
+    def _opened(self, token: re.Match[str]) -> Iterator[Piece]:
+        """Yields nothing for a sign that opens a formula, and otherwise the sign."""
+        group = "math" if token["opens"] else "formula"
+        content = token[group]
+        is_formula = _FORMULA.search(content) or not _WORDS.search(content)
+        if token["dollars"] == "$":
+            is_formula = is_formula and content == content.strip() and "\n" not in content
+        if is_formula:
+            self.ends.add(token.end(group))
+            yield *token.span(), LATEX
+        else:
+            yield token.span()
+
+    def _gap(self, start: int) -> str:
+        """Returns a space between a number and a fraction."""
+        return " " if self.text[start - 1 : start].isalnum() else ""

@@ -1,0 +1,96 @@
+"""Which signs at the starts of lines are markup, and which stars mark words.
+
+A sign before a line is a bullet where it says nothing: "- A kite" is an item, and so is each of
+"- 5" and "- 7", but "- 5" alone is a number below zero and "> 5" one above five. A tick, a cross or
+an arrow tells items apart, unless all of them have the same or it stands before a sentence. A
+number counts items where the lines count on. Stars mark words in pairs: "A*" and "2**3" keep
+theirs.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+
+# a bullet or a picture, no quotation mark
+SIGN = r"[^\w\s\x00-\x7f\u201c\u201d\u201e\u00ab\u300c\u2018\u2019]{1,3}"
+MARKER = (
+    rf"(?:>|(?:[-*+]|{SIGN})(?=[^\S\n])|\(?\d{{1,2}}[.)](?=[^\S\n])|[\u2460-\u2473]"
+    r"|\[[ x]\](?=\s)|\|)(?=[^\S\n]*\S)"
+)
+_LINE = re.compile(rf"^[^\S\n]*({MARKER})", re.MULTILINE | re.IGNORECASE)
+_NUMBER = re.compile(r"\(?(\d{1,2})[.)]")
+_CONTENT = re.compile(r"[^\S\n]*[^\w\s$\u20ac\u00a3]?[\d$\u20ac\u00a3]")
+_SENTENCE = re.compile(r"\S+(?:[^\S\n]++\S++){3,}+(?<=[.!?])[^\S\n]*$", re.MULTILINE)
+_TELLS = re.compile(r"CHECK|CROSS|BALLOT|ARROW|THUMB|PLUS|MINUS")
+_STARS = re.compile(r"(?P<blank>\n[^\S\n]*\n)|\*+")
+
+
+class Markers:
+    """The signs before the lines of a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.counts: Counter[str] = Counter()
+        self.telling: set[str] = set()
+        self.counted: dict[int, bool] = {}  # numbers before lines, and whether they count items
+        last, start = 0, -1
+        for line in _LINE.finditer(text):
+            marker = line[1]
+            self.counts[marker] += 1
+            number = _NUMBER.fullmatch(marker)
+            if number is None:
+                if _tells(marker):
+                    self.telling.add(marker)
+                continue
+            counts_on = int(number[1]) in (last, last + 1) and start >= 0
+            if counts_on:
+                self.counted[start] = True
+            first = int(number[1]) == 1 and not _CONTENT.match(text, line.end())
+            last, start = int(number[1]), line.start(1)
+            self.counted[start] = counts_on or first
+
+    def is_markup(self, marker: str, start: int) -> bool:
+        """Returns whether the marker at this place says nothing."""
+        if start in self.counted:
+            return self.counted[start]
+        several = self.counts[marker] > 1
+        if marker == "|":
+            return several
+        if _tells(marker):
+            alone = len(self.telling) == 1 and (several or _SENTENCE.match(self.text, start))
+            return bool(alone)
+        return several or not _CONTENT.match(self.text, start + len(marker))
+
+
+def _tells(marker: str) -> bool:
+    """Returns whether the sign says something of its item, as a tick does."""
+    if marker.isascii():
+        return marker.startswith("[")
+    first = marker[0]
+    return unicodedata.category(first) == "Sm" or bool(_TELLS.search(unicodedata.name(first, "")))
+
+
+def lone_stars(text: str) -> set[int]:
+    """Returns the starts of the runs of stars that mark nothing: one star without its partner, and
+    stars beside a number within a word.
+    """
+    lone: set[int] = set()
+    opened: dict[int, list[int]] = {1: [], 2: [], 3: []}
+    for run in _STARS.finditer(text):
+        if run["blank"]:
+            opened = {1: [], 2: [], 3: []}
+            continue
+        start, end = run.span()
+        before, after = text[start - 1 : start], text[end : end + 1]
+        size = min(end - start, 3)
+        within = before.isalnum() and after.isalnum()
+        if within and (before.isdigit() or after.isdigit()):
+            lone.add(start)
+        elif before and not before.isspace() and opened[size]:
+            lone.discard(opened[size].pop())
+        else:
+            if after and not after.isspace():
+                opened[size].append(start)
+            if size == 1 or (size == 2 and within):
+                lone.add(start)
+    return lone
