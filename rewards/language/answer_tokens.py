@@ -262,8 +262,10 @@ def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -
         return "suffix" if touches_left and sign.text in _RELATIONS else "sign"
     follows = bool(behind) and behind[0].is_operand
     short = left is not None and left.kind == "word" and len(left.text) <= _NAMING
-    if sign.text == "^" and short and touches_left and touches_right:
-        return "between"
+    if sign.text == "^" and left is not None and touches_left and touches_right:
+        raised = behind[0].is_operand or (behind[0].text == "-" and len(behind) > 1)
+        if raised and (short or left.is_operand) and not left.open:
+            return "between"
     if left is not None and not left.open and left.is_operand and follows and even:
         numbers = left.kind != "word" and behind[0].kind == "number"
         if sign.text in _BETWEEN and (sign.text != ":" or numbers):

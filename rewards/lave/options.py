@@ -23,6 +23,7 @@ from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 COLUMNS = ("options", "choices")
 MOST = 26  # options
+LONGEST = 500  # characters of an option's text
 _LABEL = re.compile(
     r"(?:(?<![^\s,;:!?\u3000-\u303f])[(\[]([A-Za-z]|\d{1,2})[)\]][.:]?"
     r"|(?<![^\s,;:!?\u3000-\u303f])([A-Za-z]|\d{1,2})(?:[.:](?=\s|[^\x00-\x7f])|:(?=\S)|[)\u3001\u3002]))"
@@ -32,10 +33,13 @@ _ENDING = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.?!]\s+(?=[A-Z])|\n")
 _JOINT = re.compile(r"[\s,;]+(?:(?:and|or)\s*)?\Z")
 _STYLES = (string.ascii_uppercase, string.ascii_lowercase, [str(n) for n in range(1, MOST + 1)])
 _LATIN = r"A-Za-z0-9\u00c0-\u024f'"
-_SURE = rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN}])[A-Z](?=[).:\]])|\A[a-z](?=\W*\Z|[).:])"
+# The sign of a grade or a name belongs to it: "B-", "C#". Emphasis does not: "**B**".
+_ALONE = r"(?![+#]|[-\u2212\u2013](?!\w)|(?<!\*[A-Za-z])\*(?!\*))"
+_SURE = rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN}])[A-Z](?=[).:\]])|\A[a-z]{_ALONE}(?=\W*\Z|[).:])"
 _OTHERWISE = (
-    rf"(?<![{_LATIN}])(?:[B-HJ-Z](?![{_LATIN}])|[AI](?=\W*\Z|\s*[,\n]|[^\x00-\x7f])"
-    r"|(?<=[Oo]ption )[AI]\b|(?<=[Cc]hoice )[AI]\b)"
+    rf"(?<![{_LATIN}])(?:[B-HJ-Z]{_ALONE}(?![{_LATIN}])"
+    rf"|[AI]{_ALONE}(?=\W*\Z|\s*[,\n&/+]|[^\x00-\x7f]|\s+(?:(?:and|or)\s+)?[A-Z]\b)"
+    rf"|(?<=[Oo]ption )[AI]{_ALONE}\b|(?<=[Cc]hoice )[AI]{_ALONE}\b)"
 )
 LETTERS = (_SURE, _OTHERWISE)  # how a text says a letter, the surest first; "A" and "I" are words
 _SILENT = FUNCTION_WORDS | PICTURES | word_set("option choice correct right best show depict")
@@ -75,6 +79,14 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     label = next(iter(named))
     spare = {lemma(word) for word in tokens_of(question)} | set(texts[label]) | _SILENT
     return label if spare.issuperset(words) else ""
+
+
+def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bool:
+    """Whether the text behind a label is that of another option: "B. a kettle"."""
+    words = list(map(lemma, tokens_of(following[:LONGEST].strip().partition("\n")[0])))
+    texts = {name: list(map(lemma, tokens_of(text))) for name, text in options.items()}
+    begun = [name for name, text in texts.items() if text and words[: len(text)] == text]
+    return bool(begun) and label.casefold() not in map(str.casefold, begun)
 
 
 def labels_in(text: str, options: Mapping[str, str]) -> set[str]:

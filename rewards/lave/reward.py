@@ -33,14 +33,15 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.judges.written_rating import find_written_rating
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.lave.answer import find_answer
+from spanreward.rewards.language.answer_tokens import shown_answer
+from spanreward.rewards.lave.answer import PUBLISHED, find_answer
+from spanreward.rewards.lave.compared import found_answer, label_of, options_for, with_option
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reward import Reward, checked
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.shown import shown
-from spanreward.rewards.text.written import read_text
 
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
@@ -181,26 +182,35 @@ class LaveReward(Reward):
         if not question.strip() or not references:
             lacking = "question" if not question.strip() else "answers"
             return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
+        options: dict[str, str] = {}
+        if self.mode == "default":
+            options = options_for(references, question, sample.columns)
         said = sample.completion
         if self.candidate == "whole":
             start, end = len(said) - len(said.lstrip()), len(said.rstrip())
             read = min(end, max(start, judged_length(said)))
         else:
-            start, end = find_answer(said, given)
+            if self.mode == "published":
+                start, end = find_answer(said, given, PUBLISHED)
+            else:
+                start, end = found_answer(said, given, options)
             read = min(end, start + JUDGED_CHARACTERS)
-        candidate = (
-            said[start:read] if self.mode == "published" else read_text(said[start:read]).plain
-        )
+        candidate = said[start:read]
+        if self.mode == "default":
+            candidate = shown_answer(candidate)
         shown = quote(candidate)
         if shown == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
         context = sample.context or "" if self.evidence == "context" else ""
-        example = LaveExample(question, tuple(references), candidate, context)
+        answers = [with_option(reference, options) for reference in references]
+        shown_candidate = with_option(candidate, options, question)
+        example = LaveExample(question, tuple(answers), shown_candidate, context)
         prompt = self.prompts.text(example, is_binary(references), self.rationale)
         messages = [{"role": "user", "content": prompt}]
-        probe = AnswerProbe(question, candidate, tuple(references))
+        named = [label_of(reference, options) for reference in references]
+        probe = AnswerProbe(question, label_of(candidate, options, question), tuple(named))
         asked = Question(messages, probe=probe, description=candidate_in(prompt))
-        return Asked(asked, start, read, end, shown)
+        return Asked(asked, start, read, end, quote(shown_candidate))
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
         """Returns the judge's texts, or Rated values, or a Failure."""

@@ -11,7 +11,7 @@ rates (answer.py).
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.lave.answer import answer_in, comparable_answers
+from spanreward.rewards.lave.compared import answer_in, comparable_answers
 from spanreward.rewards.text.bag_of_words import best_f1
 
 AGREED = 3  # people who must have given an answer for it to count as right

@@ -8,6 +8,7 @@ pieces = pieces_of("It is red, not blue.", ())
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from spanreward.rewards.language.answer_text import NEGATED
 from spanreward.rewards.language.answer_tokens import Token, read_tokens
@@ -29,6 +30,7 @@ _CUTS = frozenset(
     ",;:/|()[].\n\u3001\u3002\uff0c\uff1b\uff1a"
 )  # marks that end a piece; a dash does between spaces
 _DENYING_ABROAD = re.compile("[不没沒错錯]|ない|ません|아니|않")
+_BEING = word_set("is isn't was wasn't")
 _LINKS = word_set("and or nor plus & +")
 _BREAKING = word_set("rather instead unlike except because")  # a piece begins with them
 
@@ -53,15 +55,15 @@ def pieces_of(answer: str, known: Collection[str]) -> list[Piece]:
     pieces = []
     for tokens in _cut(_negated(answer)):
         said = [token for token in tokens if token.kind != "mark"]
-        # the letter "A" is an answer too
-        words = [token for token in said if token.text not in ARTICLES] or said
+        words = _without_articles(said)
         if not words:
             continue
+        starts = {word.start for word in words}
         items: list[list[str]] = [[]]
         for token in tokens:
             if token.text in _LINKS:
                 items.append([])
-            elif token.kind != "mark" and token.text not in ARTICLES:
+            elif token.start in starts:
                 items[-1].append(token.text)
         denials = [word for word in words if _denies(word.text) and word.text not in known]
         pieces.append(
@@ -87,6 +89,18 @@ def asserted(pieces: Sequence[Piece]) -> list[Piece]:
         elif piece.denied and TAKING_BACK.issuperset(piece.words):
             found = []
     return found
+
+
+def _without_articles(tokens: Sequence[Token]) -> list[Token]:
+    """Returns the tokens without articles. The letter "A" is none where it is all, or where it is
+    something: "A is wrong".
+    """
+    words = []
+    for token, behind in zip_longest(tokens, tokens[1:]):
+        letter = token.text == "a" and behind is not None and behind.text in _BEING
+        if letter or token.text not in ARTICLES:
+            words.append(token)
+    return words or list(tokens)
 
 
 def _denies(word: str) -> bool:

@@ -11,6 +11,7 @@ rule that applies:
     yes/no      Yes or no is the most frequent reference. The answer says yes or no
                 (binary_answer.py), or 1. The rating goes by the share of yes and no references that
                 agree: 3 from two thirds, 1 up to one third.
+    letters     All references are letters, and the answer says several: 1.
     equality    It is a reference: 3, or 2 where another is given more than twice as often.
     none        All references are numbers, and the answer denies what is asked for: it says 0.
     share       What an answer says beside the references is another answer, so that a list pays no
@@ -33,7 +34,13 @@ from spanreward.rewards.judges.match.answer_pieces import DENYING, NO, Piece, as
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.language.answer_tokens import has_letters, is_exact, plain_answer, tokens_of
+from spanreward.rewards.language.answer_tokens import (
+    has_letters,
+    is_exact,
+    plain_answer,
+    read_tokens,
+    tokens_of,
+)
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
@@ -65,6 +72,8 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     pieces = pieces_of(candidate, question | (known_words - NO))
     if counts.most_common(1)[0][0] in ("yes", "no"):
         return _binary(*binary_answer(asked.question, pieces), counts)
+    if all(map(is_letter, known_words)) and len(letters_of(candidate)) > 1:
+        return 1.0, "it names several letters"
     given = Counter(tuple(map(lemma, reference)) for reference in references)
     most = max(given.values())
     if same := given[tuple(map(lemma, words))]:
@@ -109,6 +118,15 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
         )
         return 1.0, f"no reference answer says {beside!r}"
     return 1.0, f"it has {usual[best]:.0%} of a reference answer"
+
+
+def is_letter(word: str) -> bool:
+    return len(word) == 1 and word.isalpha()
+
+
+def letters_of(answer: str) -> set[str]:
+    """Returns the letters that an answer says as words, "a" also where it may be an article."""
+    return {token.text for token in read_tokens(answer) if is_letter(token.text)}
 
 
 def contradicts(said: Sequence[str], reference: Sequence[str]) -> bool:

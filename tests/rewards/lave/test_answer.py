@@ -8,7 +8,9 @@ from hypothesis import given, strategies as st
 
 from experiments.field.answers import answer_cases
 from spanreward.rewards import LaveReward, MatchJudge, Sample
-from spanreward.rewards.lave.answer import answer_in, find_answer, trimmed
+from spanreward.rewards.lave.answer import find_answer
+from spanreward.rewards.lave.compared import answer_in
+from spanreward.rewards.lave.trimming import trimmed
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
 from tests.support.paths import DATA
 

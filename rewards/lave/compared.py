@@ -1,0 +1,96 @@
+"""The answer in a text and people's answers in one form, for metrics that compare them.
+
+    answer_in("There are eleven boats.", ["11"] * 10)                               # "11"
+    answer_in("a lamp", ["B"] * 10, "Which?\\nA. a kettle\\nB. a lamp")              # "(b)"
+
+A letter and the text of its option are one answer. A claim of what a question asks is "yes" and its
+denial "no". Where people count, a denial of what is counted is "0".
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanreward.rewards.judges.match.answer_pieces import NO, YES, pieces_of
+from spanreward.rewards.judges.match.binary_answer import binary_answer
+from spanreward.rewards.judges.match.rate_answer import denies_all
+from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
+from spanreward.rewards.language.words import HEDGES
+from spanreward.rewards.lave.answer import BINARY, COUNTED, KINDS, comparable, find_answer, kind_of
+from spanreward.rewards.lave.options import is_mislabelled, named_option, options_of
+
+
+def answer_in(
+    text: str, answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+) -> str:
+    """Returns the answer in the text as `comparable` has it, "" if it holds none."""
+    options = options_for(answers, question, columns or {})
+    start, end = found_answer(text, answers, options)
+    answer = text[start:end]
+    label = named_option(answer, options, question) if options else ""
+    if label:
+        return _form(label)
+    return _claimed(answer, answers, question) or comparable(answer)
+
+
+def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
+    """Returns what `find_answer` finds, with the text behind a letter that is another option's."""
+    start, end = find_answer(text, answers)
+    if options and is_mislabelled(text[end:], text[start:end], options):
+        line = text.find("\n", end)
+        end = len(text) if line < 0 else line
+    return start, end
+
+
+def comparable_answers(
+    answers: Sequence[str], question: str = "", columns: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Returns people's answers in the form of `answer_in`."""
+    options = options_for(answers, question, columns or {})
+    forms = []
+    for answer in answers:
+        label = named_option(answer, options) if options else ""
+        forms.append(_form(label) if label else comparable(answer))
+    return forms
+
+
+def options_for(
+    answers: Sequence[str], question: str, columns: Mapping[str, Any]
+) -> dict[str, str]:
+    """Returns the options of the question, empty where most of people's answers name none."""
+    options = options_of(question, columns)
+    named = [answer for answer in answers if options and named_option(answer, options)]
+    return options if 2 * len(named) > len(answers) else {}
+
+
+def with_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
+    """Returns "B (a lamp)" for an answer that names this option, else the answer."""
+    label = named_option(answer, options, question) if options else ""
+    return f"{label} ({options[label]})" if label else answer
+
+
+def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str:
+    """Returns the label of the option that an answer names, else the answer."""
+    label = named_option(answer, options, question) if options else ""
+    return label or answer
+
+
+def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
+    """Returns "yes", "no" or "0" where a sentence says so, "" where none does."""
+    kind = kind_of(answers)
+    if kind not in (BINARY, COUNTED) or not answers:
+        return ""
+    words = tokens_of(answer)
+    pieces = pieces_of(plain_answer(answer), tokens_of(question))
+    if kind == COUNTED:
+        return "0" if denies_all(pieces, question) else ""
+    begins = any(re.search(sign, answer) for sign in KINDS[BINARY])
+    claims = YES.union(NO).isdisjoint(words) or bool(question)
+    if not HEDGES.isdisjoint(words) or not (begins or claims):
+        return ""
+    said, _ = binary_answer(question, pieces)
+    return said
+
+
+def _form(label: str) -> str:
+    return f"({label.lower()})"

@@ -1,0 +1,91 @@
+"""Cuts what stands around an answer: white space, markup, quotes, tags and final punctuation.
+
+    trimmed("**-5**.", 0, 7)        # (2, 4): "-5"
+
+Signs that bear meaning stay: a minus before a number, "*" and "+" of a name, and signs that are the
+whole answer.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+NESTED = 6  # marks around an answer, one inside the other
+_PUNCTUATION = (  # quotation marks and pictures with it, beside ASCII's
+    "\u00a1\u00ab\u00bb\u00bf\u2016-\u2027\u2039-\u2043\u2045-\u2051\u2053-\u205e\u3000-\u3003\u3008-\u3011"
+    "\u3014-\u301f\u3030\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\ufe0f\U0001f000-\U0001faff"
+)
+_ALL_SIGNS = (  # all marks and pictures but the minus
+    "\u00a1\u00ab\u00bb\u00bf\u2010-\u205e\u2190-\u2211\u2213-\u2bff\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\ufe0f"
+    "\U0001f000-\U0001faff"
+)
+_DASHES = "\u2010-\u2015"
+_BULLETS = "\u25a0-\u27bf\u2b00-\u2bff"
+_NAMED = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # the only star, which belongs to a name
+_NO_SIGNS = frozenset("`~|^\"'.,;:!*_(){}[]\u2026")  # punctuation and markup, alone no answer
+_WRAPPED = re.compile(
+    r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
+    r"|\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}|\$([^$]*)\$)\Z",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What is cut before an answer, and after it (of the text backwards). keeps_signs: whether
+    signs that are the whole answer stay, and the star of a name.
+    """
+
+    lead: re.Pattern[str]
+    tail: re.Pattern[str]
+    keeps_signs: bool
+
+
+DEFAULT = Edges(
+    re.compile(
+        rf"(?:\s+|```\w*\n|[*_`:|{_PUNCTUATION}]+|~+(?!\d)|[{_DASHES}]+(?![\d.])|[{_BULLETS}]\ufe0f?(?=\s)"
+        r"|(?i:assistant|model|bot):|(?:[#\u2022-]|>(?!\s*[.\d]))+\s|\\[(\[]|<[^<>\s]{1,40}>)*"
+    ),
+    re.compile(
+        rf"(?:\s+|[*_`~.,;:!|{_PUNCTUATION}]+|[{_DASHES}]+(?!\w)|[)\]]\\|>[^<>\s]{{1,40}}<)*"
+    ),
+    keeps_signs=True,
+)
+PUBLISHED = Edges(
+    re.compile(
+        rf"(?:\s+|```\w*\n|[*_`~:|{_ALL_SIGNS}]+|(?i:assistant|model|bot):|[#>\u2022\u2013-]+\s|\\[(\[]"
+        r"|<[^<>\s]{1,40}>)*"
+    ),
+    re.compile(rf"(?:\s+|[*_`~.,;:!|{_ALL_SIGNS}]+|[)\]]\\|>[^<>\s]{{1,40}}<)*"),
+    keeps_signs=False,
+)
+
+
+def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT) -> tuple[int, int]:
+    """Returns the characters without what stands around them, start == end where nothing is left."""
+    whole = text[start:end]
+    before = start, end
+    if edges.keeps_signs and whole.count("*") == 1 and _NAMED.search(whole):
+        text = text.replace("*", "x")
+    for _ in range(NESTED):
+        start = end - len(edges.lead.sub("", text[start:end], count=1))
+        end = start + len(edges.tail.sub("", text[start:end][::-1], count=1))
+        wrapped = _WRAPPED.match(text, start, end)
+        if not wrapped:
+            break
+        start, end = wrapped.span(wrapped.lastindex or 0)
+    if start == end and edges.keeps_signs and _is_signs(whole):
+        start = before[0] + len(whole) - len(whole.lstrip())
+        end = before[0] + len(whole.rstrip())
+    return start, end
+
+
+def _is_signs(text: str) -> bool:
+    """Whether a text has no letters and digits, and more than punctuation."""
+    signs = False
+    for character in text:
+        if character.isalnum():
+            return False
+        category = unicodedata.category(character)
+        signs = signs or (category[0] in "PS" and character not in _NO_SIGNS)
+    return signs
