@@ -13,13 +13,16 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from typing import Any, Self, TypeVar
+
+from PIL import Image
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.question import Question, question_keys
 from spanreward.rewards.judges.usage import Usage
+from spanreward.rewards.rows.pictures import PictureError, judges_picture
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -264,10 +267,50 @@ def _distinctly(
         unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}, or {IN_WORDS}.")
         by_key = dict.fromkeys(pictured, unseen)
     asked = {key: question for key, question in distinct.items() if key not in by_key}
-    if asked:
-        answers = ask(list(asked.values()))
-        by_key |= zip(asked, answers, strict=True)
+    seen: dict[str, Question] = {}
+    for key, question in zip(asked, _with_pictures(list(asked.values())), strict=True):
+        if isinstance(question, Failure):
+            by_key[key] = question
+        else:
+            seen[key] = question
+    if seen:
+        answers = ask(list(seen.values()))
+        by_key |= zip(seen, answers, strict=True)
     return [by_key[key] for key in keys]
+
+
+def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
+    """Returns the questions with their pictures as every judge sees them (`judges_picture`), or why
+    one cannot be seen. A picture of several questions is converted once.
+    """
+    shown: dict[int, Image.Image | Failure] = {}
+    ready: list[Question | Failure] = []
+    for question in questions:
+        images: list[Any] = []
+        failure = None
+        for image in question.images:
+            seen = image  # what is no image is the judge's to refuse
+            if isinstance(image, Image.Image):
+                if id(image) not in shown:
+                    shown[id(image)] = _shown(image)
+                seen = shown[id(image)]
+            if isinstance(seen, Failure):
+                failure = failure or seen
+            images.append(seen)
+        if failure is not None:
+            ready.append(failure)
+        elif any(new is not old for new, old in zip(images, question.images, strict=True)):
+            ready.append(replace(question, images=tuple(images)))
+        else:
+            ready.append(question)
+    return ready
+
+
+def _shown(image: Image.Image) -> Image.Image | Failure:
+    try:
+        return judges_picture(image)
+    except PictureError as error:
+        return Failure(Status.ERROR, str(error))
 
 
 def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:

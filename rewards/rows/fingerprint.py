@@ -16,6 +16,7 @@ from typing import Any
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.picture_forms import content_of, name_of
 from spanreward.rewards.rows.sample import row_sample
 
 
@@ -47,13 +48,12 @@ def _picture(picture: Any) -> str:
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):
             return digest(repr((picture.mode, picture.size)), picture.tobytes())
-        content = picture
-        if isinstance(picture, dict):
-            content = picture.get("bytes") or picture.get("path")
-        if isinstance(content, bytes):
+        content = content_of(picture)
+        if content is not None:
             return digest("", content)
-        if isinstance(content, (str, Path)) and Path(content).is_file():
-            return digest("", Path(content).read_bytes())
+        name = name_of(picture)
+        if name is not None and Path(name).is_file():
+            return digest("", Path(name).read_bytes())
     return repr(picture)
 
 

@@ -14,7 +14,6 @@ does not matter.
 import base64
 import io
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,8 +25,10 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
+from PIL.ExifTags import Base
 
 from spanreward.rewards.base.verdict import NotApplicable
+from spanreward.rewards.rows.picture_forms import ENCODED, content_of, is_shown, name_of
 
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
 LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
@@ -35,7 +36,6 @@ LOSSLESS_BYTES = 1_000_000
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
-ENCODED = re.compile("data:image/[a-z.+-]+;base64,", re.IGNORECASE)
 # PIL reads an image's pixels and its EXIF when they are first used, and rewards that are judged in
 # several threads share a row's image
 PICTURE_LOCK = Lock()
@@ -48,16 +48,18 @@ class PictureError(NotApplicable):
 def opened(picture: Any, folder: Path = Path()) -> Image.Image:
     """Returns the picture decoded.
 
-    picture: a PIL image, a path, a data URL, or a dict with "bytes" or "path" (as `datasets` stores
-    them). folder: see `located`. Raises PictureError for anything else, for another URL, and for a
-    file that is missing or cannot be decoded.
+    picture: a PIL image, a path, a file or data URL, base64, bytes, or a dict with "bytes" or
+    "path" (as `datasets` stores them). folder: see `located`. Raises PictureError for anything
+    else, for another URL, and for a file that is missing or cannot be decoded.
     """
     source = _source(located(picture, folder))
     label = "the picture of this row"
     name = ""
-    if isinstance(source, str | Path):
-        name = str(source)[:200]
+    if isinstance(source, str):
+        name = source[:200]
         label = repr(name)
+    elif isinstance(picture, str) and isinstance(source, io.BytesIO):
+        label = f"the base64 {picture[:40]!r}"
     if "://" in name:
         cure = "give a file or a PIL image"
         raise PictureError(f"the picture {name!r} is a URL, and nothing is downloaded: {cure}")
@@ -78,8 +80,8 @@ def located(picture: Any, folder: Path) -> Any:
     The path goes from `folder`, where the file of rows is, or from the working folder where no such
     file is there. A picture that names no file which is there stays as it is.
     """
-    name = _name(picture)
-    if name is None or "://" in str(name) or ENCODED.match(str(name)):
+    name = name_of(picture)
+    if name is None or "://" in name or ENCODED.match(name):
         return picture
     for path in (folder / name, name):
         if exists(path):
@@ -87,50 +89,26 @@ def located(picture: Any, folder: Path) -> Any:
     return picture
 
 
-def _name(picture: Any) -> str | Path | None:
-    """Returns the path or the URL of a picture, None for one that is there itself."""
-    if isinstance(picture, str | Path):
-        return picture
-    if not isinstance(picture, Mapping) or _content(picture):
-        return None
-    for key in ("path", "image", "url"):
-        name = picture.get(key)
-        if name and isinstance(name, str | Path):
-            return name
-    return None
-
-
-def _content(picture: Any) -> bytes | bytearray | memoryview | None:
-    """Returns the bytes of a picture that `datasets` stores."""
-    content = picture.get("bytes") if isinstance(picture, Mapping) else None
-    if isinstance(content, bytes | bytearray | memoryview):
-        return content
-    return None
-
-
-def _source(picture: Any) -> Image.Image | io.BytesIO | str | Path:
+def _source(picture: Any) -> Image.Image | io.BytesIO | str:
     """Returns the image, its bytes, or its path or URL. Raises PictureError for anything else."""
     if isinstance(picture, Image.Image):
         return picture
-    content = _content(picture)
+    try:
+        content = content_of(picture)
+    except ValueError as error:
+        raise PictureError(str(error)) from None
     if content is not None:
         return io.BytesIO(content)
-    name = _name(picture)
+    name = name_of(picture)
     if name is None:
         kind = "NoneType" if isinstance(picture, Mapping) else type(picture).__name__
         raise PictureError(f"a picture is a PIL image or the path of a file, got {kind}")
-    if ENCODED.match(str(name)):
-        return _decoded(str(name))
+    if is_shown(name) and not exists(name):
+        raise PictureError(
+            f"a picture was written as text, {name[:40]!r}: give its file's path, or the table as "
+            "parquet"
+        )
     return name
-
-
-def _decoded(url: str) -> io.BytesIO:
-    """Returns what a data URL holds."""
-    content = ENCODED.sub("", url, count=1)
-    try:
-        return io.BytesIO(base64.b64decode(content, validate=True))
-    except ValueError as error:
-        raise PictureError(f"the picture {url[:40]!r} is no base64 ({error})") from None
 
 
 def as_text(picture: Any, scale: bool = True) -> str:
@@ -220,9 +198,22 @@ def _one_reason() -> Iterator[None]:
 
 def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
     """Returns the image in RGB, upright, on white where it is transparent, with at most so many
-    pixels.
+    pixels; the image itself where it is all that.
     """
+    with PICTURE_LOCK:
+        is_plain = image.mode == "RGB" and not image.has_transparency_data
+        if is_plain and image.getexif().get(Base.Orientation, 1) == 1:
+            return scaled(image, pixels)
     return scaled(_rgb(upright(image)), pixels)
+
+
+def judges_picture(image: Image.Image) -> Image.Image:
+    """Returns the image as every judge sees it. Raises PictureError where it cannot be decoded."""
+    try:
+        return shown_picture(loaded(image))
+    except Exception as error:  # each format raises its own kind for a damaged file
+        size = f"{image.width} x {image.height}"
+        raise PictureError(f"a picture of {size} pixels is of no use: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

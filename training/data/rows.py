@@ -15,6 +15,7 @@ is for metrics without a reference.
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from spanreward.rewards.rows.columns import (
     without_missing,
 )
 from spanreward.rewards.rows.messages import message_text
-from spanreward.rewards.rows.pictures import ENCODED, PictureError, located, opened
+from spanreward.rewards.rows.pictures import PictureError, located, opened
 from spanreward.rewards.rows.placeholders import without_placeholders
 from spanreward.rewards.rows.tables import say_missing
 from spanreward.rewards.rows.values import one_text
@@ -227,9 +228,11 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     """
     image = open_picture(folder, value, where)
     picture = located(only_picture(value, where), folder)
-    if isinstance(picture, str) and ENCODED.match(picture):
-        return image  # `datasets` reads no data URL
-    return picture
+    if isinstance(picture, str) and exists(picture):
+        return picture
+    if isinstance(picture, Mapping) and isinstance(picture.get("bytes"), bytes):
+        return picture
+    return image  # `datasets` reads no other form
 
 
 def open_picture(folder: Path, value: Any, where: str) -> Image.Image:

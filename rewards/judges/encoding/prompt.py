@@ -17,7 +17,7 @@ from PIL import Image
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Question, T
-from spanreward.rewards.rows.pictures import loaded, shown_picture
+from spanreward.rewards.rows.pictures import PictureError, judges_picture
 
 MIN_SHARED = 16  # tokens; a shorter beginning is not worth a forward pass of its own
 
@@ -87,11 +87,9 @@ def ready(questions: Sequence[Question]) -> list[Question]:
 def picture(image: Image.Image) -> Picture:
     """Decodes the image into a Picture. An error becomes the Picture's `trouble`."""
     try:
-        shown = shown_picture(loaded(image))
-    except Exception as error:  # each format raises its own kind for a damaged file
-        return Picture(
-            "", trouble=f"a picture of {image.width} x {image.height} pixels is of no use: {error}"
-        )
+        shown = judges_picture(image)
+    except PictureError as error:
+        return Picture("", trouble=str(error))
     digest = hashlib.sha256(repr(shown.size).encode() + shown.tobytes())
     return Picture(digest.hexdigest()[:32], shown)
 

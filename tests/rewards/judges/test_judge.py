@@ -38,8 +38,13 @@ def test_a_damaged_picture_and_what_is_none_cost_only_their_own_questions(tmp_pa
     pictures = (damaged, "a picture", intact, damaged, intact.copy())
     judge = FakeJudge()
     ratings = judge.rate([replace(text, images=(picture,)) for picture in pictures])
-    assert ratings == [hashed_rating("a")] * 5
-    assert judge.rated == [["a"] * 3]  # both intact ones look alike
+    assert [ratings[number] for number in (1, 2, 4)] == [hashed_rating("a")] * 3
+    assert judge.rated == [["a"] * 2]  # both intact ones look alike
+    assert isinstance(ratings[0], Failure)
+    assert ratings[0].message.startswith("a picture of 64 x 64 pixels is of no use: ")
+    assert ratings[3] == ratings[0]
+    assert judge.rate([replace(text, images=(damaged,))]) == ratings[:1]
+    assert judge.rated == [["a"] * 2]
 
 
 def test_without_questions_nobody_is_asked() -> None:

@@ -102,7 +102,7 @@ def test_a_hundred_megapixels_are_shrunk_with_their_proportions() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file:///etc/hostname"]
+    "url", ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file://127.0.0.1/cat.jpg"]
 )
 def test_a_url_is_refused_and_nothing_is_downloaded(
     url: str, monkeypatch: pytest.MonkeyPatch

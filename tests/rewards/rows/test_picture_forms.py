@@ -1,0 +1,116 @@
+"""The forms in which tables hold a picture: read by their content, or refused in a sentence that
+says what they are.
+"""
+
+import base64
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows.fingerprint import fingerprint
+from spanreward.rewards.rows.lines import read_rows
+from spanreward.rewards.rows.pictures import PictureError, opened
+from spanreward.training.data.load import load_data
+from spanreward.training.recipe import JsonlPart
+
+RED = Image.new("RGB", (5, 3), "red")
+
+
+def png() -> bytes:
+    file = io.BytesIO()
+    RED.save(file, "PNG")
+    return file.getvalue()
+
+
+CONTENT = png()
+TEXT = base64.b64encode(CONTENT).decode()
+READ: dict[str, Any] = {
+    "base64": TEXT,
+    "base64 in lines": base64.encodebytes(CONTENT).decode(),
+    "base64 without its end": TEXT.rstrip("="),
+    "base64 for URLs": base64.urlsafe_b64encode(CONTENT).decode(),
+    "data URL": f"data:image/png;base64,{TEXT}",
+    "of another type": f"data:application/octet-stream;base64,{TEXT}",
+    "of no type": f"DATA:;base64,{TEXT}",
+    "with a parameter": f"data:image/png;charset=utf-8;base64,{TEXT}",
+    "numbers": {"bytes": list(CONTENT)},
+    "numbers and a name": {"bytes": list(CONTENT), "path": "a.png"},
+    "base64 in an object": {"bytes": TEXT, "path": None},
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_form_is_read_by_its_content(name: str, tmp_path: Path) -> None:
+    form = READ[name]
+    assert opened(form).tobytes() == RED.tobytes()
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"image": form, "completion": "A.", "reference": "A."}) + "\n")
+    (row,) = read_rows(path)
+    assert isinstance(row.sample, Sample)
+    (picture,) = row.sample.images
+    assert opened(picture).size == RED.size
+    (tmp_path / "a b.png").write_bytes(CONTENT)
+    as_file = Sample("", "A.", images=(str(tmp_path / "a b.png"),), references=("A.",))
+    assert fingerprint(row.sample) == fingerprint(as_file)
+    (trained,) = load_data(JsonlPart(source="jsonl", path=str(path)))
+    assert trained["image"].size == RED.size
+
+
+def test_bytes_and_names_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "a b.png"
+    path.write_bytes(CONTENT)
+
+    class Name(os.PathLike[str]):
+        def __fspath__(self) -> str:
+            return str(path)
+
+    url = f"file://{tmp_path}/a%20b.png"
+    for form in (
+        CONTENT,
+        bytearray(CONTENT),
+        Name(),
+        url,
+        url.replace("file://", "file://localhost"),
+    ):
+        assert opened(form).tobytes() == RED.tobytes()
+    named = "A" * 64  # as a text of base64 is
+    (tmp_path / named).write_bytes(CONTENT)
+    assert opened(named, tmp_path).size == RED.size
+    with pytest.raises(PictureError, match=r"there is no picture /none/a\.png"):
+        opened("file:///none/a.png")
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ("A" * 100, "the base64 'A+' cannot be read as a picture"),
+        ("QUJD" * 30, "the base64 '(QUJD)+' cannot be read as a picture"),
+        ("A" * 65, "the picture 'A+' is no base64"),
+        (f"data:image/png;base64,{TEXT[:40]}", "cannot be read as a picture"),
+        ("data:image/png;base64,%%%", "is no base64"),
+        ("data:image/svg+xml,<svg/>", "is a data URL without base64"),
+        ({"bytes": [1, 2, 300]}, "list of numbers holds no bytes"),
+        ({"bytes": ["a"]}, "list of numbers holds no bytes"),
+        (str({"bytes": CONTENT, "path": None}), "a picture was written as text, .*: give its file"),
+        (str(CONTENT), "a picture was written as text"),
+        (str(RED), "a picture was written as text, '<PIL"),
+        ("array([[[255, 0, 0]]], dtype=uint8)", "a picture was written as text"),
+        (np.zeros((2, 2, 3), dtype=np.uint8), "a PIL image or the path of a file, got ndarray"),
+        (torch.zeros(3, 2, 2), "a PIL image or the path of a file, got Tensor"),
+        ([[[255, 0, 0]]], "a PIL image or the path of a file, got list"),
+        ("https://example.org/a.png", "is a URL, and nothing is downloaded"),
+    ],
+)
+def test_what_is_no_picture_is_one_sentence(form: Any, reason: str) -> None:
+    with pytest.raises(PictureError, match=reason) as error:
+        opened(form)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
