@@ -22,7 +22,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.unread import NotRead, not_read
+from spanreward.rewards.base.verdict import Sample, Status, Unread, Verdict
 from spanreward.rewards.files.outputs import (
     REMEDY,
     by_fingerprint,
@@ -31,12 +32,12 @@ from spanreward.rewards.files.outputs import (
     write_whole,
 )
 from spanreward.rewards.metrics import METRICS
-from spanreward.rewards.no_answers import NoAnswer, no_answers
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.lines import InputRow, read_rows
 from spanreward.rewards.rows.tables import Rows, read_table
+from spanreward.rewards.text.no_answers import NoAnswer, no_answers
 
 CHUNK = 64
 FAILED = frozenset(str(status) for status in Status if status.failed)
@@ -53,7 +54,8 @@ class Summary:
     score or with another text. new: the others. mean_score: over the scored rows of the whole
     output, None if there are none. statuses: counts of every row of the output. bad_lines: (line
     number, reason) of the rows that this run could not score. no_answers: completions that look
-    like a failure of whoever was asked, and are scored like any other.
+    like a failure of whoever was asked, and are scored like any other. not_read: characters of the
+    completions that no judge was shown.
     """
 
     rows: int
@@ -67,6 +69,7 @@ class Summary:
     seconds: float
     pairs_per_second: float
     no_answers: list[NoAnswer]
+    not_read: NotRead
 
 
 def score_file(
@@ -152,6 +155,7 @@ def score_file(
         seconds=seconds,
         pairs_per_second=len(waiting) / seconds,
         no_answers=_no_answers(rows),
+        not_read=_not_read(rows, written),
     )
 
 
@@ -201,6 +205,15 @@ def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
             samples.append(row.sample)
             ids.append(row.id)
     return no_answers(samples, ids)
+
+
+def _not_read(rows: Sequence[InputRow], lines: Sequence[Line]) -> NotRead:
+    completions = []
+    for row, line in zip(rows, lines, strict=True):
+        if isinstance(row.sample, Sample):
+            unread = [Unread(**part) for part in line.get("unread", ())]
+            completions.append((row.sample.completion, unread))
+    return not_read(completions)
 
 
 def _text(lines: Iterable[Line]) -> str:

@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 FLOORS = {
     "rewards": (
         "base files rows text language judges reward comparison posh harmonic lave pairwise criteria "
-        "experimental metrics ready no_answers scoring"
+        "experimental metrics ready scoring"
     ),
     "rewards.judges": (
         "usage probe question judge smollm2 model_files encoding written_rating function_judge "

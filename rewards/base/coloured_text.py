@@ -25,7 +25,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Characters [start, end) under the same spans. score: the lowest of these, None without.
-    notes: theirs.
+    notes: theirs. unread: of what kind they are where no judge was shown them, else "".
     """
 
     start: int
@@ -33,6 +33,7 @@ class Segment:
     text: str
     score: float | None
     notes: tuple[str, ...]
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +68,21 @@ def level(score: float) -> int:
     return int(score * (len(LEVELS) - 1) + 0.5)
 
 
-def segments(text: str, spans: Sequence[Any]) -> list[Segment]:
-    """Cuts `text` wherever a Span begins or ends; the joined pieces are `text` again. Spans may
-    overlap; on each character the lowest score counts. Raises ValueError for a span outside the
-    text.
+def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
+    """Cuts `text` wherever a Span or what was not read begins or ends; the joined pieces are `text`
+    again. Spans may overlap; on each character the lowest score counts. unread: sorted and
+    disjoint, as in a verdict. Raises ValueError for a span outside the text.
     """
-    ranges = [(span.start, span.end) for span in spans]
+    ranges = [(span.start, span.end) for span in (*spans, *unread)]
     for start, end in ranges:
         if not 0 <= start < end <= len(text):
             raise ValueError(f"got a span from {start} to {end}, text has {len(text)} characters")
     borders = sorted({0, len(text), *(border for pair in ranges for border in pair)})
+    kinds = {part.start: part for part in unread}
+    hidden = None
     pieces = []
     for start, end in pairwise(borders):
+        hidden = kinds.get(start, hidden)
         here = [span for span in spans if span.start <= start and end <= span.end]
         pieces.append(
             Segment(
@@ -87,6 +91,7 @@ def segments(text: str, spans: Sequence[Any]) -> list[Segment]:
                 text=text[start:end],
                 score=min((span.score for span in here), default=None),
                 notes=tuple(span.note for span in here if span.note),
+                unread=hidden.kind if hidden and start < hidden.end else "",
             )
         )
     return pieces

@@ -56,9 +56,10 @@ def main() -> None:
     metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
 
-    from spanreward.rewards.no_answers import in_a_sentence
+    from spanreward.rewards.base.unread import MUCH
     from spanreward.rewards.rows.lines import read_rows
     from spanreward.rewards.scoring import read_verdicts, score_file
+    from spanreward.rewards.text.no_answers import in_a_sentence
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
 
@@ -109,11 +110,20 @@ def main() -> None:
         console.print(line, markup=False, highlight=False)
     table = Table(title=f"{title}: {arguments.output}", show_header=False)
     for name, value in asdict(summary).items():
-        if name not in ("bad_lines", "no_answers"):
+        if name not in ("bad_lines", "no_answers", "not_read"):
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
+    table.add_row("not read", str(summary.not_read))
     if settings["parsed_by"]:
         table.add_row("read by", settings["parsed_by"])
     Console(markup=False, emoji=False).print(table)
+    if summary.not_read.share > MUCH:
+        console.print(
+            f"Note: {summary.not_read.share:.0%} of the completions' characters are not read: "
+            "--html shows which.",
+            style="yellow",
+            markup=False,
+            highlight=False,
+        )
     if summary.no_answers:
         failed = in_a_sentence(summary.no_answers, summary.rows, "completions")
         console.print(

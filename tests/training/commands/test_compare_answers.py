@@ -581,3 +581,29 @@ def test_failures_of_an_api_are_no_answers(
     results = results_of(tmp_path / "fewer")
     assert results["difference"]["api_minus_plain"]["overlap"]["verdict"] == "better"
     assert "no_answers" not in results
+
+
+def test_a_difference_in_markup_is_not_taken_for_one_in_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = data(tmp_path / "rows.jsonl", 12)
+    references = [json.loads(line)["reference"] for line in rows.read_text().splitlines()]
+    bold = [f"<b>{text}</b></s>" for text in references]
+    models = [
+        f"plain={answers(tmp_path / 'plain.jsonl', references)}",
+        f"bold={answers(tmp_path / 'bold.jsonl', bold)}",
+    ]
+    out = tmp_path / "out"
+    asked = ["--data", rows, "--metric", "posh", "--output", out, "--strict"]
+    compare(monkeypatch, *models, *asked)
+    results = results_of(out)
+    characters = sum(map(len, references))
+    assert results["not_read"]["plain"] == {"characters": characters, "unread": {}}
+    found = results["not_read"]["bold"]
+    assert (found["characters"], sum(found["unread"].values())) == (characters + 132, 132)
+    assert results["difference"]["bold_minus_plain"]["posh_f1"]["mean"] == 0
+    (note,) = [note for note in results["notes"] if "not read" in note]
+    assert note.startswith(f"bold: not read: 132 of {characters + 132} characters: HTML 84, ")
+    page = (out / "report.html").read_text()
+    assert f"0 of {characters} characters" in page
+    assert 'title="not read: HTML">&lt;b&gt;</s>' in page

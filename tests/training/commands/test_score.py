@@ -252,3 +252,19 @@ def test_failures_of_an_api_are_named(score: float, files: Any, tmp_path: Path) 
             "rows": ["1", "2", "3"],
         }
     ]
+
+
+def test_what_was_not_read_is_counted(score: float, files: Any, tmp_path: Path) -> None:
+    rows = [{"completion": "A <b>boat</b>.", "reference": "A boat."}, ROWS[0]]
+    files[0].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, err = score(*asked(files, "--json", tmp_path / "numbers.json"))
+    assert code is None
+    assert re.search(r"not read\W+7 of 27 characters: HTML 7", out)
+    assert err.count("Note: 26% of the completions' characters are not read") == 1
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers["not_read"] == {"characters": 27, "unread": {"HTML": 7}}
+    again, *_ = score(*asked(files, "--json", tmp_path / "numbers.json"))
+    assert again is None
+    assert json.loads((tmp_path / "numbers.json").read_text())["not_read"] == numbers["not_read"]
+    files[0].write_text(json.dumps(ROWS[0]) + "\n")
+    assert "not read" not in score(*asked(files, "--overwrite"))[2]

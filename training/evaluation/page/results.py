@@ -36,6 +36,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         f"{later}_minus_{earlier}": table for (later, earlier), table in parts.differences.items()
     }
     waiting = {side: asdict(found) for side, found in comparison.failures.items()}
+    unread = {side: asdict(found) for side, found in comparison.not_read.items()}
     return {
         "schema": SCHEMA,
         **size,
@@ -71,6 +72,7 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "notes": comparison.notes,
         "warnings": comparison.warnings,
         **({"no_answers": waiting} if waiting else {}),
+        **({"not_read": unread} if unread else {}),
     }
 
 

@@ -17,7 +17,8 @@ from statistics import fmean
 from typing import Any
 
 from spanreward.rewards.base.coloured_text import legible, level, segments
-from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
+from spanreward.rewards.base.unread import not_read
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Unread, Verdict
 from spanreward.rewards.rows.lines import InputRow
 from spanreward.rewards.rows.pictures import opened
 from spanreward.training.evaluation.page.render import data_uri, label, write_rendered
@@ -41,6 +42,10 @@ def write_scored(
     }
     order = sorted(scores, key=scores.__getitem__)
     order += [number for number in range(len(rows)) if number not in scores]
+    completions = []
+    for row, verdict in zip(rows, verdicts, strict=True):
+        if isinstance(row.sample, Sample):
+            completions.append((row.sample.completion, verdict.unread))
     pictured = set(ends(order, PICTURES))
     script = SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
@@ -53,6 +58,7 @@ def write_scored(
         count=len(rows),
         scored=len(scores),
         mean=fmean(scores.values()) if scores else None,
+        not_read=not_read(completions),
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -86,16 +92,26 @@ def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:
             ("Reference", sample.references),
             ("Answers", sample.answers),
         ],
-        "text": pieces(sample.completion, verdict.spans),
+        "text": pieces(sample.completion, verdict.spans, verdict.unread),
         "missed": missed,
         "picture": picture,
     }
 
 
-def pieces(text: str, spans: Sequence[Span]) -> list[tuple[Any, ...]]:
-    """Returns (text), or (text, level, score, notes) of what is judged."""
-    cut = segments(text, spans)
-    return [
-        (one.text,) if one.score is None else (one.text, level(one.score), one.score, one.notes)
-        for one in cut
-    ]
+def pieces(
+    text: str, spans: Sequence[Span], unread: Sequence[Unread] = ()
+) -> list[tuple[Any, ...]]:
+    """Returns (text), or (text, level, score, notes) of what is judged; of what was not read also
+    its kind, with None for the others where it is not judged.
+    """
+    cut: list[tuple[Any, ...]] = []
+    for one in segments(text, spans, unread):
+        piece: tuple[Any, ...] = (one.text,)
+        if one.score is not None:
+            piece = (one.text, level(one.score), one.score, one.notes)
+        elif one.unread:
+            piece = (one.text, None, None, ())
+        if one.unread:
+            piece += (one.unread,)
+        cut.append(piece)
+    return cut

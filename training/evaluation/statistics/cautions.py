@@ -4,12 +4,13 @@ unjudged(evaluation)                # judgments that failed, and why
 lopsided(evaluation.failed)         # judgments of one side failed more often
 alike(evaluation.answers)           # two sides with the same answers, a side with one answer
 leaks(setup)                        # runs that were trained on these rows
+not_read_by(answers_of_sides)       # what no judge was shown
 looks(setup, models)                # answers that are cut or padded
 caveats(setup, metrics)             # notes
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ import numpy as np
 from pydantic import TypeAdapter
 from scipy.stats import binomtest
 
+from spanreward.rewards.base.unread import MUCH, NotRead, not_read
 from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.data.rows import read_values
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
+from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Answers, Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
 from spanreward.training.evaluation.statistics.estimates import Estimate
@@ -88,6 +91,24 @@ def alike(answers: Answers) -> Iterator[str]:
         most, count = next(iter(Counter(first).most_common(1)), ("", 0))
         if len(first) >= MIN_PROMPTS and count > SAME * len(first):
             yield f"{side} gives one answer to {count} of {len(first)} prompts: {most[:60]!r}"
+
+
+def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotRead]:
+    """Returns how much of each side's answers was not read; {} where all of all sides was."""
+    found = {}
+    for side, of_side in answers.items():
+        found[side] = not_read((answer.text, answer.verdict.unread) for answer in of_side)
+    if not any(of_side.unread for of_side in found.values()):
+        return {}
+    return found
+
+
+def much_unread(found: Mapping[str, NotRead]) -> Iterator[str]:
+    """Yields a note for every side of which more than a few per cent was not read."""
+    for side, of_side in found.items():
+        if of_side.share > MUCH:
+            share = f"{of_side.share:.0%}"
+            yield f"{side}: not read: {of_side} ({share}), which the page shows struck out"
 
 
 def leaks(setup: Setup) -> Iterator[str]:

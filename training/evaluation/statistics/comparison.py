@@ -10,6 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 
+from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.comparison.crossed import holm
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
@@ -21,6 +22,8 @@ from spanreward.training.evaluation.statistics.cautions import (
     leaks,
     looks,
     lopsided,
+    much_unread,
+    not_read_by,
     unjudged,
 )
 from spanreward.training.evaluation.statistics.estimates import (
@@ -69,6 +72,8 @@ class Comparison:
         warnings: what a reader must know before them.
         failures: by side, answers that look like failures of whoever was asked. No verdict is given
             on these sides.
+        not_read: by model, characters of its answers that the shown judge did not read; {} where
+            all were read.
     """
 
     setup: Setup
@@ -82,6 +87,7 @@ class Comparison:
     notes: list[str]
     warnings: list[str]
     failures: dict[str, Failures] = field(default_factory=dict)
+    not_read: dict[str, NotRead] = field(default_factory=dict)
 
 
 def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
@@ -136,6 +142,8 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
             notes.append(
                 f"{side}: {len(empty)} answers are empty, as a table's cell may be, and score 0"
             )
+    of_sides = not_read_by(answers_of)
+    notes += much_unread(of_sides)
     notes += [*perhaps, *prompts.notes, *caveats(setup, metrics)]
     for _, notes_of_pair in opposed:
         notes += notes_of_pair
@@ -153,6 +161,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
         notes=notes,
         warnings=warnings,
         failures=failures,
+        not_read=of_sides,
     )
 
 

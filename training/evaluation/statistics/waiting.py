@@ -4,16 +4,16 @@
     found["api"].sentence       # "8 of 24 answers look like failures, not answers: ..."
 
 A verdict on such a side would be one on a rate limit. What is named is what
-rewards/no_answers.py finds. One text for many rows counts in files of answers alone: a policy that
-answered here wrote it itself.
+rewards/text/no_answers.py finds. One text for many rows counts in files of answers alone: a policy
+that answered here wrote it itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from spanreward.rewards.no_answers import NoAnswer, in_a_sentence, no_answers
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
+from spanreward.rewards.text.no_answers import NoAnswer, in_a_sentence, no_answers
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.evaluate import Answers
 

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards import Sample, Span, Status, Verdict
+from spanreward.rewards.base.verdict import Unread
 from spanreward.rewards.rows.lines import InputRow
 from spanreward.training.evaluation.page import scored
 from spanreward.training.evaluation.page.render import check_page
@@ -71,6 +72,30 @@ def test_nothing_hostile_gets_through(text: str, tmp_path: Path) -> None:
     (script,) = re.findall(r"<script>(.*?)</script>", whole, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in whole
+
+
+def test_what_was_not_read_is_marked(tmp_path: Path) -> None:
+    text = "A <b>red</b> dog."
+    unread = (Unread(2, 5, "HTML"), Unread(8, 12, "HTML"))
+    spans = (Span(2, 16, 0.0, 0.0, "entity", "no dog", 0),)
+    rows = [InputRow(n, str(n), {}, Sample("", text)) for n in range(2)]
+    verdicts = [Verdict(0.0, spans=spans, unread=unread), Verdict(1.0, unread=unread)]
+    write_scored(tmp_path / "p.html", "t", rows, verdicts)
+    judged, plain = rows_in(tmp_path / "p.html")
+    assert judged["text"] == [
+        ["A "],
+        ["<b>", 0, 0.0, ["no dog"], "HTML"],
+        ["red", 0, 0.0, ["no dog"]],
+        ["</b>", 0, 0.0, ["no dog"], "HTML"],
+        [" dog", 0, 0.0, ["no dog"]],
+        ["."],
+    ]
+    assert plain["text"][:3] == [["A "], ["<b>", None, None, [], "HTML"], ["red"]]
+    page = (tmp_path / "p.html").read_text()
+    assert "Not read: 14 of 34 characters: HTML 14. It is struck out below." in page
+    assert '<li><s class="unread">not read</s></li>' in page
+    write_scored(tmp_path / "p.html", "t", rows[:1], [Verdict(1.0)])
+    assert "Not read:" not in (tmp_path / "p.html").read_text()
 
 
 def test_of_many_rows_both_ends_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.no_answers import (
+from spanreward.rewards.text.no_answers import (
     MISSING,
     in_a_sentence,
     no_answers,

@@ -1,0 +1,44 @@
+"""How much of what was written no judge was shown, over many completions.
+
+    found = not_read([(text, verdict.unread), ...])
+    str(found)      # "42 of 1,310 characters: special tokens 30, Markdown 12"
+
+A difference in markup is then never taken for one in content.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from spanreward.rewards.base.verdict import Unread
+
+MUCH = 0.05  # a larger share of the characters is named
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """characters: of all completions. unread: how many of them were not read, by kind, the most
+    first.
+    """
+
+    characters: int
+    unread: dict[str, int]
+
+    @property
+    def share(self) -> float:
+        return sum(self.unread.values()) / max(self.characters, 1)
+
+    def __str__(self) -> str:
+        text = f"{sum(self.unread.values()):,} of {self.characters:,} characters"
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in self.unread.items())
+        return f"{text}: {kinds}" if kinds else text
+
+
+def not_read(completions: Iterable[tuple[str, Sequence[Unread]]]) -> NotRead:
+    """Returns the sum over completions, each with its verdict's `unread`."""
+    characters = 0
+    counts: dict[str, int] = {}
+    for text, unread in completions:
+        characters += len(text)
+        for part in unread:
+            counts[part.kind] = counts.get(part.kind, 0) + part.end - part.start
+    return NotRead(characters, dict(sorted(counts.items(), key=lambda one: -one[1])))
