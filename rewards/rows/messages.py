@@ -75,7 +75,8 @@ def prompt_text(prompt: Any, pictures: int = 0) -> str:
 
 
 def _prompt_texts(prompt: Any) -> list[str]:
-    """Returns the text of each of the prompt's messages."""
+    """Returns the text of each of the prompt's messages, which a table may hold as a text."""
+    prompt = messages_in(prompt)
     if isinstance(prompt, str):
         return [prompt]
     if not isinstance(prompt, list | tuple):
