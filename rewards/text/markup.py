@@ -75,7 +75,8 @@ _TOKEN = re.compile(
     | (?P<special> <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)?
     | <start_of_turn>(?:model|user)?
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
-    | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|IMG_BREAK|IMG_END|SYSTEM_PROMPT|THINK)\] )
+    | </?(?!(?:{BLOCK})>)(?=[a-z]*[_\d])[a-z]\w*> | <(?:pad|bos|eos|unk|mask|sep|cls|s)>
+    | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|THINK|(?-i:[A-Z]+(?:_[A-Z\d]+)+))\] )
     | (?P<tag> </?(?:(?P<block>{BLOCK})(?=[\s/>])|[a-z][\w:./-]*+{_ATTRIBUTES})
         (?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)> )
     # Markdown

@@ -15,22 +15,24 @@ from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING,
 
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|rationale)"
 _TURN = (
-    r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?)"
+    r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?"
+    r"|\[UNUSED_TOKEN_\d+\])"
 )
 MARKS = re.compile(
     rf"""(?<=\S)\s?<s>[^<>]*</s>|(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>
-    |<\|channel(?:\|>analysis<\|message\|>|>thought\b)
+    |<\|channel(?:\|>analysis<\|message\|>|>thought\b)|<unused\d+>\s*thought\b
     |\A\s*here(?:\ is|'s)\ my\ thought\ process:|(?-i:\Aanalysis(?=[A-Z])))
     |(?P<close></{_THINK}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>
     |<\|channel\|>final<\|message\|>|<channel\|>
     |here(?:\ is|'s)\ my\ response:|(?-i:assistantfinal))
+    |(?P<unused><unused\d+>)
     |(?P<other>{_TURN}(?:user|human|system|tool)\b(?:\|>)?|\[INST\])
     |(?P<own>{_TURN}(?:assistant|model|bot)\b(?:\|>)?|\[/INST\]|(?-i:\A\s*assistant[^\S\n]*$))
     |(?P<asks>^[#\ ]*(?:user|human|instruction|question|q)[ \d]{{0,4}}:
         |(?-i:^(?:user|system)[^\S\n]*$))
     |(?P<answers>^[#\ ]*(?:assistant|response|(?:short\ |final\ )?answer|a)[ \d]{{0,4}}:
     |(?-i:\bASSISTANT:|^assistant[^\S\n]*$))
-    |(?P<end></s>|<eos>|<turn\|>|<\|(?:im_end|endoftext|eot_id|end|return)\|>
+    |(?P<end></s>|<eos>|<turn\|>|\[UNUSED_TOKEN_\d+\](?!\w)|<\|(?:im_end|endoftext|eot_id|end|return)\|>
     |<[|\uff5c]?end[_\u2581]?of[_\u2581]?(?:text|turn|turn_token|sentence|utterance|chunk|message)[|\uff5c]?>)""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
@@ -66,25 +68,33 @@ def parts_of(text: str) -> list[tuple[int, int, str]]:
     nothing where none of the writer's own follows.
     """
     parts: list[tuple[int, int, str]] = []
-    at, said, own, thinking, ended = 0, False, True, False, False
+    at, said, own, thinking, ended = 0, False, True, "", False
     marks = list(MARKS.finditer(text))
     last = max((mark.start() for mark in marks if mark.lastgroup == "answers"), default=0)
     for mark in marks:
         name, start = mark.lastgroup, mark.start()
-        if name is None or (thinking and name != "close") or (name == "asks" and start > last):
+        if (
+            name is None
+            or (thinking and name not in ("close", "unused"))
+            or (name == "asks" and start > last)
+        ):
             continue
+        if name == "unused":  # it ends what such a token began
+            if not thinking.startswith("<unused"):
+                continue
+            name = "close"
         if name == "close":
             if thinking or not ended:
                 parts = parts if thinking else [_as_reasoning(part) for part in parts]
                 parts.append((at, mark.end(), REASONING))
-                at, thinking, ended = mark.end(), False, True
+                at, thinking, ended = mark.end(), "", True
             continue
         said = said or (own and any(one[1] for one in _SAID.finditer(text, at, start)))
         if own and (name == "answers" or (name == "own" and said)):
             continue
         parts.append((at, start, "" if own else OTHERS))
         parts.append((start, mark.end(), _MARKS_ARE[name]))
-        at, thinking = mark.end(), name == "open"
+        at, thinking = mark.end(), mark[0].lower() if name == "open" else ""
         if said and name in ("other", "asks", "end"):
             parts.append((at, len(text), AFTER_END if name == "end" else OTHERS))
             return parts

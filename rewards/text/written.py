@@ -26,10 +26,11 @@ from spanreward.rewards.text.markers import SIGN
 from spanreward.rewards.text.markup import without_markup
 from spanreward.rewards.text.pieces import MARKDOWN, QUOTES, Piece
 from spanreward.rewards.text.shown import parts_of
+from spanreward.rewards.text.token_marks import without_token_marks
 
 _QUOTED = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
 _MARKED = re.compile(
-    r"[<*_`\[{}(【|~\\&$◁\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
+    r"[<*_`\[{}(【|~\\&$◁\u0120\u010a\u2581\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
     r"|\w[\w /&'\u2019!,.()\#-]{0,60}(?:[:\uff1a]|[^\S\n][\u2014\u2013-][^\S\n])"
     rf"|{SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
     re.MULTILINE,
@@ -171,4 +172,11 @@ def _without_quotes(text: str) -> Iterator[Piece]:
     yield whole.span(2)
 
 
-_STAGES = (_without_other_parts, without_json, without_latex, without_markup, _without_quotes)
+_STAGES = (
+    without_token_marks,
+    _without_other_parts,
+    without_json,
+    without_latex,
+    without_markup,
+    _without_quotes,
+)
