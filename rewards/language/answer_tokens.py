@@ -50,7 +50,9 @@ _SPELLED = {
 _RELATIONS = frozenset("<>=\u2264\u2265\u2260\u2248\u2261")
 _ARROWS = frozenset("\u2190\u2192\u2194\u21d2\u21d4")
 _BETWEEN = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
-_BEFORE = frozenset("-+\u00b1\u221a")
+_BEFORE = frozenset("-+\u00b1\u221a\u221b\u221c")
+_ROOTS = frozenset("\u221a\u221b\u221c")
+_SPACED = frozenset("*/^\u00b1\u221a\u221b\u221c")  # which may have a space on one side
 _NAMING = 2  # letters of a name that "-" or "*" may end, and of a unit with a power: "A-", "km^2"
 _PICTURES = "\U0001f000"  # from here on a sign decorates words
 _NEGATIVE = ("minus", "negative")
@@ -58,12 +60,7 @@ _LONGEST = 200  # characters of a formula, so that time is linear
 _WORDS = 20  # of a number
 _RAISED = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
 _MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
-_QUOTING = re.compile(
-    r"^([^\S\n]*)([>\u00b1\u00d7\u00f7\u2190-\u22ff])[^\S\n]?(?=[.$\u20ac\u00a3-]?\d)", re.MULTILINE
-)
 _MARKUP = "*_`~|#\"'"
-_SPACED = re.compile(r"(?<=\d) ([:/\u2013-]) (?=\d)")
-_BRACED = re.compile(r"\^\{([\w-]{1,20})\}")
 _UNITS = "%\u2030"  # signs that Unicode takes for punctuation
 
 
@@ -103,32 +100,19 @@ def has_letters(token: str) -> bool:
     return any(map(str.isalpha, token))
 
 
-def with_signs(answer: str) -> str:
-    """Returns an answer with signs in a spelling that the reading of plain text keeps: a power as
-    "^2", ">" before a number, which is no quotation, "3 - 2" without spaces, and a single "*" of a
-    name.
-    """
-    text = _RAISED.sub(_raised, answer.replace("\u2212", "-"))
-    text = _MIXED.sub(" ", text).replace("\u2260", "!=")
-    text = _SPACED.sub("\\1", _BRACED.sub("^\\1", text))
-    if text.count("*") == 1:
-        text = re.sub(r"(?<=\w)\*", "\uff0a", text)
-    return _QUOTING.sub(_unquoted, text)
-
-
 def plain_answer(answer: str) -> str:
-    """Returns the plain text of an answer, with all its signs."""
-    if not any(map(str.isalnum, answer)):
-        return _plain_signs(answer)
-    return plain_text(with_signs(answer))[0]
+    """Returns the plain text of an answer with all its signs: a power as "^2", "\u2260" as "!="."""
+    text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")
+    text = _MIXED.sub(" ", _RAISED.sub(_raised, text))
+    return plain_text(text)[0] if any(map(str.isalnum, text)) else text
 
 
 def shown_answer(answer: str) -> str:
     """Returns an answer without markup for a judge that reads, with all its signs."""
-    if not any(map(str.isalnum, answer)):
-        return _plain_signs(answer)
-    plain = read_text(with_signs(answer)).plain
-    return plain.replace("\uff1e", ">").replace("\uff0a", "*")
+    if any(map(str.isalnum, answer)):
+        return read_text(answer).plain
+    signs = "".join(c for c in answer if unicodedata.category(c)[0] not in "MC").strip()
+    return "".join(c for c in signs if c not in _MARKUP).strip() or signs
 
 
 def comparable_form(answer: str) -> str:
@@ -150,18 +134,6 @@ def comparable_form(answer: str) -> str:
             part = ""
     pieces.append(normalise(part + answer[at:]))
     return " ".join(filter(None, pieces))
-
-
-def _unquoted(line: re.Match[str]) -> str:
-    return line[1] + line[2].replace(">", "\uff1e")
-
-
-def _plain_signs(answer: str) -> str:
-    """Returns an answer without letters and digits; markup goes where other signs remain."""
-    signs = "".join(
-        c for c in answer if unicodedata.category(c)[0] not in "MC" or c == "\n"
-    ).strip()
-    return "".join(c for c in signs if c not in _MARKUP).strip() or signs
 
 
 def read_tokens(answer: str) -> list[Token]:
@@ -213,7 +185,11 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
                 tokens.append(lexeme)
             continue
         behind = lexemes[number + 1 : number + 3]
-        role = _role(text, last, lexeme, behind)
+        before = lexemes[number - 1] if number else None
+        if _is_beside_brackets(before, lexeme, behind):
+            role = "sign"
+        else:
+            role = _role(last, lexeme, behind)
         if role in ("between", "suffix") and last is not None:
             tokens[-1] = _joined(last, lexeme, goes_on=role == "between")
         elif role == "prefix":
@@ -239,46 +215,34 @@ def _joined(token: Token, lexeme: Token, goes_on: bool) -> Token:
     return Token(text + lexeme.text, token.start, lexeme.end, kind, goes_on)
 
 
-def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
+def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
+    """Whether a sign connects what is in brackets with something: "(a+b)/2"."""
+    if before is None or not behind or sign.text not in _BETWEEN or sign.text == ":":
+        return False
+    touches = before.end == sign.start and behind[0].start == sign.end
+    closes = before.text[-1] == ")" and (behind[0].is_operand or behind[0].text[0] == "(")
+    opens = behind[0].text[0] == "(" and before.is_operand
+    return touches and (closes or opens)
+
+
+def _role(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
     """Returns what a sign is: "between", "prefix" or "suffix" of what it belongs to, "sign" by
     itself, or "mark".
     """
     left = last if last is not None and last.kind in ("word", "number", "formula") else None
     if left is not None and left.end - left.start > _LONGEST:
         left = None
+    if sign.text in _RELATIONS or sign.text in _ARROWS:
+        return _relation_role(left, sign, behind)
+    if left is not None and _connects(left, sign, behind):
+        return "between"
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
-    even = touches_left == touches_right
-    if sign.text in _RELATIONS or sign.text in _ARROWS:
-        operand = bool(behind) and (
-            behind[0].kind != "sign" or (behind[0].text in _BEFORE and len(behind) > 1)
-        )
-        if left is not None and not left.open and operand:
-            return "between"
-        if sign.text == "\u2248":
-            return "mark"
-        if operand and sign.text in _RELATIONS:
-            return "prefix"
-        return "suffix" if touches_left and sign.text in _RELATIONS else "sign"
-    follows = bool(behind) and behind[0].is_operand
-    short = left is not None and left.kind == "word" and len(left.text) <= _NAMING
-    if sign.text == "^" and left is not None and touches_left and touches_right:
-        raised = behind[0].is_operand or (behind[0].text == "-" and len(behind) > 1)
-        if raised and (short or left.is_operand) and not left.open:
-            return "between"
-    if left is not None and not left.open and left.is_operand and follows and even:
-        numbers = left.kind != "word" and behind[0].kind == "number"
-        if sign.text in _BETWEEN and (sign.text != ":" or numbers):
-            return "between"
-    if left is not None and not left.open and touches_left and touches_right and follows:
-        if sign.text == "\u221a" and left.is_operand:
-            return "between"
-    if sign.text in _BEFORE and follows and touches_right:
-        if left is not None and left.open:
-            return "between"
-        if not touches_left:
-            return "prefix"
-    if touches_left and left is not None and not left.open and not touches_right:
+    begins = bool(behind) and behind[0].is_operand and sign.text in _BEFORE
+    if begins and not touches_left and (touches_right or sign.text in _SPACED):
+        return "prefix"
+    if left is not None and touches_left and not touches_right and not left.open:
+        short = left.kind == "word" and len(left.text) <= _NAMING
         if sign.text[0] in "+#" or (sign.text in ("-", "*") and short):
             return "suffix"
     if sign.text[0] in _UNITS:
@@ -286,6 +250,41 @@ def _role(text: str, last: Token | None, sign: Token, behind: Sequence[Token]) -
     if sign.text[0] in "|+`^~" or not unicodedata.category(sign.text[0]).startswith("S"):
         return "mark"
     return "sign"
+
+
+def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
+    """Returns the role of a sign such as "<", whose operands may be words."""
+    unary = len(behind) > 1 and behind[0].text in _BEFORE
+    operand = bool(behind) and (behind[0].kind != "sign" or unary)
+    if left is not None and not left.open and operand:
+        return "between"
+    if sign.text in _ARROWS:
+        return "sign"
+    if operand:
+        return "mark" if sign.text == "\u2248" else "prefix"
+    return "suffix" if left is not None and left.end == sign.start else "sign"
+
+
+def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
+    """Whether an operator connects the operand on its left with what follows."""
+    if not behind:
+        return False
+    operand = behind[0].is_operand
+    touches_right = behind[0].start == sign.end
+    even = (left.end == sign.start) == touches_right or sign.text in _SPACED
+    if left.open:  # the sign of an operand: "y = -x"
+        return sign.text in _BEFORE and operand and touches_right and left.end <= sign.start
+    if sign.text == "^":
+        unit = left.kind == "word" and len(left.text) <= _NAMING
+        raised = operand or (behind[0].text == "-" and len(behind) > 1)
+        return raised and touches_right and left.end == sign.start and (unit or left.is_operand)
+    if not left.is_operand or not operand:
+        return False
+    if sign.text == ":":
+        return even and left.kind != "word" and behind[0].kind == "number"
+    if sign.text in _ROOTS:
+        return touches_right and left.end == sign.start
+    return even and sign.text in _BETWEEN
 
 
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
