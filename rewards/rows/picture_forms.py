@@ -32,7 +32,10 @@ def content_of(picture: Any) -> bytes | None:
     if isinstance(picture, bytes | bytearray | memoryview):
         return bytes(picture)
     if isinstance(picture, Mapping):
-        return _stored(picture.get("bytes"))
+        content = _stored(picture.get("bytes"))
+        if content is not None:
+            return content
+        picture = name_of(picture)
     if not isinstance(picture, str):
         return None
     if DATA_URL.match(picture):

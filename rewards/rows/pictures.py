@@ -201,9 +201,9 @@ def shown_picture(image: Image.Image, pixels: int = MAX_PIXELS) -> Image.Image:
     pixels; the image itself where it is all that.
     """
     with PICTURE_LOCK:
-        is_plain = image.mode == "RGB" and not image.has_transparency_data
-        if is_plain and image.getexif().get(Base.Orientation, 1) == 1:
-            return scaled(image, pixels)
+        is_upright = image.getexif().get(Base.Orientation, 1) == 1
+    if is_upright and image.mode == "RGB" and not image.has_transparency_data:
+        return scaled(image, pixels)
     return scaled(_rgb(upright(image)), pixels)
 
 

@@ -20,24 +20,24 @@ FRAME = (
     r"(?:vision_(?:start|end)|(?:start|end)_of_(?:image|img)"
     r"|(?:image|img)[ _-]?(?:start|end|pad|context|content|soft_token|break|patch))"
 )
-NAME = (
-    rf"(?:{FRAME}|(?:image|img|picture)(?:[ _-]?(?:here|token|placeholder))?)(?:[ _-]?\d{{1,4}})?"
-)
+NOUN = r"(?:image|img|picture)(?:[ _-]?(?:here|token|placeholder))?"
+NAME = rf"(?:{FRAME}|{NOUN})(?:[ _:#-]{{0,2}}\d{{1,4}})?"
 FORMS = (
     r"<(?P<tag>img|image)>[^<>\n]{0,300}</(?P=tag)>",  # around a file's name, as in Qwen-VL
-    rf"<\|?/?{NAME} ?/?\|?>",
+    rf"< ?\|?/?{NAME} ?/?\|?>",
+    r"<im_(?:start|end|patch)>",  # LLaVA's; <|im_start|> begins a turn
     rf"\[/?{NAME}\]",
     r"\{\{? ?" + NAME + r" ?\}\}?",
 )
 TOKEN = re.compile("|".join(FORMS), re.IGNORECASE)
-IS_FRAME = re.compile(rf"[<\[|]+(?:/|{FRAME})", re.IGNORECASE)
+IS_FRAME = re.compile(rf"[<\[ |]+(?:/|im_|{FRAME})", re.IGNORECASE)
 OPENS = re.compile("start", re.IGNORECASE)
 NUMBER = re.compile(r"(\d+)\W*\Z")
 NEAR = 80  # characters around a placeholder that are looked at
 REST_OF_LINE = re.compile(r"[ \t]*\n?")
 # before a placeholder: the end of a sentence or of a control token, and an option's label
 ENDED = re.compile(r"""[.?!\u2026\u3002\uff1f\uff01\]>}]['"\u201d\u2019»)]?\Z""")
-LABEL = re.compile(r"[(\[]?\w{1,3}[.):\]]")
+LABEL = re.compile(r"(?:\A[(\[]?\w{1,3}|\s[(\[]?(?:\d{1,2}|[A-Za-z]))[.):\]]\Z")
 COLONS = (":", "\uff1a")
 DETERMINED = re.compile(r"\b(?:the|this|that|your|my|given)[ \t]+\Z", re.IGNORECASE)
 NAMED = re.compile(r"\b(?:image|picture|photo|figure)[ \t]+\Z", re.IGNORECASE)
@@ -169,7 +169,7 @@ def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
     begins with them. alone: whether these are the only placeholder.
     """
     line = _line_before(text, start)
-    if LABEL.fullmatch(line):
+    if LABEL.search(line):
         return False
     if line and not ENDED.search(line) and not (alone and line.endswith(COLONS)):
         return False
@@ -200,7 +200,7 @@ def _words(text: str, placeholder: Placeholder, several: bool) -> str:
     else:
         words = "the picture"
     stripped = before.rstrip()
-    is_label = LABEL.fullmatch(_line_before(text, placeholder.start)) is not None
+    is_label = LABEL.search(_line_before(text, placeholder.start)) is not None
     if not stripped or (ENDED.search(stripped) and not is_label):
         words = words[:1].upper() + words[1:]
     if before[-1:].isalnum():

@@ -62,7 +62,7 @@ def read_rows(
     first_pictured: bool | None = None
     missing = Counter[str]()
     for number, (where, written) in enumerate(records, start=1):
-        record = without_missing(written, missing, data.columns)
+        record = without_missing(dict(written), missing, data.columns)
         values = usable_values(record, data, where)
         if values is None:
             left_out += 1
@@ -84,7 +84,7 @@ def read_rows(
         rows.append(row)
         if len(rows) == data.count:
             break
-    say_missing(missing, data.source)
+    say_missing(missing, "the data")
     if left_out:
         log.warning(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)

@@ -44,6 +44,8 @@ READ: dict[str, Any] = {
     "numbers": {"bytes": list(CONTENT)},
     "numbers and a name": {"bytes": list(CONTENT), "path": "a.png"},
     "base64 in an object": {"bytes": TEXT, "path": None},
+    "a data URL in an object": {"url": f"data:image/png;base64,{TEXT}"},
+    "base64 by another key": {"image": TEXT},
 }
 
 
