@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 
 from experiments.field.answers import answer_cases
+from experiments.field.meaning_compare import compare_cases
 from experiments.field.rows import row_cases
 from experiments.field.servers import server_cases
 from experiments.field.texts import text_cases
@@ -33,6 +34,7 @@ def outcomes(folder: Path) -> dict[str, str]:
             "none" if score is None else f"{score:.2f}" for score in scores
         )
     found |= {f"row: {name}": outcome for name, outcome in row_cases(folder)}
+    found |= {f"compare: {name}": outcome for name, outcome in compare_cases(folder)}
     return found | {f"server: {name}": outcome for name, _, outcome in server_cases(folder)}
 
 
