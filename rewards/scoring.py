@@ -104,14 +104,11 @@ def score_file(
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
-        known = {row.id for row in rows} | set(marks)
         scored = [line for line in lines if line["score"] is not None]
-        if gone := [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]:
-            others = (
-                f"{len(gone)}, such as {gone[0]!r}, are not among the {len(rows)} rows taken "
-                f"of {source}"
-            )
-            raise ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
+        known = {row.id for row in rows} | set(marks)
+        gone = [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]
+        if gone:
+            raise _other_rows(output, gone, f"the {len(rows)} rows taken of {source}")
         found = by_fingerprint(scored, marks)
         if reward.by_batch and len(found) < len(rows):
             found = {}
@@ -195,6 +192,14 @@ def score(
             {**row.held, **{f"{reward.__name__}/{key}": value for key, value in said.items()}}
         )
     return found
+
+
+def _other_rows(output: Path, gone: Sequence[str], taken: str) -> ValueError:
+    """Returns the error for an output with scores of rows that the input has not. gone: their
+    ids.
+    """
+    others = f"{len(gone)}, such as {gone[0]!r}, are not among {taken}"
+    return ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
 
 
 def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:

@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 
 from experiments.field.answers import answer_cases
+from experiments.field.meaning_compare import compare_cases
 from experiments.field.meaning_rows import meaning_row_cases
 from experiments.field.rows import row_cases
 from experiments.field.servers import server_cases
@@ -35,6 +36,7 @@ def outcomes(folder: Path) -> dict[str, str]:
         )
     found |= {f"row: {name}": outcome for name, outcome in row_cases(folder)}
     found |= {f"meaning: {name}": outcome for name, outcome in meaning_row_cases(folder)}
+    found |= {f"compare: {name}": outcome for name, outcome in compare_cases(folder)}
     return found | {f"server: {name}": outcome for name, _, outcome in server_cases(folder)}
 
 

@@ -16,11 +16,12 @@ dataset or its folder. Each row has `completion`, usually `id`, and the keys tha
     FILE.py:NAME  what it says; one without a judge needs no --judge
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note,
-component, asked), missed, parsed_by, fingerprint; --html shows them on a page. A row that cannot be
-read is reported with its line number and gets the status not_applicable. The same command goes on
-after an interruption. It keeps the scores of rows that are as they were, and asks again about rows
-that were changed or had no score; --overwrite starts the output anew. Completions that look like
-an API's failure, or one text for many different rows, are named at the end.
+component, asked), missed, parsed_by, unread, fingerprint; --html shows them on a page, and --show N
+prints how the first rows are read, which says why a figure is odd. A row that cannot be read is
+reported with its line number and gets the status not_applicable. The same command goes on after an
+interruption. It keeps the scores of rows that are as they were, and asks again about rows that were
+changed or had no score; --overwrite starts the output anew. Completions that look like an API's
+failure, or one text for many different rows, are named at the end.
 """
 
 import argparse
@@ -28,6 +29,7 @@ import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
@@ -35,6 +37,10 @@ from rich.table import Table
 
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands import metric_options
+
+if TYPE_CHECKING:
+    from spanreward.rewards.reward.reward import Reward
+    from spanreward.rewards.scoring import Summary
 
 SHOWN = 20  # the most lines without a score that are named
 
@@ -53,18 +59,24 @@ def main() -> None:
         "a search"
     )
     parser.add_argument("--html", type=Path, metavar="PAGE", help=html)
+    show = (
+        "print the first N rows as the metric reads them: what of the text is judged, what is not, "
+        "the references, and the judge's first question"
+    )
+    parser.add_argument("--show", type=int, default=0, metavar="N", help=show)
     metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
     arguments = parser.parse_intermixed_args()
+    if arguments.show < 0:
+        parser.error(f"--show is a number of rows, got {arguments.show}.")
 
-    from spanreward.rewards.base.unread import MUCH
     from spanreward.rewards.rows.lines import read_rows
     from spanreward.rewards.scoring import read_verdicts, score_file
-    from spanreward.rewards.text.no_answers import in_a_sentence
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console = Console(stderr=True, soft_wrap=True)
+    shown: list[str] = []
     log = logging.getLogger("spanreward.rewards")
     level = log.level
     log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
@@ -87,6 +99,8 @@ def main() -> None:
                 limit=arguments.limit,
                 overwrite=arguments.overwrite,
             )
+            if arguments.show:
+                shown = first_rows(arguments, reward, columns)
         if arguments.html:
             rows = read_rows(arguments.input, columns, arguments.limit)
             write_scored(
@@ -99,6 +113,22 @@ def main() -> None:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
     finally:
         log.setLevel(level)
+    tell(summary, arguments, title, settings["parsed_by"])
+    if shown:
+        print("\n" + "\n\n".join(shown))
+    if not summary.scored:
+        statuses = ", ".join(summary.statuses)
+        sys.exit(
+            f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why."
+        )
+
+
+def tell(summary: "Summary", arguments: argparse.Namespace, title: str, parsed_by: str) -> None:
+    """Prints the rows without a score, the table, and what a reader must know of it."""
+    from spanreward.rewards.base.unread import MUCH
+    from spanreward.rewards.text.no_answers import in_a_sentence
+
+    console = Console(stderr=True, soft_wrap=True)
     unscored = [
         f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines
     ]
@@ -113,8 +143,8 @@ def main() -> None:
         if name not in ("bad_lines", "no_answers", "not_read"):
             table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
     table.add_row("not read", str(summary.not_read))
-    if settings["parsed_by"]:
-        table.add_row("read by", settings["parsed_by"])
+    if parsed_by:
+        table.add_row("read by", parsed_by)
     Console(markup=False, emoji=False).print(table)
     if summary.not_read.share > MUCH:
         console.print(
@@ -133,8 +163,26 @@ def main() -> None:
             markup=False,
             highlight=False,
         )
-    if not summary.scored:
-        statuses = ", ".join(summary.statuses)
-        sys.exit(
-            f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why."
-        )
+
+
+def first_rows(
+    arguments: argparse.Namespace, reward: "Reward", columns: dict[str, str]
+) -> list[str]:
+    """Returns the first rows as the metric reads them, and what the judge is asked first, without
+    asking it.
+    """
+    from spanreward.rewards.metrics import build_reward
+    from spanreward.rewards.rows.lines import read_rows
+    from spanreward.rewards.scoring import read_verdicts
+    from spanreward.training.evaluation.page.read_rows import Listener, in_text, readings
+
+    rows = read_rows(arguments.input, columns, arguments.limit)[: arguments.show]
+    verdicts = read_verdicts(arguments.output)[: arguments.show]
+    listener = None
+    if reward.judges:
+        listener = Listener(reward.judges[0])
+        options = metric_options.read_options(arguments.options)
+        reward = build_reward(arguments.reward, listener, options)
+        if listener not in reward.judges:
+            listener = None
+    return [in_text(row) for row in readings(reward, rows, verdicts, listener)]

@@ -268,3 +268,85 @@ def test_what_was_not_read_is_counted(score: float, files: Any, tmp_path: Path) 
     assert json.loads((tmp_path / "numbers.json").read_text())["not_read"] == numbers["not_read"]
     files[0].write_text(json.dumps(ROWS[0]) + "\n")
     assert "not read" not in score(*asked(files, "--overwrite"))[2]
+
+
+JUDGE = """
+from pathlib import Path
+
+from spanreward.rewards.judges.judge import Judge, Rating
+
+
+class Counting(Judge):
+    name = "counting"
+
+    def rate_each(self, questions, scale):
+        with Path({log!r}).open("a") as file:
+            file.write("asked\\n" * len(questions))
+        return [Rating({{"1": 0.0, "2": 0.0, "3": 0.0, "4": 0.0, "5": 1.0}}) for _ in questions]
+"""
+
+
+def test_the_page_on_scoring_shows_how_a_row_is_read(score: float, files: Any) -> None:
+    page = (ROOT / "docs" / "trainer.md").read_text()
+    (row,) = re.findall(r"```json\n(\{\"id\": \"7\".*?)\n```", page)
+    (shown,) = re.findall(r"```text\n(Row 7: .*?)```", page, re.DOTALL)
+    files[0].write_text(row)
+    code, out, _ = score(*asked(files, "--show", 1))
+    assert code is None
+    assert out.endswith("\n\n" + shown)
+
+
+def test_showing_rows_costs_no_question_and_changes_no_score(
+    score: float, files: Any, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    (tmp_path / "own.py").write_text(JUDGE.format(log=str(log)))
+    judge = f"{tmp_path / 'own.py'}:Counting"
+    score(*asked(files, judge=judge))
+    plain, questions = files[1].read_bytes(), log.read_text()
+    assert questions
+    log.unlink()
+    code, out, _ = score(*asked(files, "--overwrite", "--show", 9, judge=judge))
+    assert (code, files[1].read_bytes(), log.read_text()) == (None, plain, questions)
+    assert re.findall(r"^Row \w+", out, re.MULTILINE) == ["Row a", "Row b", "Row c"]
+    assert out.count("first question:\n") == 2
+    log.unlink()
+    score(*asked(files, "--show", 2, judge=judge))  # all is kept
+    assert not log.exists()
+
+
+def test_lave_shows_the_answer_that_it_found_and_a_terminal_obeys_nothing(
+    score: float, files: Any
+) -> None:
+    text = "It has four \x1b[31mlegs.\u202e **Answer:** a dog."
+    row = {"question": "Which animal?", "completion": text, "answers": ["dog", "a dog"]}
+    unreadable = {"question": "Which animal?", "completion": 3}
+    files[0].write_text(json.dumps(row) + "\n" + json.dumps(unreadable) + "\n")
+    code, out, _ = score(*asked(files, "rationale=false", "--show", 5, reward="lave"))
+    assert code is None
+    assert "  the answer in it: a dog\n  reference: dog\n  reference: a dog\n" in out
+    assert "written: It has four \\x1b[31mlegs.\\u202e **Answer:** a dog.\n" in out
+    assert "\x1b[31m" not in out
+    assert "\u202e" not in out
+    assert "Row 2: no score, not_applicable\n  note: line 2 needs the key" in out
+
+
+def test_a_metric_without_a_judge_shows_its_rows(score: float, files: Any, tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from spanreward.rewards import Reward, Verdict\n"
+        "class Long(Reward):\n"
+        "    def assess(self, samples):\n"
+        "        return [Verdict(min(len(s.completion) / 100, 1.0)) for s in samples]\n"
+    )
+    words = (f"{own}:Long", "--input", files[0], "--output", files[1], "--show", 1)
+    code, out, _ = score(*words)
+    assert code is None
+    assert "written: A red circle.\n  reference: A blue circle.\n  first question: none" in out
+    long = {"completion": "A dog. " * 1000, "reference": "A dog."}
+    files[0].write_text(json.dumps(long))
+    _, out, _ = score(*words, "--overwrite")
+    assert "[...]" in out
+    assert "(7,000 characters)" in out
+    code, _, err = score(*words[:-1], -1)
+    assert (code, "--show is a number of rows, got -1." in err) == (2, True)
