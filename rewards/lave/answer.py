@@ -118,7 +118,9 @@ def find_answer(
 
 
 def kind_of(answers: Sequence[str], manner: Manner = DEFAULT) -> str:
-    """Returns the kind of most of people's answers, "" if they have none; BINARY without answers."""
+    """Returns the kind of most of people's answers, "" if they have none, and BINARY without
+    answers.
+    """
     forms = [comparable(answer, manner) for answer in answers] or ["yes"]
     for kind in manner.kinds:
         if 2 * sum(re.fullmatch(kind, form) is not None for form in forms) > len(forms):

@@ -1,7 +1,7 @@
 """The options of a question, and which of them an answer names.
 
-    options = options_of("Which?\nA. a kettle\nB. a lamp", {})     # {"A": "a kettle", "B": "a lamp"}
-    named_option("It is a lamp.", options)                         # "B"
+    options = options_of("Which?\nA. a kettle\nB. a lamp", {})  # {"A": "a kettle", "B": "a lamp"}
+    named_option("It is a lamp.", options)                      # "B"
 
 A letter and its text are one answer. An answer that names several options, or a letter and the text
 of another one, names none.

@@ -19,7 +19,7 @@ UNPARSED. A row without a question or without answers is NOT_APPLICABLE.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -27,13 +27,13 @@ from typing import Any, Literal
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
-from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Status, Unread, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.judges.written_rating import find_written_rating
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.language.answer_tokens import shown_answer
+from spanreward.rewards.language.answer_tokens import comparable_form, shown_answer
 from spanreward.rewards.lave.answer import PUBLISHED, find_answer
 from spanreward.rewards.lave.compared import found_answer, label_of, options_for, with_option
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
@@ -42,10 +42,12 @@ from spanreward.rewards.reward.reward import Reward, checked
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.shown import shown
+from spanreward.rewards.text.written import read_text
 
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
 PEOPLE = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
+OUTSIDE = "outside the answer"  # a kind of what is not read
 JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
 _END = r"[\s*_'\"`.!)\]]*\Z"
 _RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECASE)
@@ -247,9 +249,28 @@ class LaveReward(Reward):
             verdict = _verdict_of(float(rating), answer.strip(), asked)
         if self.mode == "published":
             return verdict
+        verdict = replace(verdict, unread=tuple(unread_parts(sample.completion, asked)))
         said = sample.completion[: max((end for _, end in shown(sample.completion)), default=0)]
         found = find_filler(said, beside(sample), ends=False)
         return penalise_filler(verdict, sample.completion, found, {"score": 0.0})
+
+
+def unread_parts(completion: str, asked: Asked) -> Iterator[Unread]:
+    """Yields what of a completion the judge was not shown: the markup in the answer, and what
+    stands around the answer.
+    """
+    yield from _outside(completion, 0, asked.start)
+    for start, end, kind in read_text(completion[asked.start : asked.read]).unread:
+        yield Unread(asked.start + start, asked.start + end, kind)
+    yield from _outside(completion, asked.end, len(completion))
+
+
+def _outside(completion: str, start: int, end: int) -> Iterator[Unread]:
+    """Yields these characters, without white space at their ends, if they have others."""
+    part = completion[start:end]
+    if part.strip():
+        begin = start + len(part) - len(part.lstrip())
+        yield Unread(begin, start + len(part.rstrip()), OUTSIDE)
 
 
 def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
@@ -274,7 +295,9 @@ def keep_references(answers: Sequence[str], share: float, mode: Mode = "default"
     mode they are compared as they are, and one at exactly this share is dropped too, unless it is a
     most frequent one. share 0 keeps all.
     """
-    forms = [answer if mode == "published" else normalise(answer) or answer for answer in answers]
+    forms = list(answers)
+    if mode == "default":
+        forms = [comparable_form(answer) or answer for answer in answers]
     counts = Counter(forms)
     most = max(counts.values(), default=0)
     floor = share * most

@@ -62,7 +62,7 @@ PUBLISHED = Edges(
 
 
 def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT) -> tuple[int, int]:
-    """Returns the characters without what stands around them, start == end where nothing is left."""
+    """Returns the characters without what stands around them; start == end if nothing is left."""
     whole = text[start:end]
     before = start, end
     if edges.keeps_signs and whole.count("*") == 1 and _NAMED.search(whole):

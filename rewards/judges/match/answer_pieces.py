@@ -117,9 +117,8 @@ def _negated(answer: str) -> str:
 def _cut(answer: str) -> list[list[Token]]:
     """Returns the tokens of each piece."""
     pieces: list[list[Token]] = [[]]
-    tokens = read_tokens(answer)
     end = 0
-    for number, token in enumerate(tokens):
+    for token in read_tokens(answer):
         broken = "\n" in answer[end : token.start]
         end = token.end
         if broken or token.text in _BREAKING:

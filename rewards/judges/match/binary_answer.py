@@ -28,7 +28,8 @@ OPEN = EVASIVE | HEDGES | word_set("might may could or if")  # words of what is 
 _SILENT = FUNCTION_WORDS | DENYING | PICTURES | word_set("visible seen shown true clearly indeed")
 _THERE = "there"
 _VERBS = word_set(
-    "is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's there're"
+    "is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's "
+    "there're"
 )
 _DOING = word_set("do does did can will")  # a question that begins so has its verb within
 
@@ -40,9 +41,9 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
         return "", "it does not commit itself"
     claims = _claims(question, pieces)
     first = signs[0] if signs else None
-    if first is None or YES.union(SAYING_NO).isdisjoint(first.words):
-        if len(claims) == 1 and all(OPEN.isdisjoint(piece.words) for piece in pieces):
-            return claims.pop(), ""
+    unsaid = first is None or YES.union(SAYING_NO).isdisjoint(first.words)
+    if unsaid and len(claims) == 1 and all(OPEN.isdisjoint(piece.words) for piece in pieces):
+        return claims.pop(), ""
     if first is None:
         return "", "it does not commit itself"
     if not (YES.isdisjoint(first.words) or NO.isdisjoint(first.words)):

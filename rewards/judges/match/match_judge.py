@@ -37,7 +37,7 @@ from spanreward.rewards.language.parse import describe, reader_name
 # Part of the name, so that a cache holds no answers of another version. Raise it in the commit
 # after which `match` may rate a question otherwise, here or in what it reads texts with
 # (language/, text/).
-VERSION = 1
+VERSION = 2
 REMEMBERED_GRAPHS = 256  # until the `with` ends
 NO_PROSE = Failure(
     Status.UNPARSED,

@@ -29,6 +29,7 @@ count, with one explaining word free for each such word, and short pieces in a r
 
 from collections import Counter
 from collections.abc import Sequence, Set as AbstractSet
+from itertools import pairwise
 
 from spanreward.rewards.judges.match.answer_pieces import DENYING, NO, Piece, asserted, pieces_of
 from spanreward.rewards.judges.match.binary_answer import binary_answer
@@ -154,7 +155,7 @@ def contradicts(said: Sequence[str], reference: Sequence[str]) -> bool:
 def _units(words: Sequence[str]) -> dict[str, str]:
     """Returns the word behind each number or sign that is followed by one."""
     content = [word for word in words if word not in FREE]
-    pairs = zip(content, content[1:], strict=False)
+    pairs = pairwise(content)
     return {word: behind for word, behind in pairs if is_exact(word) and has_letters(behind)}
 
 
