@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 DATA_URL = re.compile(r"data:[^,]{0,200},", re.IGNORECASE)
 ENCODED = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
-SHORTEST = 64  # characters of base64; the smallest PNG has 90, and shorter texts are names
+SHORTEST = 64  # characters of base64; a PNG has more, and shorter texts are names
 # what a picture, bytes or an array look like where a table wrote them as text
 SHOWN = re.compile(r"\s*(?:[{<\[(]|b['\"]|\w+\()")
 
@@ -32,9 +32,9 @@ def content_of(picture: Any) -> bytes | None:
     if isinstance(picture, bytes | bytearray | memoryview):
         return bytes(picture)
     if isinstance(picture, Mapping):
-        content = _stored(picture.get("bytes"))
-        if content is not None:
-            return content
+        stored = _stored(picture.get("bytes"))
+        if stored is not None:
+            return stored
         picture = name_of(picture)
     if not isinstance(picture, str):
         return None

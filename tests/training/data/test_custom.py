@@ -145,3 +145,16 @@ def test_what_cannot_be_used(part: FilePart, message: str) -> None:
     with pytest.raises(RecipeError, match=re.escape(message)) as error:
         load_data(part)
     assert "\n" not in str(error.value)
+
+
+def test_what_pandas_writes_for_a_missing_value_is_missing(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing = {"photo": "blue.png", "caption": "nan", "place": "nan"}
+    rows = [missing, {**missing, "caption": "Blue."}]
+    (folder / "frame.py").write_text(f"def rows():\n    return {rows!r}\n")
+    columns = {"image": "photo", "reference": "caption"}
+    data = load_data(FilePart(source="frame.py:rows", columns=columns))
+    assert data["reference"] == [["Blue."]]
+    assert data["place"] == ["nan"]
+    assert any("read as missing: 1 of 'caption'" in message for message in caplog.messages)
