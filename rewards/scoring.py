@@ -123,11 +123,8 @@ def score_file(
             for number, verdict in zip(chunk, verdicts, strict=True):
                 if verdict.score is None:
                     bad.append((rows[number].number, verdict.note))
-                found[number] = {
-                    "id": rows[number].id,
-                    **verdict.to_dict(),
-                    "fingerprint": marks[number],
-                }
+                line = {"id": rows[number].id, **verdict.to_dict()}
+                found[number] = {**line, "fingerprint": marks[number]}
             file.write(_text(found[number] for number in chunk))
             file.flush()
             appended += chunk

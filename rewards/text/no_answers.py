@@ -38,7 +38,7 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _ONE_WORD = re.compile(r"\w(?:[\w.,:/-]*\w)?[.!]?|\W?\w\W{0,2}")
 _TRACEBACK = re.compile(
     r"^\W*Traceback \(most recent call last\)|^\s*at [\w.$<>]+ ?\([^()\n]*:\d+(?::\d+)?\)"
-    r"|^panic: |^goroutine \d+ \[",
+    r"|^panic: |^goroutine \d+ \[|^Exception in thread |^\W*\[(?:Errno|WinError) -?\d+\]",
     re.MULTILINE,
 )
 _NAMED = re.compile(  # ValueError: ..., <class 'KeyError'>, API failed: openai.APITimeoutError(...)
@@ -143,7 +143,7 @@ def failure_in(text: str) -> str:
     """Returns what failure the text looks like, "" for an answer."""
     head = text[:HEAD].strip()
     if _TRACEBACK.search(head):
-        return "a traceback"
+        return "what a program prints as it stops"
     if _PAGE.match(head):
         titles = " ".join(_TITLE.findall(head))
         failed = any(form.search(titles) for form in (_STATUS, _NAMED, _SPOKEN, _PHRASE))

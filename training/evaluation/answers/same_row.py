@@ -27,15 +27,19 @@ ROW = "row_fingerprint"
 _USER = r"(?P<user>user|human|tool|ipython)"
 _ASSISTANT = r"(?P<assistant>assistant|model|bot|gpt)"
 _SYSTEM = r"(?P<system>system|developer)"
-_TOKEN = re.compile(  # a token that begins a turn with its role, or any other special token
-    rf"""(?:<\|(?:im_start|start_header_id|start|turn|role)\|?>\s*|<start_of_turn>\s*
-        |<[|\uff5c](?=\w+[|\uff5c]>))
-        (?:{_USER}|{_ASSISTANT}|{_SYSTEM})\b(?:[|\uff5c]>)?
-    | (?P<inst>\[INST\]|<</SYS>>|\[/SYSTEM_PROMPT\]) | (?P<after>\[/INST\])
+_SPECIAL = (
+    r"<[|\uff5c][^<>\n]{1,40}[|\uff5c]>|<\|?turn\|?>|</?(?:s|think)>|<[be]os>"
+    r"|<(?:start|end)_of_\w+>|\[IMG(?:_BREAK|_END)?\]"
+)
+_TOKEN = re.compile(  # a token that is a role, or is followed by one alone, or any other
+    rf"""(?:<[|\uff5c](?=\w+[|\uff5c]>)|<[|\uff5c](?=\w+_start[|\uff5c]>)|(?:{_SPECIAL})\s*)
+        (?:{_USER}|{_ASSISTANT}|{_SYSTEM})
+        (?:(?:_start)?[|\uff5c]>|\s*:|(?=[^\S\n]*(?:\n|<|\Z)))
+    | (?P<inst>\[INST\]|<</SYS>>|\[/SYSTEM_PROMPT\])
+    | (?P<after>\[/INST\]|^(?:assistant|answer)\s*:\s*\Z)
     | (?P<before><<SYS>>|\[SYSTEM_PROMPT\])
-    | (?P<other><[|\uff5c][^<>\n]{{1,40}}[|\uff5c]>
-        |<\|?turn\|?>|\[IMG(?:_BREAK|_END)?\]|</?s>|<[be]os>|<end_of_\w+>)""",
-    re.VERBOSE | re.IGNORECASE,
+    | (?P<other>{_SPECIAL})""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 _LABEL = re.compile(
     r"""(?:^[#\ \t]*|\#{2,3}\ *|(?<=\s)(?=USER:|ASSISTANT:|HUMAN:|SYSTEM:|[Aa]nswer:\s*\Z))
@@ -114,7 +118,7 @@ def turns_in(text: str) -> list[str]:
     turn and the text ends with the assistant's; else they may be what is asked about.
     """
     marks = list(_TOKEN.finditer(text))
-    if not any(role_of(mark) for mark in marks):
+    if "user" not in map(role_of, marks):
         marks = list(_LABEL.finditer(text))
         if not marks or role_of(marks[-1]) != "assistant" or text[marks[-1].end() :].strip():
             return [without_specials(text)]

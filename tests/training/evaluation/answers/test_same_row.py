@@ -38,6 +38,15 @@ SAME = [
     f"### Instruction:\n{PROMPT}\n\n### Response:\n",
     f"<|start|>system<|message|>Be brief.<|end|><|start|>user<|message|>{PROMPT}<|end|>"
     "<|start|>assistant",
+    f"<|im_start|>User:<image>{PROMPT}<end_of_utterance>\nAssistant:",
+    f"<s>system\nBe brief.</s>\n<s>user\n{PROMPT}</s>\n<s>assistant\n",
+    f"<|start_of_role|>user<|end_of_role|>{PROMPT}<|end_of_text|>\n<|start_of_role|>assistant"
+    "<|end_of_role|>",
+    f"<|begin_of_sentence|>User: {PROMPT}\n\nAssistant:",
+    f"<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    f"<|header_start|>user<|header_end|>\n\n{PROMPT}<|eot|><|header_start|>assistant"
+    "<|header_end|>\n\n",
+    f"<|user_start|>{PROMPT}<|user_end|><|assistant_start|>",
     [{"role": "user", "content": PROMPT}],
     [{"role": "system", "content": "Be brief."}, {"role": "user", "content": PROMPT}],
     [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": PROMPT}]}],
