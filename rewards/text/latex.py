@@ -55,7 +55,8 @@ _TOKEN = re.compile(
     | \\{1,2}(?P<command>[a-zA-Z]+)
     | \\(?P<opens>[(\[])(?=(?P<math>[^\\]*+(?:\\[^()\[\]][^\\]*+)*+)\\[)\]])
     | (?P<grouping>(?<=\d)\\,(?=\d{3}(?!\d))) | (?P<thin>\\[,;:])
-    | (?<![$\\])(?P<dollars>\$\$?)(?!\$)(?=(?P<formula>[^$]{1,1000})(?P=dollars)(?![$\d]))
+    | (?<![$\\])(?P<dollars>\$\$?)(?!\$)
+        (?=(?P<formula>(?:[^$\\]|\\.){1,1000}+)(?P=dollars)(?![$\d]))
     | (?P<comma>\{,\}) | (?P<sign>\$\$?|[{}]|\\[)\]]) )""",
     re.VERBOSE,
 )
@@ -212,11 +213,16 @@ class _Latex:
         is_formula = _FORMULA.search(content) or not _WORDS.search(content)
         if token["dollars"] == "$":
             is_formula = is_formula and content == content.strip() and "\n" not in content
-        if is_formula:
+        if is_formula or self._is_whole(token, token.end(group)):
             self.ends.add(token.end(group))
             yield *token.span(), LATEX
         else:
             yield token.span()
+
+    def _is_whole(self, token: re.Match[str], end: int) -> bool:
+        """Whether the formula that ends at an offset is the whole text: "$II$" is no price."""
+        behind = end + len(token["dollars"] or "\\]")
+        return not self.text[: token.start()].strip() and self.text[behind:].strip() in ("", ".")
 
     def _gap(self, start: int) -> str:
         """Returns a space between a number and a fraction."""

@@ -47,6 +47,7 @@ _ATTRIBUTES = r"(?=\s*/?>|\s+[\w:@.-]++\s*+=|\s+(?:hidden|open|checked|disabled)
 _LINE = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
     (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+
+    | (?<=\n)\|{_BLANK}:?-:?{_BLANK}\|[-|:\ \t]*+
     | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
     | (?P<marker>{MARKER}){_BLANK}
     | (?:\#{{1,6}}(?=\s){_BLANK}|<h[1-6]>|(?=\*\*|__|[^\n]{{1,60}}\n[=-]{{3}}))
@@ -75,8 +76,12 @@ _TOKEN = re.compile(
     | (?P<special> <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)?
     | <start_of_turn>(?:model|user)?
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
+    | (?P<picture>(?<=\w[ ])<\|?(?:image|img|picture)[ _-]?(?P<number>\d{{1,3}})\|?>)
     | </?(?!(?:{BLOCK})>)(?=[a-z]*[_\d])[a-z]\w*> | <(?:pad|bos|eos|unk|mask|sep|cls|s)>
     | \[/?(?:INST|IMG|CLS|SEP|PAD|UNK|MASK|BOS|EOS|THINK|(?-i:[A-Z]+(?:_[A-Z\d]+)+))\] )
+    | (?P<script> <(?P<side>su[pb])\b[^<>]*>\s*
+        (?P<index>[-+\u2212]?[\d]{{1,20}}[-+]?|[-+\u2212]|[a-z])\s*
+        </(?P=side)\s*> )
     | (?P<tag> </?(?:(?P<block>{BLOCK})(?=[\s/>])|[a-z][\w:./-]*+{_ATTRIBUTES})
         (?:(?:[^<>"']|"[^<"]*"|'[^'<]*')*+|[^<>]*)> )
     # Markdown
@@ -101,11 +106,22 @@ _KINDS = {  # of what a token was, Markdown if it is not here
     "break": ESCAPES,
     "escaped": ESCAPES,
     "entity": HTML,
+    "script": HTML,
+    "picture": TOKENS,
     "tag": HTML,
     "hidden": HIDDEN,
     "place": BOXES,
     "special": TOKENS,
 }
+_TAGS = re.compile(r"<[^<>\n]*>")
+_RAISED = str.maketrans(
+    "0123456789+-\u2212",
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b\u207b",
+)
+_LOWERED = str.maketrans(
+    "0123456789+-\u2212",
+    "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089\u208a\u208b\u208b",
+)
 _FOLLOWING = re.compile(r"\s*([^\n]{1,200})")
 
 
@@ -147,7 +163,10 @@ def without_markup(text: str) -> Iterator[Piece]:
             yield token.start(), at, _KINDS.get(kind, MARKDOWN)
             dropped = True
             said = ""
-            if kind in _SAID:
+            if token["script"] or token["picture"]:
+                yield _in_words(token), token.start()
+                last, dropped = token[0][-1], False
+            elif kind in _SAID:
                 said = _SAID[kind](token[kind])
             elif kind == "tag" and token["block"]:
                 said = "\n"
@@ -156,8 +175,21 @@ def without_markup(text: str) -> Iterator[Piece]:
                 last = said[-1]
 
 
+def _in_words(token: re.Match[str]) -> str:
+    """Returns "picture 2" for a placeholder of a picture, and the signs of an index or a power."""
+    if token["picture"]:
+        return f"picture {int(token['number'])}"
+    index = token["index"]
+    if index.isalpha():
+        return f"^{index}" if token["side"].lower() == "sup" else f"_{index}"
+    return index.translate(_RAISED if token["side"].lower() == "sup" else _LOWERED)
+
+
 def _is_markup(line: re.Match[str], markers: Markers) -> bool:
     if line["marker"]:
+        after = _FOLLOWING.match(line.string, line.end())
+        if after is None or not _TAGS.sub("", after[1]).strip(" }"):
+            return line["marker"].strip().isascii()  # a sign alone is what the text says
         return markers.is_markup(line["marker"], line.start("marker"))
     return line["label"] is None or _is_idle(line, "label")
 
@@ -168,7 +200,7 @@ def _is_idle(line: re.Match[str], group: str) -> bool:
     """
     name = line[group].lower()
     after = _FOLLOWING.match(line.string, line.end())
-    if after is None or _DENIED.search(name):
+    if after is None or _DENIED.search(name) or not _TAGS.sub("", after[1]).strip():
         return False
     words = _WORD.findall(name)
     if all(map(_COUNTED.fullmatch, words)):  # "5 - 3" and "1: 4" are no items

@@ -24,12 +24,17 @@ from spanreward.rewards.text.json_text import without_json
 from spanreward.rewards.text.latex import without_latex
 from spanreward.rewards.text.markers import SIGN
 from spanreward.rewards.text.markup import without_markup
-from spanreward.rewards.text.pieces import MARKDOWN, QUOTES, Piece
+from spanreward.rewards.text.pieces import INVISIBLE, MARKDOWN, QUOTES, Piece
 from spanreward.rewards.text.shown import parts_of
 from spanreward.rewards.text.token_marks import without_token_marks
 
 _QUOTED = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
+# Characters without a width that join nothing: marks of the byte order and of the direction, soft
+# hyphens, breaks of lines. Joiners belong to emoji and to letters of some scripts.
+_UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+_INVISIBLE = re.compile(f"[{_UNSEEN}]+")
 _MARKED = re.compile(
+    rf"[{_UNSEEN}]|"
     r"[<*_`\[{}(【|~\\&$◁\u0120\u010a\u2581\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
     r"|\w[\w /&'\u2019!,.()\#-]{0,60}(?:[:\uff1a]|[^\S\n][\u2014\u2013-][^\S\n])"
     rf"|{SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
@@ -160,6 +165,16 @@ def _without_other_parts(text: str) -> Iterator[Piece]:
             yield start, end
 
 
+def _without_invisible(text: str) -> Iterator[Piece]:
+    """Yields the text without characters that no reader sees."""
+    at = 0
+    for run in _INVISIBLE.finditer(text):
+        yield at, run.start()
+        yield run.start(), run.end(), INVISIBLE
+        at = run.end()
+    yield at, len(text)
+
+
 def _without_quotes(text: str) -> Iterator[Piece]:
     """Yields the text without the quotation marks around all of it."""
     whole = _QUOTED.fullmatch(text)
@@ -173,6 +188,7 @@ def _without_quotes(text: str) -> Iterator[Piece]:
 
 
 _STAGES = (
+    _without_invisible,
     without_token_marks,
     _without_other_parts,
     without_json,

@@ -297,3 +297,29 @@ def test_measures_without_a_judge_read_the_same_text() -> None:
     assert looks_of(marked, None, 99) == looks_of(plain_sample(marked), None, 99)
     assert looks_of(marked, None, 99)["overlap"] == 1.0
     assert not is_degenerate(marked)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("x<sup>8</sup>", "x\u2078"),
+        ("x<sub>8</sub>", "x\u2088"),
+        ("Na<sup>+</sup>", "Na\u207a"),
+        ("the 1<sup>st</sup> door", "the 1st door"),
+        ("\ufeff9-", "9-"),
+        ("75-69\u2060", "75-69"),
+        ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"),
+        ("$II$", "II"),
+        ("$$Nf3?$$", "Nf3?"),
+        ("$\\$4.60$", "$4.60"),
+        ("It costs $5 or $6.", "It costs $5 or $6."),
+        ("| 3 |\n| :-: |", "3"),
+        ("<answer> C: </answer>", "C:"),
+        ("<answer> \u2657 </answer>", "\u2657"),
+        ("the kite in <image_2>", "the kite in picture 2"),
+        ("<image_1>\nA dog.", "A dog."),
+    ],
+)
+def test_what_means_something_stays_when_its_markup_goes(text: str, plain: str) -> None:
+    assert read_text(text).plain == plain
+    assert read_text(plain).plain == plain
