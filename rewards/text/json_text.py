@@ -196,3 +196,17 @@ def _is_said(token: _Token, is_place: bool) -> bool:
     if token.kind == "key" and value.kind == "text":
         return not container.names_a_field(token.said)
     return True
+
+
+def value_end(text: str, at: int) -> tuple[int, int]:
+    """Returns the characters [start, end) of the value that starts here: a text without its
+    quotation marks, an object or a list with its signs.
+    """
+    token = _TOKEN.match(text, at)
+    if token is None:
+        return at, at
+    if token["text"] is not None:
+        return token.span("text")
+    if token["open"]:
+        return at, _tokens(text, at)[-1].end
+    return at, token.end()

@@ -2,7 +2,7 @@
 write it without end.
 
     text = "A red circle." + "<br>" * 60
-    find_padding(text, read_text(text).origin).share        # 0.9
+    find_padding(text, read_text(text).unread).share        # 0.9
 
 A text needs few marks in one place: a closing tag, a line break, a bullet. The same mark again in
 the same place adds nothing, as do a tag that is closed at once ("<b></b>") and a long run of one
@@ -15,9 +15,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.text.filler import Filler
-from spanreward.rewards.text.shown import shown
+from spanreward.rewards.text.pieces import AFTER_END, OTHERS, OUTSIDE, REASONING
 
 PADDING = "markup around nothing"  # the note of the spans
+NO_MARKUP = frozenset((AFTER_END, OTHERS, OUTSIDE, REASONING))  # kinds of what is not read
 SAME = 3  # times that a mark may stand in one place: "</div></div></div>"
 EMPTY_TAGS = 3  # that a text may have
 IN_A_ROW = 8  # times that a sign, or a few signs such as "[]()", may stand in a row
@@ -32,15 +33,14 @@ _TAG_NAME = re.compile(r"</?[^\s<>/]*")
 _RUN = re.compile(rf"([^\w\s]{{1,4}}?)\1{{{IN_A_ROW},}}+")
 
 
-def find_padding(text: str, origin: Sequence[int]) -> Filler:
+def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
     """Returns the padding of a text as it was written, as a share of its characters.
 
-    origin: for each character of the plain text its place in `text` (`Reading.origin`). Time is
-    linear in the text's length.
+    unread: what of it is not read (`Reading.unread`). Time is linear in the text's length.
     """
     pieces: list[tuple[int, int, str]] = []
     empty_tags = 0
-    for start, end in _places_of_markup(text, origin):
+    for start, end in _places_of_markup(text, unread):
         counts: Counter[str] = Counter()
         length = 0
         opened = ""
@@ -63,22 +63,22 @@ def find_padding(text: str, origin: Sequence[int]) -> Filler:
     return Filler(share, tuple(joined))
 
 
-def _places_of_markup(text: str, origin: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yields the characters [start, end) between two that are read, within what is shown."""
-    kept = iter(origin)
-    place = next(kept, len(text))
-    for start, end in shown(text):
-        at = start
-        while at < end:
-            while place < at or (place < end and text[place].isspace()):
-                place = next(kept, len(text))
-            gap_end = min(place, end)
-            if gap_end > at:
-                yield at, gap_end
-            at = gap_end
-            if at < end:
-                at = place + 1
-                place = next(kept, len(text))
+def _places_of_markup(
+    text: str, unread: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int]]:
+    """Yields the characters [start, end) of markup that nothing but white space divides."""
+    at, reached = -1, -1
+    for start, end, kind in unread:
+        if kind in NO_MARKUP:
+            continue
+        if at >= 0 and not text[reached:start].strip():
+            reached = end
+            continue
+        if at >= 0:
+            yield at, reached
+        at, reached = start, end
+    if at >= 0:
+        yield at, reached
 
 
 def _name_of(mark: str) -> str:

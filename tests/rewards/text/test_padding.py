@@ -14,7 +14,7 @@ HONEST = "A red circle sits in the corner."
 
 
 def padding(text: str) -> list[str]:
-    found = find_padding(text, read_text(text).origin)
+    found = find_padding(text, read_text(text).unread)
     return [text[start:end] for start, end, _ in found.pieces]
 
 
@@ -64,7 +64,7 @@ def test_the_same_mark_again_in_one_place(mark: str, free: int) -> None:
 
 
 def _read(text: str) -> tuple[str, object]:
-    return text, read_text(text).origin
+    return text, read_text(text).unread
 
 
 def test_tags_around_nothing_between_the_words() -> None:
@@ -87,8 +87,9 @@ def test_reported_texts_have_none() -> None:
 
 @given(st.text(alphabet="a <>/b*_`|-\n&;[]()", max_size=300))
 def test_pieces_are_in_order_and_never_read(text: str) -> None:
-    origin = read_text(text).origin
-    found = find_padding(text, origin)
+    reading = read_text(text)
+    origin = reading.origin
+    found = find_padding(text, reading.unread)
     ends = [0, *(place for start, end, _ in found.pieces for place in (start, end)), len(text)]
     assert ends == sorted(ends)
     assert 0 <= found.share < 1 or not origin
