@@ -63,7 +63,8 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     pieces = pieces_of(plain, {word for text in options.values() for word in tokens_of(text)})
     kept = asserted(pieces)
     words = [lemma(word) for piece in kept for word in piece.words]
-    if not EVASIVE.isdisjoint(words) or not HEDGES.isdisjoint(words) or "or" in words:
+    doubts = EVASIVE | HEDGES | {"or"}
+    if any(not doubts.isdisjoint(piece.words) for piece in kept):
         return ""
     texts = {label: list(map(lemma, tokens_of(text))) for label, text in options.items()}
     labels = labels_in(only(plain, kept), options)
@@ -169,7 +170,8 @@ def _parsed(text: str) -> Any:
 
 def _in_question(question: str) -> dict[str, str]:
     """Returns the options that a question lists under labels in order."""
-    text = unicodedata.normalize("NFKC", question).replace("**", "")
+    spaced = question.replace("\uff0e", ". ").replace("\uff1a", ": ")
+    text = unicodedata.normalize("NFKC", spaced).replace("**", "")
     labels = list(_LABEL.finditer(text))
     for style in _STYLES:
         found = _listed(text, [label for label in labels if (label[1] or label[2]) in style], style)

@@ -68,8 +68,8 @@ def pieces_of(answer: str, known: Collection[str]) -> list[Piece]:
         denials = [word for word in words if _denies(word.text) and word.text not in known]
         pieces.append(
             Piece(
-                words[0].start,
-                words[-1].end,
+                said[0].start,
+                said[-1].end,
                 [word.text for word in words],
                 items,
                 len(denials) % 2 == 1,
