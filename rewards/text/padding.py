@@ -15,10 +15,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.text.filler import Filler
-from spanreward.rewards.text.pieces import AFTER_END, OTHERS, OUTSIDE, REASONING
+from spanreward.rewards.text.pieces import AFTER_END, ANSWER, OTHERS, OUTSIDE, REASONING
 
 PADDING = "markup around nothing"  # the note of the spans
-NO_MARKUP = frozenset((AFTER_END, OTHERS, OUTSIDE, REASONING))  # kinds of what is not read
+# kinds of what is not read
+NO_MARKUP = frozenset((AFTER_END, ANSWER, OTHERS, OUTSIDE, REASONING))
 SAME = 3  # times that a mark may stand in one place: "</div></div></div>"
 EMPTY_TAGS = 3  # that a text may have
 IN_A_ROW = 8  # times that a sign, or a few signs such as "[]()", may stand in a row
