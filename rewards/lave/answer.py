@@ -12,6 +12,7 @@ comments, markup, quotes, end-of-turn tokens and the last punctuation do not bel
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from spanreward.rewards.judges.match.answer_pieces import (
     DENYING,
@@ -29,11 +30,16 @@ from spanreward.rewards.lave import trimming
 from spanreward.rewards.lave.announced import announced
 from spanreward.rewards.lave.options import LETTERS, only
 from spanreward.rewards.lave.trimming import trimmed
+from spanreward.rewards.text.pieces import LABELS, QUOTES
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.shown import blanked
+from spanreward.rewards.text.written import read_text
 
 SHORT = 160  # characters
 LISTED = 3  # words; fewer behind a sentence are an item of a list
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|(?<!~)~~(?=[^\s~]).*?~~", re.DOTALL)
+LONGEST_COMMAND = 20  # characters
+_COMMAND = re.compile(r"\\[a-zA-Z]+\s*\{\s*\Z")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
 _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
@@ -101,19 +107,87 @@ def find_answer(
     answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is
     linear in the length.
     """
-    read = _HIDDEN.sub(lambda found: " " * len(found[0]), blanked(text))
-    edges = manner.edges
+    if not manner.weighs:
+        read = _HIDDEN.sub(_spaces, blanked(text))
+        return _found(read, announced(read), answers, manner)
+    read = _COMMENT.sub(_spaces, blanked(text))
     place = announced(read)
-    start, end = trimmed(read, *(place or (0, len(read))), edges)
-    if place is None and end - start > SHORT and (sentence := _END.search(read, start, end)):
+    begin, finish = place or (0, len(text))
+    plain, written = without_marks(read[begin:finish])
+    whole = (0, len(plain)) if place else None
+    start, end = _found(plain, whole, answers, manner)
+    if start == end:
+        return begin, begin
+    return _with_braces(text, begin + written[start][0], begin + written[end - 1][1])
+
+
+def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
+    r"""Returns the characters with the command that they begin in and the brace that ends it:
+    "\frac{1}{2}" for "1}{2".
+    """
+    within = text[start:end]
+    if not within.rstrip("{}\\ ") or not _closes_another(within):
+        return start, end
+    command = _COMMAND.search(text, max(start - LONGEST_COMMAND, 0), start)
+    if command is None or text[end : end + 1] != "}":
+        return start, end
+    return command.start(), end + 1
+
+
+def _closes_another(text: str) -> bool:
+    """Whether a brace ends that was opened before the text."""
+    depth = 0
+    for brace in re.finditer(r"[{}]", text):
+        depth += 1 if brace[0] == "{" else -1
+        if depth < 0:
+            return True
+    return False
+
+
+def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Returns the text as it is read, with labels and quotation marks, as an answer may be one; and
+    for each of its characters where it was written, [start, end).
+    """
+    reading = read_text(text, answers=True)
+    characters = list(zip(reading.origin, reading.plain, strict=True))
+    ends = {start: end for start, end, _ in reading.unread}
+    kept = set()  # places of characters that stay as they are written
+    for start, end, kind in reading.unread:
+        if kind in (LABELS, QUOTES) and text[start] != "<":
+            kept.update(range(start, end))
+        elif text[start - 1 : end] in ("\\'", '\\"'):  # a mark within quotation marks
+            kept.update((start - 1, start))
+    characters = [one for one in characters if one[0] not in kept]
+    characters += [(place, text[place]) for place in kept]
+    characters.sort(key=itemgetter(0))
+    written = []
+    for place, character in characters:
+        end = place + 1
+        if character != text[place]:  # one sign for several, such as "7" for "&#x37;"
+            end = ends.get(end, end)
+        written.append((place, end))
+    return "".join(character for _, character in characters), written
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _found(
+    text: str, place: tuple[int, int] | None, answers: Sequence[str], manner: Manner
+) -> tuple[int, int]:
+    """Returns the answer's characters in a text. place: of what the text announces, if it does."""
+    edges = manner.edges
+    start, end = trimmed(text, *(place or (0, len(text))), edges)
+    if place is None and end - start > SHORT and (sentence := _END.search(text, start, end)):
         end = sentence.end()
     kind = kind_of(answers, manner)
-    predicate = trimmed(read, *_predicate(read, start, end, place is not None), edges)
+    predicate = trimmed(text, *_predicate(text, start, end, place is not None), edges)
     for begin, finish in (predicate, (start, end)):
-        if said := _of_kind(read[begin:finish], kind, manner):
+        if said := _of_kind(text[begin:finish], kind, manner):
             return begin + said[0], begin + said[1]
     if manner.weighs and kind == BINARY and answers:
-        return trimmed(read, start, end, edges)
+        return trimmed(text, start, end, edges)
     return predicate
 
 

@@ -39,9 +39,9 @@ from spanreward.rewards.lave.compared import found_answer, label_of, options_for
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reward import Reward, checked
-from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
+from spanreward.rewards.text.filler import Filler, beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length
-from spanreward.rewards.text.shown import shown
+from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.written import read_text
 
 SCALE = tuple(map(str, RATINGS))
@@ -250,9 +250,21 @@ class LaveReward(Reward):
         if self.mode == "published":
             return verdict
         verdict = replace(verdict, unread=tuple(unread_parts(sample.completion, asked)))
-        said = sample.completion[: max((end for _, end in shown(sample.completion)), default=0)]
-        found = find_filler(said, beside(sample), ends=False)
-        return penalise_filler(verdict, sample.completion, found, {"score": 0.0})
+        return _less_filler(verdict, sample)
+
+
+def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
+    """Returns the verdict less the filler of what is read of the completion, and less padding."""
+    text = sample.completion
+    reading = read_text(text, answers=True)
+    found = find_filler(reading.plain, beside(sample), ends=False)
+    pieces = tuple((*reading.written(start, end), kind) for start, end, kind in found.pieces)
+    length = sum(end - start for start, end, _ in pieces) / found.share if pieces else 1.0
+    verdict = penalise_filler(verdict, length, Filler(found.share, pieces), {"score": 0.0})
+    padding = find_padding(text, reading.unread)
+    if not padding.pieces:
+        return verdict
+    return penalise_filler(verdict, len(text), padding, {"score": 0.0})
 
 
 def unread_parts(completion: str, asked: Asked) -> Iterator[Unread]:

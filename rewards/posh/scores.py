@@ -73,7 +73,7 @@ def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
     found = find_filler(
         sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced
     )
-    return penalise_filler(verdict, sample.completion, found, dict.fromkeys(SCORES, 0.0))
+    return penalise_filler(verdict, len(sample.completion), found, dict.fromkeys(SCORES, 0.0))
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:

@@ -72,7 +72,7 @@ class ReadingReward(Reward):
             written = as_written(verdict, sample, reads_answer)
             padding = find_padding(text, read_text(text, reads_answer).unread)
             if padding.pieces:
-                written = penalise_filler(written, text, padding, self.lowest)
+                written = penalise_filler(written, len(text), padding, self.lowest)
             verdicts.append(written)
         return verdicts
 

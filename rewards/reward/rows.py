@@ -62,5 +62,7 @@ def penalise(
     """
     text = judged(sample)
     if mode == "default":
-        verdict = penalise_filler(verdict, text, find_filler(text, beside(sample)), lowest or {})
+        verdict = penalise_filler(
+            verdict, len(text), find_filler(text, beside(sample)), lowest or {}
+        )
     return penalise_unread(verdict, len(text) - cut, len(sample.completion), lowest or {})

@@ -310,14 +310,23 @@ def _disordered(
 def _unwordly(words: Sequence[str], known: str) -> list[int]:
     """Returns words that neither are English nor stand in `known`.
 
-    They are words in another script than Latin, unless `known` has one too, words of more than LONG
-    letters, and from the third different one on those with letters that English does not join.
+    They are words in another script than Latin, unless `known` has one too or they are a Greek
+    letter, as in formulas; words of more than LONG letters; and from the third different one on
+    those with letters that English does not join.
     """
     named, latin = set(WORD.findall(known.casefold())), not NOT_LATIN.search(known)
     new = {word: number for number, word in reversed(list(enumerate(words))) if word not in named}
     strange = sorted(number for word, number in new.items() if NO_ENGLISH.search(word))[2:]
-    foreign = {word for word in new if (latin if NOT_LATIN.search(word) else len(word) > LONG)}
+    foreign = {word for word in new if _is_foreign(word, latin)}
     return [*strange, *(number for number, word in enumerate(words) if word in foreign)]
+
+
+def _is_foreign(word: str, latin: bool) -> bool:
+    """latin: whether what is known of the row has Latin letters alone."""
+    if not NOT_LATIN.search(word):
+        return len(word) > LONG
+    is_sign = len(word) == 1 and "\u0370" <= word <= "\u03ff"
+    return latin and not is_sign
 
 
 def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> list[int]:
@@ -342,13 +351,14 @@ def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, 
 
 
 def penalise_filler(
-    verdict: Verdict, text: str, filler: Filler, lowest: Mapping[str, float]
+    verdict: Verdict, length: float, filler: Filler, lowest: Mapping[str, float]
 ) -> Verdict:
     """Returns the verdict with score, credits and parts reduced by the share of filler, and a span
     on every piece.
 
-    lowest: the parts that shrink with the score, and their lowest values. What the verdict has lost
-    before stays in its part: of what was left, this share goes.
+    length: characters of which the pieces are this share. lowest: the parts that shrink with the
+    score, and their lowest values. What the verdict has lost before stays in its part: of what was
+    left, this share goes.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
@@ -364,7 +374,7 @@ def penalise_filler(
             start,
             end,
             0.0,
-            -verdict.score * (end - start) / len(text),
+            -verdict.score * (end - start) / length,
             FILLER,
             reason,
             first + number,

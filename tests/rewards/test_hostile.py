@@ -345,7 +345,7 @@ VERDICTS = {  # status, and the most that it may be worth
     "emoji": (Status.OK, HONEST),
     "marks": (Status.OK, HONEST),
     "wide": (Status.EMPTY, 0.0),  # read as control tokens alone
-    "unseen": (Status.OK, NOTHING_RIGHT),
+    "unseen": (Status.EMPTY, 0.0),  # so is this
     "repeated": (Status.OK, 0.06),  # twice the share of its characters that is judged
     "repeated control tokens": (Status.EMPTY, 0.0),
     "one long word": (Status.OK, NOTHING_RIGHT),

@@ -185,7 +185,7 @@ def test_the_penalty_by_hand() -> None:
     filler = find_filler(text)
     parts = {"precision": 0.8, "recall": 0.4, "f1": 2 * 0.32 / 1.2, "precision_entity": 0.9}
     before = Verdict(parts["f1"], parts=parts, spans=(Span(2, 10, 1.0, 0.5, "entity", "", 0),))
-    after = penalise_filler(before, text, filler, dict.fromkeys(SCORES, 0.0))
+    after = penalise_filler(before, len(text), filler, dict.fromkeys(SCORES, 0.0))
     kept = 1 - filler.share
     assert after.score == pytest.approx(before.score * kept)
     assert after.parts["f1"] == pytest.approx(after.score)
@@ -196,7 +196,7 @@ def test_the_penalty_by_hand() -> None:
     assert (cost.kind, cost.score, cost.component) == (FILLER, 0.0, 1)
     assert cost.credit == pytest.approx(after.score - before.score)
     failed = Verdict(None, Status.TIMEOUT)
-    assert penalise_filler(failed, text, filler, dict.fromkeys(SCORES, 0.0)) is failed
+    assert penalise_filler(failed, len(text), filler, dict.fromkeys(SCORES, 0.0)) is failed
 
 
 def sample(text: str, **columns: Any) -> Sample:
