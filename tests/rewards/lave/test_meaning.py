@@ -37,7 +37,7 @@ def scores(
     return verdict.score, vqa_accuracy(completion, answers, question, columns)
 
 
-APART = [
+APART: list[Any] = [
     ("What is the temperature?", "-7 °C", "7 °C", {}),
     ("What angle is it?", "30°", "30%", {}),
     ("How much?", "5%", "0.5%", {}),
@@ -84,7 +84,7 @@ APART = [
     (ANIMALS, "A, B, C, D", "B", {}),
     ("选哪个？\nA. 马\nB. 牛", "不是B", "B", {}),
 ]
-SAME = [
+SAME: list[Any] = [
     ("How many?", "14.0", "14", {}),
     ("How many people?", "12,500", "12500", {}),
     ("What share?", ".25", "0.25", {}),
