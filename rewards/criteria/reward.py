@@ -55,6 +55,7 @@ class CriteriaReward(JudgedReward):
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
         spans: "ablation" also judges the text without each sentence, "none" only the text.
+        judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
     """
 
     evidences = EVIDENCE
@@ -68,8 +69,11 @@ class CriteriaReward(JudgedReward):
         mode: Mode = "default",
         name: str = "criteria",
         spans: Spans = "none",
+        judged_part: str | None = None,
     ) -> None:
-        super().__init__(judge, evidence=evidence, mode=mode, spans=spans, name=name)
+        super().__init__(
+            judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
+        )
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
         self.prompts = read_texts(prompts, DEFAULT)

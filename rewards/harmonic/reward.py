@@ -70,6 +70,7 @@ class HarmonicReward(JudgedReward):
         pipeline: the spaCy pipeline that finds the sentences.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
+        judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
     """
 
     scale = (1.0, 5.0)
@@ -90,8 +91,11 @@ class HarmonicReward(JudgedReward):
         pipeline: Language | str | None = None,
         mode: Mode = "default",
         name: str = "harmonic",
+        judged_part: str | None = None,
     ) -> None:
-        super().__init__(judge, evidence=evidence, mode=mode, spans=spans, name=name)
+        super().__init__(
+            judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
+        )
         self.prompts = load_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
         check_weighting(gamma)

@@ -75,6 +75,7 @@ class PairwiseReward(RowReward):
         name: the reward's name in logs.
         spans: "ablation" also judges the text without each sentence, "none" only the text. Within a
             group there are no spans: name an anchor, or take form "score".
+        judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
     """
 
     def __init__(
@@ -87,8 +88,9 @@ class PairwiseReward(RowReward):
         mode: Mode = "default",
         name: str = "pairwise",
         spans: Spans = "none",
+        judged_part: str | None = None,
     ) -> None:
-        super().__init__(name, judge, mode, evidence, spans)
+        super().__init__(name, judge, mode, evidence, spans, judged_part)
         check_choice("form", form, ("pair", "batch", "score"))
         check_choice("anchor", anchor, ("anchor", "reference", None))
         if form != "pair" and anchor:

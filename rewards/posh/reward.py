@@ -60,6 +60,7 @@ from spanreward.rewards.posh.scores import (
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import judged
+from spanreward.rewards.text.judged_part import check_part
 
 REMEMBERED_REFERENCES = 4096
 # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -113,6 +114,8 @@ class PoshReward(ReadingReward):
         name: the reward's name in logs.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent (the
             published code's 2).
+        judged_part: a tag, a JSON key or /a regular expression/ (rewards/text/judged_part.py): only
+            this part of a completion is judged.
     """
 
     columns = ("reference",)
@@ -128,8 +131,10 @@ class PoshReward(ReadingReward):
         score: str = "f1",
         name: str = "posh",
         presence_threshold: float = PRESENCE_THRESHOLD,
+        judged_part: str | None = None,
     ) -> None:
         super().__init__(name)
+        self.judged_part = check_part(judged_part)
         check_choice("mode", mode, MODES)
         check_choice("score", score, SCORES)
         self.judge = as_judge(judge)

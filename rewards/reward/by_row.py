@@ -21,6 +21,7 @@ from spanreward.rewards.language.parse import language_of, split_sentences
 from spanreward.rewards.language.pipeline import pipeline_name
 from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
+from spanreward.rewards.text.judged_part import check_part
 
 Place = tuple[int, int]
 # of a batch, by its number: whole, without a sentence, or about that one
@@ -38,13 +39,21 @@ class RowReward(ReadingReward):
     evidences: tuple[str | None, ...] = EVIDENCE
     ways: tuple[str, ...] = ("ablation", "none")  # the values of `spans`
     in_words = IN_WORDS
+    of_questions = True
     pipeline: Language | str | None = None  # finds the sentences
     lowest: Mapping[str, float] = {}  # the parts of the verdict on an empty completion
 
     def __init__(
-        self, name: str, judge: Judge | str, mode: Mode, evidence: Any, spans: str = "none"
+        self,
+        name: str,
+        judge: Judge | str,
+        mode: Mode,
+        evidence: Any,
+        spans: str = "none",
+        judged_part: str | None = None,
     ) -> None:
         super().__init__(name)
+        self.judged_part = check_part(judged_part)
         check_choice("mode", mode, MODES)
         check_choice("evidence", evidence, self.evidences)
         check_choice("spans", spans, self.ways)

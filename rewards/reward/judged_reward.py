@@ -67,6 +67,7 @@ class JudgedReward(RowReward):
         spans: "ablation" also asks about the text without each of its sentences. A sentence's
             credit is what the score loses without it.
         name: the reward's name in logs.
+        judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
 
     Raises:
         ValueError: for a prompt without {completion} or with an unknown placeholder, and a scale of
@@ -87,8 +88,9 @@ class JudgedReward(RowReward):
         mode: Mode = "default",
         spans: str = "none",
         name: str = "judged",
+        judged_part: str | None = None,
     ) -> None:
-        super().__init__(name, judge, mode, evidence, spans)
+        super().__init__(name, judge, mode, evidence, spans, judged_part)
         if prompt is not None:
             check_known("placeholder", placeholders(prompt), PLACEHOLDERS)
             if "completion" not in placeholders(prompt):

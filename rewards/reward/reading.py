@@ -12,53 +12,109 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.checks import Mode
-from spanreward.rewards.base.verdict import Sample, Span, Unread, Verdict
+from spanreward.rewards.base.verdict import Sample, Span, Status, Unread, Verdict
 from spanreward.rewards.reward.reward import Reward, checked
+from spanreward.rewards.text.judged_part import judged_range
+from spanreward.rewards.text.pieces import OUTSIDE
 from spanreward.rewards.text.written import Reading, read_text
 
 COUNTED = "; characters are those of the plain text"  # added to a note that counts them
 
 
 class ReadingReward(Reward):
-    """Base class that reads texts once, but in mode "published".
+    """Base class that reads texts once, but in mode "published", and may judge one part of them
+    only.
 
     A subclass defines `assess_plain`.
+
+    Attributes:
+        of_questions: whether it may judge answers. Then an answer beside a description is read in a
+            row with a question.
+        judged_part: the part of a completion that is judged (rewards/text/judged_part.py), None for
+            the whole.
     """
 
     mode: Mode = "default"
+    of_questions: bool = False
+    judged_part: str | None = None
 
     def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order, with spans on the texts as they were
-        written.
+        """Returns one Verdict per sample, in order, with spans on the texts as they were written.
+
+        A completion without the judged part is EMPTY.
         """
+        if self.judged_part is None:
+            return self._assess_whole(checked(samples))
+        ranges = [judged_range(sample.completion, self.judged_part) for sample in checked(samples)]
+        within = []
+        for sample, place in zip(samples, ranges, strict=True):
+            start, end = place or (0, 0)
+            within.append(replace(sample, completion=sample.completion[start:end]))
+        verdicts = []
+        for verdict, sample, place in zip(self._assess_whole(within), samples, ranges, strict=True):
+            if place is None and verdict.score is not None:
+                note = f"the completion has no part {self.judged_part!r}"
+                parts = verdict.parts if verdict.status is Status.EMPTY else {}
+                verdict = Verdict(0.0, Status.EMPTY, parts, note=note)
+            verdicts.append(_on_whole(verdict, sample.completion, place or (0, 0)))
+        return verdicts
+
+    def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
         if self.mode == "published":
-            return self.assess_plain(checked(samples))
-        verdicts = self.assess_plain([plain_sample(sample) for sample in checked(samples)])
-        return [
-            as_written(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)
-        ]
+            return self.assess_plain(samples)
+        plain = [plain_sample(sample, self._reads_answer(sample)) for sample in samples]
+        verdicts = []
+        for verdict, sample in zip(self.assess_plain(plain), samples, strict=True):
+            verdicts.append(as_written(verdict, sample, self._reads_answer(sample)))
+        return verdicts
+
+    def _reads_answer(self, sample: Sample) -> bool:
+        return self.judged_part is not None or (self.of_questions and bool(sample.question))
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. The samples' texts are plain."""
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
 
 
-def plain_sample(sample: Sample) -> Sample:
-    """Returns the sample with its completion, references, context and anchor as plain texts."""
+def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
+    """Returns the verdict on a part of the text as one on the text."""
+    start, end = place
+    spans = [
+        replace(span, start=span.start + start, end=span.end + start) for span in verdict.spans
+    ]
+    unread = [Unread(part.start + start, part.end + start, part.kind) for part in verdict.unread]
+    outside = _outside(text, 0, start) + unread + _outside(text, end, len(text))
+    return replace(verdict, spans=tuple(spans), unread=tuple(outside))
+
+
+def _outside(text: str, start: int, end: int) -> list[Unread]:
+    """Returns the range without white space around it, none where it is white space alone."""
+    within = text[start:end].strip()
+    if not within:
+        return []
+    start = text.index(within[0], start)
+    return [Unread(start, start + len(within), OUTSIDE)]
+
+
+def plain_sample(sample: Sample, answers: bool = False) -> Sample:
+    """Returns the sample with its completion, references, context and anchor as plain texts.
+
+    answers: see `read_text`.
+    """
     return replace(
         sample,
-        completion=read_text(sample.completion).plain,
+        completion=read_text(sample.completion, answers).plain,
         references=tuple(read_text(reference).plain for reference in sample.references),
         context=sample.context and read_text(sample.context).plain,
-        anchor=sample.anchor and read_text(sample.anchor).plain,
+        anchor=sample.anchor and read_text(sample.anchor, answers).plain,
     )
 
 
-def as_written(verdict: Verdict, sample: Sample) -> Verdict:
+def as_written(verdict: Verdict, sample: Sample, answers: bool = False) -> Verdict:
     """Returns the verdict on `plain_sample(sample)` with spans on the sample's own texts, and with
     what of the completion was not read.
     """
-    reading = read_text(sample.completion)
+    reading = read_text(sample.completion, answers)
     spans = _as_written(verdict.spans, reading, sample.completion)
     missed = verdict.missed
     if missed:

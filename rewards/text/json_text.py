@@ -1,8 +1,21 @@
-"""JSON in a text, read as a person reads it: what it says, without its syntax."""
+"""JSON in a text, read as a person reads it: what it says, without its syntax.
+
+    {"bbox_2d": [4, 8, 90, 200], "label": "a heron"}      # a heron
+    {"dog colour": "red"}                                 # dog colour: red
+
+A key says something, unless it only names the field: an identifier that several objects of a list
+have, or the only one with a text beside numbers. A key that denies something always stays. Numbers
+and truth values beside a sentence are about the record, and not about what it describes. So are a
+fraction ("score": 0.9) and a plain `true` beside a label, but "count": 3 and "present": false are
+not.
+"""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
+from spanreward.rewards.text.markup import DENIED
 from spanreward.rewards.text.pieces import BOXES, JSON, PLACE_NAME, Piece
 
 _START = re.compile(
@@ -18,44 +31,182 @@ _TOKEN = re.compile(
 )
 _PLACE = re.compile(rf"_*{PLACE_NAME}", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\s.,;()\[\]-]*")
+_IDENTIFIER = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
+_WORDS_OF_KEY = re.compile(r"(?<=[a-z])(?=[A-Z])|[_-]")
+_OF_RECORD = re.compile(r"true|0?\.\d+|[01]\.\d+", re.IGNORECASE)
+_SENTENCE = re.compile(r"\s*(?:\S+\s+){3}\S|.*[.!?]\s*\Z", re.DOTALL)
+
+
+@dataclass(slots=True)
+class _Container:
+    """An object or a list, and the key that it stands under.
+
+    texts: the keys with a text. records: how many keys have a number, a truth value or a place.
+    fields: in how many objects of this list each key has a text.
+    """
+
+    opened: str
+    within: "_Container | None"
+    key: "_Token | None"
+    texts: list[str] = field(default_factory=list)
+    records: int = 0
+    has_sentence: bool = False
+    has_place: bool = False
+    fields: Counter[str] = field(default_factory=Counter)
+
+    def names_a_field(self, key: str) -> bool:
+        """Returns whether the key of a text says nothing of its own."""
+        words = _WORDS_OF_KEY.sub(" ", key).lower()
+        if not _IDENTIFIER.fullmatch(key) or DENIED.search(words):
+            return False
+        if self.within and self.within.fields[key] > 1:
+            return True
+        return len(self.texts) == 1 and self.records > 0
+
+    def is_about_the_record(self, value: str) -> bool:
+        """Returns whether a number or truth value says nothing of what is described."""
+        if self.has_sentence or self.has_place:
+            return True
+        return bool(self.texts and _OF_RECORD.fullmatch(value))
+
+
+@dataclass(slots=True)
+class _Token:
+    """A token [start, end) of JSON, with what it says at [begin, until).
+
+    kind: open, close, key, text, value, or "" for a sign. key: the last one before it. of: for a
+        key its value, None for null.
+    """
+
+    start: int
+    end: int
+    begin: int
+    until: int
+    kind: str
+    said: str
+    container: _Container | None
+    key: "_Token | None"
+    of: "_Token | None" = None
 
 
 def without_json(text: str) -> Iterator[Piece]:
     """Yields the values of JSON after their keys: those of an object each on a line, short ones of
-    a list in a row.
+    a list in a row. Signs keep values apart: "a heron" and "two boats" are no one name.
     """
     at = 0
     while start := _START.search(text, at):
         yield at, start.start()
-        at, is_place = start.start(), False
-        joint = "\n" if at else ""
-        within: list[str] = []
-        while (token := _TOKEN.match(text, at)) and (within or token["open"]):
-            begin, end = token.span("value" if token["text"] is None else "text")
-            if begin < 0:
-                begin = end = token.end()
-            if token["key"]:
-                is_place = _PLACE.match(text, begin, end) is not None
-            kind = BOXES if is_place else JSON
-            yield at, begin, kind
-            at = token.end()
-            if token["key"] and is_place:
-                yield begin, end, kind
-            elif token["key"]:
-                yield from ((joint, begin), (begin, end), (": ", end))
-                joint = ""
-            elif begin < end and is_place and _NUMBERS.fullmatch(text, begin, end):
-                yield begin, end, kind
-            elif begin < end:
-                yield from ((joint, begin), (begin, end))
-                joint = "\n" if within[-1] == "{" or text[end - 1] in ".!?" else ", "
-            elif token["open"]:
-                within.append(token["open"])
-            elif token["close"]:
-                within.pop()
-                joint = joint and "\n"
-                if not within:
-                    break
-            yield end, at, kind
+        tokens = _tokens(text, start.start())
+        yield from _said(text, tokens)
+        at = tokens[-1].end
         yield "\n" * (at < len(text)), at - 1
     yield at, len(text)
+
+
+def _tokens(text: str, at: int) -> list[_Token]:
+    """Returns the tokens of the JSON that starts here, up to its end or to what is no JSON."""
+    tokens: list[_Token] = []
+    container: _Container | None = None
+    key: _Token | None = None
+    while (match := _TOKEN.match(text, at)) and (container or match["open"]):
+        kind = "value" if match["value"] else "text" if match["text"] is not None else ""
+        begin, until = match.span(kind) if kind else (match.end(), match.end())
+        said = match[kind] if kind else ""
+        if match["key"]:
+            kind = "key"
+        elif match["open"] or match["close"]:
+            kind, said = ("open", match["open"]) if match["open"] else ("close", "")
+        token = _Token(match.start(), match.end(), begin, until, kind, said, container, key)
+        tokens.append(token)
+        at = match.end()
+        if kind == "key":
+            key = token
+            if container and _PLACE.match(said):
+                container.has_place = True
+                container.records += 1
+        elif kind in ("text", "value", "open"):
+            if key and container and key.container is container and not key.of:
+                key.of = token
+                _note(container, key.said, token)
+            if kind == "open":
+                container = _Container(said, container, key)
+        elif kind == "close":
+            assert container
+            key, container = container.key, container.within
+            if container is None:
+                break
+    return tokens
+
+
+def _note(container: _Container, key: str, value: _Token) -> None:
+    """Keeps what an object has under a key."""
+    if value.kind == "text":
+        container.texts.append(key)
+        container.has_sentence = container.has_sentence or bool(_SENTENCE.match(value.said))
+        if container.within:
+            container.within.fields[key] += 1
+    elif value.kind == "value":
+        container.records += 1
+
+
+def _said(text: str, tokens: Sequence[_Token]) -> Iterator[Piece]:
+    joint = "\n" if tokens[0].start else ""
+    at = tokens[0].start
+    for token in tokens:
+        key = token if token.kind == "key" else token.key
+        is_place = key is not None and _PLACE.match(key.said) is not None
+        if key and token.kind == "close" and token.container is key.container:
+            is_place = False
+        kind = BOXES if is_place else JSON
+        is_said = token.begin < token.until and _is_said(token, is_place)
+        if is_said:
+            yield at, token.begin, kind
+            yield joint, token.begin
+            yield token.begin, token.until
+            joint = ""
+            at = token.until
+        if token.kind == "key" and is_said:
+            yield ": ", token.until
+        elif is_said:
+            in_object = token.container is not None and token.container.opened == "{"
+            if text[token.until - 1] in ".!?;:,":
+                joint = "\n"
+            elif in_object:
+                joint = ";\n"
+            else:
+                joint = ", "
+        elif token.kind == "close" and joint == ", ":
+            joint = ";\n"
+        yield at, token.end, kind
+        at = token.end
+
+
+def _is_said(token: _Token, is_place: bool) -> bool:
+    """Returns whether a key, a text or a value says something of what is described."""
+    container = token.container
+    if is_place:
+        return token.kind != "key" and not _NUMBERS.fullmatch(token.said)
+    if container is None or container.opened == "[":
+        return True
+    value = token.of if token.kind == "key" else token
+    if value is None:
+        return False
+    if value.kind == "value":
+        return not container.is_about_the_record(value.said)
+    if token.kind == "key" and value.kind == "text":
+        return not container.names_a_field(token.said)
+    return True
+
+
+def value_end(text: str, at: int) -> tuple[int, int]:
+    """Returns the characters [start, end) of the value that starts here: a text without its
+    quotation marks, an object or a list with its signs.
+    """
+    token = _TOKEN.match(text, at)
+    if token is None:
+        return at, at
+    if token["text"] is not None:
+        return token.span("text")
+    if token["open"]:
+        return at, _tokens(text, at)[-1].end
+    return at, token.end()

@@ -33,7 +33,10 @@ _PARTS = frozenset(  # words of labels and titles that only say which part of a 
         """
     )
 )
-_DENIED = re.compile(r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if)\b")
+DENIED = re.compile(
+    r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if|absent|missing|lack\w*"
+    r"|exclud\w*|invisible|incorrect|remov\w*|ruled|denied)\b"
+)
 _NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
 _NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
 _COUNTED = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
@@ -168,7 +171,7 @@ def _is_idle(line: re.Match[str], group: str) -> bool:
     """
     name = line[group].lower()
     after = _FOLLOWING.match(line.string, line.end())
-    if after is None or _DENIED.search(name):
+    if after is None or DENIED.search(name):
         return False
     words = _WORD.findall(name)
     if all(map(_COUNTED.fullmatch, words)):  # "5 - 3" and "1: 4" are no items

@@ -8,6 +8,7 @@ Dropped = tuple[int, int, str]
 Piece = Kept | Put | Dropped
 
 # kinds of what goes, in words for people
+ANSWER = "an answer beside the description"
 AFTER_END = "after the end"
 BOXES = "boxes"
 ESCAPES = "escapes"
@@ -18,6 +19,7 @@ LABELS = "labels"
 LATEX = "LaTeX"
 MARKDOWN = "Markdown"
 OTHERS = "another's turn"
+OUTSIDE = "outside the judged part"
 QUOTES = "quotation marks"
 REASONING = "reasoning"
 TOKENS = "special tokens"

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from spanreward.rewards.text.answer_beside import without_answer
 from spanreward.rewards.text.json_text import without_json
 from spanreward.rewards.text.latex import without_latex
 from spanreward.rewards.text.markers import SIGN
@@ -38,6 +39,7 @@ _MARKED = re.compile(
 _LEFT = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
 
 
+Stage = Callable[[str], Iterator[Piece]]
 TRIALS = 2  # readings of what a reading left, before all signs of markup go
 
 
@@ -62,37 +64,38 @@ class Reading:
         return self.origin[start], self.origin[end - 1] + 1
 
 
-def read_text(text: str) -> Reading:
+def read_text(text: str, answers: bool = False) -> Reading:
     """Returns the plain text of any text, with the origin of its characters.
 
-    A plain text is returned itself.
+    A plain text is returned itself. answers: whether an answer beside a description is read too.
     """
     whole = Reading(text, range(len(text)))
     if not _MARKED.search(text):
         return whole
     kinds = [""] * len(text)  # of the written characters, "" for those that are read
-    once = _read(whole, kinds)
+    stages = WITH_ANSWERS if answers else STAGES
+    once = _read(whole, kinds, stages)
     if once.plain == text:
         return whole
-    once = _settled(once, kinds)
+    once = _settled(once, kinds, stages)
     for character, place in zip(once.plain, once.origin, strict=True):
         if not character.isspace():
             kinds[place] = ""
     return Reading(once.plain, once.origin, tuple(_ranges(text, kinds)))
 
 
-def _settled(once: Reading, kinds: list[str]) -> Reading:
+def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns the reading that a further reading does not change. Signs that would now be markup
     become spaces.
     """
     for _ in range(TRIALS):
         trial = [""] * len(kinds)
-        if _read(once, trial).plain == once.plain:
+        if _read(once, trial, stages).plain == once.plain:
             return once
-        once = _read(_blanked(once, trial, kinds), kinds)
-    if _read(once, [""] * len(kinds)).plain == once.plain:
+        once = _read(_blanked(once, trial, kinds), kinds, stages)
+    if _read(once, [""] * len(kinds), stages).plain == once.plain:
         return once
-    return _read(_blanked(once, [MARKDOWN] * len(kinds), kinds), kinds)
+    return _read(_blanked(once, [MARKDOWN] * len(kinds), kinds), kinds, stages)
 
 
 def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Reading:
@@ -106,19 +109,19 @@ def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Readin
     return Reading("".join(characters), reading.origin)
 
 
-def _read(reading: Reading, kinds: list[str]) -> Reading:
+def _read(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns the reading of a plain text, without white space before what is dropped at its end.
 
     What is dropped gets its kind, where it has none.
     """
     last = reading.origin[-1:]
-    for stage in _STAGES:
+    for stage in stages:
         reading = _kept(reading, stage, kinds)
     end = len(reading.plain if reading.origin[-1:] == [*last] else reading.plain.rstrip())
     return Reading(reading.plain[:end], reading.origin[:end])
 
 
-def _kept(reading: Reading, stage: Callable[[str], Iterator[Piece]], kinds: list[str]) -> Reading:
+def _kept(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     """Returns what a stage keeps and puts."""
     text, origin = reading.plain, reading.origin
     kept: list[str] = []
@@ -172,7 +175,7 @@ def _without_quotes(text: str) -> Iterator[Piece]:
     yield whole.span(2)
 
 
-_STAGES = (
+WITH_ANSWERS: tuple[Stage, ...] = (
     without_token_marks,
     _without_other_parts,
     without_json,
@@ -180,3 +183,4 @@ _STAGES = (
     without_markup,
     _without_quotes,
 )
+STAGES = (*WITH_ANSWERS[:2], without_answer, *WITH_ANSWERS[2:])

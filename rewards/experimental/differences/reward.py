@@ -50,6 +50,7 @@ class DifferencesReward(RowReward):
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
+        judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
     """
 
     main_parts = ("wrong", "missing")
@@ -63,8 +64,9 @@ class DifferencesReward(RowReward):
         prompts: str | Path | None = None,
         mode: Mode = "default",
         name: str = "differences",
+        judged_part: str | None = None,
     ) -> None:
-        super().__init__(name, judge, mode, evidence)
+        super().__init__(name, judge, mode, evidence, judged_part=judged_part)
         self.prompts = read_texts(prompts, DEFAULT)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.one_of = (

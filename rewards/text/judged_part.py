@@ -1,0 +1,114 @@
+"""Which part of a completion a metric judges, where it judges one part only.
+
+    judged_range("<caption>A dog.</caption><answer>dog</answer>", "caption")        # (9, 15)
+    judged_range('{"caption": "A dog.", "answer": "dog"}', "caption")               # (13, 19)
+    judged_range("Caption: A dog.\\nAnswer: dog", "/Caption: (.*)/")                 # (9, 15)
+
+A part is the name of a tag or of a JSON key, or a regular expression between slashes, whose first
+group counts. Where it occurs several times, the range goes from the start of the first one to the
+end of the last one, with all that stands between. So whichever of them a reader takes, it is
+judged, and a policy cannot hide a bad caption before or behind a good one, nor within it. Reasoning
+and turns of others have no part. A tag without an end goes to the end of the text.
+"""
+
+import re
+from functools import lru_cache
+
+from spanreward.rewards.text.json_text import value_end
+from spanreward.rewards.text.shown import blanked
+
+LONGEST = 20_000  # characters that a regular expression of a user's own is tried on
+_NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
+
+
+def check_part(part: str | None) -> str | None:
+    """Returns the part.
+
+    Raises ValueError for what is no name and no regular expression.
+    """
+    if part is None:
+        return None
+    if not isinstance(part, str):
+        raise ValueError(f"judged_part is a name or /a regular expression/, got {part!r}")
+    if _is_expression(part):
+        try:
+            re.compile(part[1:-1])
+        except re.error as error:
+            raise ValueError(f"judged_part is no regular expression: {part}: {error}") from None
+    elif not _NAME.fullmatch(part):
+        raise ValueError(
+            f"judged_part is the name of a tag or JSON key, or /a regular expression/, got {part!r}"
+        )
+    return part
+
+
+def judged_range(text: str, part: str) -> tuple[int, int] | None:
+    """Returns the characters [start, end) of the part, without white space around them, None where
+    the text has no such part. part: as `check_part` returns it.
+    """
+    shown = blanked(text)
+    if _is_expression(part):
+        found = _by_expression(shown, part)
+    else:
+        found = _between_tags(shown, part) or _of_key(shown, part)
+    if found is None:
+        return None
+    start, end = found
+    within = text[start:end]
+    start += len(within) - len(within.lstrip())
+    return start, start + len(within.strip())
+
+
+def _is_expression(part: str) -> bool:
+    return len(part) > 2 and part[0] == part[-1] == "/"
+
+
+@lru_cache(maxsize=64)
+def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns what finds the tags of this name and its key in JSON."""
+    name = re.escape(part)
+    tag = rf"<(?P<slash>/)?{name}(?:\s[^<>]*)?>"
+    key = rf"(?<!\\)([\"']){name}\1\s*:\s*"
+    return re.compile(tag, re.IGNORECASE), re.compile(key, re.IGNORECASE)
+
+
+def _by_expression(shown: str, part: str) -> tuple[int, int] | None:
+    pattern = _expression(part)
+    group = 1 if pattern.groups else 0
+    places = [match.span(group) for match in pattern.finditer(shown, 0, LONGEST)]
+    places = [place for place in places if place[0] >= 0]
+    if not places:
+        return None
+    return places[0][0], max(end for _, end in places)
+
+
+@lru_cache(maxsize=64)
+def _expression(part: str) -> re.Pattern[str]:
+    return re.compile(part[1:-1])
+
+
+def _between_tags(shown: str, part: str) -> tuple[int, int] | None:
+    tags, _ = _compiled(part)
+    start = end = -1
+    is_open = False
+    for tag in tags.finditer(shown):
+        if tag["slash"] and start >= 0:
+            end, is_open = tag.start(), False
+        elif not tag["slash"]:
+            start = tag.end() if start < 0 else start
+            is_open = True
+    if start < 0:
+        return None
+    return start, len(shown) if is_open else end
+
+
+def _of_key(shown: str, part: str) -> tuple[int, int] | None:
+    _, keys = _compiled(part)
+    start = end = -1
+    for key in keys.finditer(shown):
+        if key.start() < end:  # within a value
+            continue
+        begin, until = value_end(shown, key.end())
+        start = begin if start < 0 else start
+        end = until
+    return None if start < 0 else (start, end)

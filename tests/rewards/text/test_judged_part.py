@@ -1,0 +1,167 @@
+"""Only the named part of a completion is judged, and no spelling hides words from the judge."""
+
+import time
+from typing import Any
+
+import pytest
+
+from spanreward import MatchJudge, PoshReward, Sample, Status
+from spanreward.rewards import CriteriaReward, HarmonicReward, JudgedReward, PairwiseReward
+from spanreward.rewards.base.verdict import unread_counts
+from spanreward.rewards.metrics import build_reward
+from spanreward.rewards.text.judged_part import check_part, judged_range
+from spanreward.rewards.text.written import read_text
+
+PARTS = {
+    ("<caption>A dog.</caption><answer>dog</answer>", "caption"): "A dog.",
+    ("<caption>\n A dog. \n</caption>\n<answer>dog</answer>", "answer"): "dog",
+    ('<Caption lang="en">A dog.</CAPTION>', "caption"): "A dog.",
+    ("<caption>A dog.", "caption"): "A dog.",
+    ('{"caption": "A dog.", "answer": "dog"}', "caption"): "A dog.",
+    ('{"long caption": "A \\"red\\" dog."}', "long caption"): 'A \\"red\\" dog.',
+    ("{'caption': 'A dog.'}", "caption"): "A dog.",
+    ('{"caption": ["A dog.", "A cat."], "id": 3}', "caption"): '["A dog.", "A cat."]',
+    ('{"caption": "A dog', "caption"): "A dog",
+    ("Caption: A dog.\nAnswer: dog", "/Caption: (.*)/"): "A dog.",
+    ("Caption: A dog.", "/A .*/"): "A dog.",
+    # reasoning and other turns have no part
+    ("<think><caption>A cat.</caption></think><caption>A dog.</caption>", "caption"): "A dog.",
+    ("<caption>A cat.</think><caption>A dog.</caption>", "caption"): "A dog.",
+    ("<caption>A dog.</caption></s><caption>A cat.</caption>", "caption"): "A dog.",
+    # nothing hides between, before or within parts
+    ("<caption>A</caption> B <caption>C</caption>", "caption"): "A</caption> B <caption>C",
+    ("<caption>A <caption>B</caption> C</caption>", "caption"): "A <caption>B</caption> C",
+    ("<caption>A</caption>B</caption>", "caption"): "A</caption>B",
+    ('{"caption": "A", "caption": "B"}', "caption"): 'A", "caption": "B',
+    ("Caption: A\nB\nCaption: C", "/Caption: (.*)/"): "A\nB\nCaption: C",
+}
+
+
+@pytest.mark.parametrize(("text", "part"), PARTS)
+def test_a_part_is_found(text: str, part: str) -> None:
+    place = judged_range(text, part)
+    assert place
+    assert text[slice(*place)] == PARTS[text, part]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("A dog.", "caption"),
+        ("A dog.</caption>", "caption"),
+        ("<captions>A dog.</captions>", "caption"),
+        ("<think><caption>A dog.</caption>", "caption"),
+        ("A dog.", "/Caption: (.*)/"),
+        ("", "caption"),
+    ],
+)
+def test_a_text_without_the_part_has_none(text: str, part: str) -> None:
+    assert judged_range(text, part) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("/(/", r"judged_part is no regular expression: /\(/: "),
+        ("", "judged_part is the name of a tag or JSON key, or /a regular expression/, got ''"),
+        ("<caption>", "judged_part is the name of a tag"),
+        (3, "judged_part is a name or /a regular expression/, got 3"),
+    ],
+)
+def test_what_names_no_part_is_refused(part: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_part(part)
+    with pytest.raises(ValueError, match=message):
+        PoshReward("match", judged_part=part)
+
+
+@pytest.mark.parametrize(
+    "piece", ["<caption>", "<caption ", '"caption": "', '"caption": [', "</caption>"]
+)
+def test_time_is_linear(piece: str) -> None:
+    start = time.process_time()
+    judged_range(piece * (200_000 // len(piece)), "caption")
+    assert time.process_time() - start < 5
+
+
+TEXT = "<caption>A **red** kite flies.</caption> <answer>kite</answer>"
+REFERENCE = "A red kite flies."
+
+
+class Noting(MatchJudge):
+    """Keeps what it is asked, and answers nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
+        self.asked += [question.messages[0]["content"] for question in questions]
+        return super().rate(questions, scale)
+
+
+@pytest.mark.parametrize("mode", ["default", "published"])
+def test_only_the_part_is_judged(mode: Any) -> None:
+    text = TEXT if mode == "default" else TEXT.replace("**", "")
+    reward = PoshReward(MatchJudge(), mode=mode, judged_part="caption")
+    (verdict,) = reward.assess([Sample("", text, references=(REFERENCE,))])
+    assert verdict.score == 1.0
+    words = {text[span.start : span.end] for span in verdict.spans}
+    assert {"red", "kite"} <= words
+    counts = unread_counts(verdict)
+    assert (
+        counts.pop("outside the judged part") == len("<caption></caption><answer>kite</answer>") + 1
+    )
+    assert counts == ({"Markdown": 4} if mode == "default" else {})
+
+
+@pytest.mark.parametrize("mode", ["default", "published"])
+def test_a_completion_without_the_part_is_empty(mode: Any) -> None:
+    reward = PoshReward(MatchJudge(), mode=mode, judged_part="caption")
+    (verdict,) = reward.assess([Sample("", "A red kite flies.", references=(REFERENCE,))])
+    assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
+    assert verdict.note == "the completion has no part 'caption'"
+    (row,) = reward.assess([Sample("", "A red kite flies.")])
+    if mode == "default":
+        assert row.status is Status.NOT_APPLICABLE
+
+
+def test_every_metric_that_reads_completions_takes_a_part() -> None:
+    for metric in ("posh", "harmonic", "criteria", "pairwise", "differences"):
+        reward: Any = build_reward(metric, MatchJudge(), {"judged_part": "caption"})
+        assert reward.judged_part == "caption"
+    judged = JudgedReward("match", "{completion}", judged_part="caption")
+    assert judged.judged_part == "caption"
+    for kind in (HarmonicReward, CriteriaReward, PairwiseReward):
+        with pytest.raises(ValueError, match="judged_part"):
+            kind("match", judged_part="/(/")
+
+
+def test_a_judge_is_shown_the_part_alone() -> None:
+    judge = Noting()
+    reward = JudgedReward(judge, "Rate: {completion}", judged_part="caption")
+    reward.assess([Sample("", TEXT)])
+    assert judge.asked == ["Rate: A red kite flies."]
+
+
+BESIDE = {
+    TEXT: REFERENCE,
+    "<description>A kite.</description>\n<answer>kite</answer>": "A kite.",
+    "<answer>kite</answer><image_caption>A kite.</image_caption>": "A kite.",
+    "<answer>A kite.</answer>": "A kite.",
+    "<answer><caption>A kite.</caption> It flies.</answer>": "A kite. It flies.",
+    "<caption></caption><answer>A kite.</answer>": "A kite.",
+}
+
+
+@pytest.mark.parametrize("text", BESIDE)
+def test_an_answer_beside_a_description_is_no_part_of_it(text: str) -> None:
+    assert " ".join(read_text(text).plain.split()) == BESIDE[text]
+
+
+def test_an_answer_to_the_rows_question_is_read() -> None:
+    assert read_text(TEXT, answers=True).plain.split()[-1] == "kite"
+    judge = Noting()
+    reward = JudgedReward(judge, "Rate: {completion}")
+    reward.assess([Sample("", TEXT, question="What flies?"), Sample("", TEXT)])
+    assert [text.split()[-1] for text in judge.asked] == ["kite", "flies."]
