@@ -183,6 +183,16 @@ def test_what_stands_around_the_answer_is_unread() -> None:
     assert published.unread == ()
 
 
+def test_the_answer_of_one_part_alone_is_judged() -> None:
+    text = "<caption>A cat.</caption><reply>It is a *dog*.</reply>"
+    sample = Sample("", text, question="What is it?", answers=("dog",) * 4)
+    (verdict,) = LaveReward(MatchJudge(), judged_part="reply").assess([sample])
+    (span,) = verdict.spans
+    assert (verdict.score, text[span.start : span.end]) == (1.0, "a *dog")
+    (missing,) = LaveReward(MatchJudge(), judged_part="gone").assess([sample])
+    assert (missing.score, missing.status.value) == (0.0, "empty")
+
+
 @pytest.mark.parametrize(
     "piece", ["1+", "x-", "-", "1,111", "one ", "A. ", "<", "(", "no ", "a:b ", "选B", "5 < ", "^2"]
 )
