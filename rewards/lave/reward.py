@@ -38,8 +38,9 @@ from spanreward.rewards.lave.answer import PUBLISHED, find_answer
 from spanreward.rewards.lave.compared import found_answer, label_of, options_for, with_option
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
-from spanreward.rewards.reward.reward import Reward, checked
+from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.text.filler import Filler, beside, find_filler, penalise_filler
+from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.written import read_text
@@ -47,7 +48,7 @@ from spanreward.rewards.text.written import read_text
 SCALE = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
 PEOPLE = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
-OUTSIDE = "outside the answer"  # a kind of what is not read
+OUTSIDE_ANSWER = "outside the answer"  # a kind of what is not read
 JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
 _END = r"[\s*_'\"`.!)\]]*\Z"
 _RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECASE)
@@ -74,7 +75,7 @@ class Asked:
     shown: str
 
 
-class LaveReward(Reward):
+class LaveReward(ReadingReward):
     """Reward that scores an answer with LAVE (LAVE, section 4). Needs the dataset columns
     `question` and `answers`.
 
@@ -98,6 +99,8 @@ class LaveReward(Reward):
             "published" does not, counts references as the published code does (`keep_references`),
             and gives a rationale 100 tokens, not 128.
         name: the reward's name in logs.
+        judged_part: a tag, a JSON key or /a regular expression/ (rewards/text/judged_part.py): only
+            the answer in this part of a completion is judged.
     """
 
     columns = ("question", "answers")
@@ -115,8 +118,10 @@ class LaveReward(Reward):
         evidence: Literal["context", "none"] | None = None,
         mode: Mode = "default",
         name: str = "lave",
+        judged_part: str | None = None,
     ) -> None:
         super().__init__(name)
+        self.judged_part = check_part(judged_part)
         if smooth and rationale:
             raise ValueError(
                 "smooth=True reads the rating token's distribution, so it needs rationale=False"
@@ -162,12 +167,12 @@ class LaveReward(Reward):
             )
         return Cost(1, read, 1, True, "one rating", computed)
 
-    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+    def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, from one call to the judge.
 
         Equal questions are asked once, also later.
         """
-        prepared = [self._prepare(sample) for sample in checked(samples)]
+        prepared = [self._prepare(sample) for sample in samples]
         asked = [one for one in prepared if isinstance(one, Asked)]
         self._answers.begin()
         answers = iter(self._answers.complete([one.question for one in asked], self._ask))
@@ -282,7 +287,7 @@ def _outside(completion: str, start: int, end: int) -> Iterator[Unread]:
     part = completion[start:end]
     if part.strip():
         begin = start + len(part) - len(part.lstrip())
-        yield Unread(begin, start + len(part.rstrip()), OUTSIDE)
+        yield Unread(begin, start + len(part.rstrip()), OUTSIDE_ANSWER)
 
 
 def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:

@@ -29,7 +29,7 @@ _SILENT = FUNCTION_WORDS | DENYING | PICTURES | word_set("visible seen shown tru
 _THERE = "there"
 _VERBS = word_set(
     "is are was were be has have had isn't aren't wasn't weren't hasn't haven't hadn't there's "
-    "there're"
+    "there're see shows contains depicts"
 )
 _DOING = word_set("do does did can will")  # a question that begins so has its verb within
 

@@ -37,7 +37,7 @@ def scores(
     return verdict.score, vqa_accuracy(completion, answers, question, columns)
 
 
-APART = [
+APART: list[Any] = [
     ("What is the temperature?", "-7 °C", "7 °C", {}),
     ("What angle is it?", "30°", "30%", {}),
     ("How much?", "5%", "0.5%", {}),
@@ -84,7 +84,7 @@ APART = [
     (ANIMALS, "A, B, C, D", "B", {}),
     ("选哪个？\nA. 马\nB. 牛", "不是B", "B", {}),
 ]
-SAME = [
+SAME: list[Any] = [
     ("How many?", "14.0", "14", {}),
     ("How many people?", "12,500", "12500", {}),
     ("What share?", ".25", "0.25", {}),
@@ -181,6 +181,16 @@ def test_what_stands_around_the_answer_is_unread() -> None:
     assert {unread.kind for unread in verdict.unread} == {outside, "Markdown"}
     (published,) = LaveReward(MatchJudge(), mode="published").assess([sample])
     assert published.unread == ()
+
+
+def test_the_answer_of_one_part_alone_is_judged() -> None:
+    text = "<caption>A cat.</caption><reply>It is a *dog*.</reply>"
+    sample = Sample("", text, question="What is it?", answers=("dog",) * 4)
+    (verdict,) = LaveReward(MatchJudge(), judged_part="reply").assess([sample])
+    (span,) = verdict.spans
+    assert (verdict.score, text[span.start : span.end]) == (1.0, "a *dog")
+    (missing,) = LaveReward(MatchJudge(), judged_part="gone").assess([sample])
+    assert (missing.score, missing.status.value) == (0.0, "empty")
 
 
 @pytest.mark.parametrize(
