@@ -160,7 +160,8 @@ class Unread:
     text is judged.
 
     kind: what they are, in words for people: special tokens, reasoning, another's turn, after the
-        end, hidden text, HTML, Markdown, LaTeX, JSON, boxes, labels, escapes, quotation marks.
+        end, hidden text, HTML, Markdown, LaTeX, JSON, boxes, labels, escapes, quotation marks,
+        invisible characters; in LAVE also outside the answer.
     """
 
     __pydantic_config__ = FORBID

@@ -16,12 +16,13 @@ dataset or its folder. Each row has `completion`, usually `id`, and the keys tha
     FILE.py:NAME  what it says; one without a judge needs no --judge
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note,
-component, asked), missed, parsed_by, unread, fingerprint; --html shows them on a page, and --show N
-prints how the first rows are read, which says why a figure is odd. A row that cannot be read is
-reported with its line number and gets the status not_applicable. The same command goes on after an
-interruption. It keeps the scores of rows that are as they were, and asks again about rows that were
-changed or had no score; --overwrite starts the output anew. Completions that look like an API's
-failure, or one text for many different rows, are named at the end.
+component, asked), missed (spans on the reference), reference (its number), note (such as why there
+is no score), parsed_by, unread (start, end, kind), fingerprint; --html shows them on a page, and
+--show N prints how the first rows are read, which says why a figure is odd. A row that cannot be
+read is reported with its line number and gets the status not_applicable. The same command goes on
+after an interruption. It keeps the scores of rows that are as they were, and asks again about rows
+that were changed or had no score; --overwrite starts the output anew. Completions that look like an
+API's failure, or one text for many different rows, are named at the end.
 """
 
 import argparse
