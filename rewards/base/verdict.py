@@ -159,9 +159,7 @@ class Unread:
     """Characters [start, end) of the completion that no judge was shown, as markup goes before a
     text is judged.
 
-    kind: what they are, in words for people: special tokens, reasoning, another's turn, after the
-        end, hidden text, HTML, Markdown, LaTeX, JSON, boxes, labels, escapes, quotation marks,
-        invisible characters; in LAVE also outside the answer.
+    kind: what they are, in words for people, such as "reasoning" (rewards/text/pieces.py has all).
     """
 
     __pydantic_config__ = FORBID

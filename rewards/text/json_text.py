@@ -109,13 +109,8 @@ def _tokens(text: str, at: int) -> list[_Token]:
     container: _Container | None = None
     key: _Token | None = None
     while (match := _TOKEN.match(text, at)) and (container or match["open"]):
-        kind = "value" if match["value"] else "text" if match["text"] is not None else ""
-        begin, until = match.span(kind) if kind else (match.end(), match.end())
-        said = match[kind] if kind else ""
-        if match["key"]:
-            kind = "key"
-        elif match["open"] or match["close"]:
-            kind, said = ("open", match["open"]) if match["open"] else ("close", "")
+        kind, begin, until = _kind_and_place(match)
+        said = text[begin:until]
         token = _Token(match.start(), match.end(), begin, until, kind, said, container, key)
         tokens.append(token)
         at = match.end()
@@ -138,6 +133,19 @@ def _tokens(text: str, at: int) -> list[_Token]:
     return tokens
 
 
+def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
+    """Returns a token's kind, and where what it says stands."""
+    if match["value"]:
+        return ("value", *match.span("value"))
+    if match["text"] is not None:
+        kind = "key" if match["key"] else "text"
+        return (kind, *match.span("text"))
+    if match["open"]:
+        return ("open", *match.span("open"))
+    end = match.end()
+    return ("close" if match["close"] else "", end, end)
+
+
 def _note(container: _Container, key: str, value: _Token) -> None:
     """Keeps what an object has under a key."""
     if value.kind == "text":
@@ -158,7 +166,7 @@ def _said(text: str, tokens: Sequence[_Token]) -> Iterator[Piece]:
         if key and token.kind == "close" and token.container is key.container:
             is_place = False
         kind = BOXES if is_place else JSON
-        is_said = token.begin < token.until and _is_said(token, is_place)
+        is_said = _is_said(token, is_place)
         if is_said:
             yield at, token.begin, kind
             yield joint, token.begin
@@ -184,6 +192,8 @@ def _said(text: str, tokens: Sequence[_Token]) -> Iterator[Piece]:
 def _is_said(token: _Token, is_place: bool) -> bool:
     """Returns whether a key, a text or a value says something of what is described."""
     container = token.container
+    if token.kind not in ("key", "text", "value") or token.begin == token.until:
+        return False
     if is_place:
         return token.kind != "key" and not _NUMBERS.fullmatch(token.said)
     if container is None or container.opened == "[":

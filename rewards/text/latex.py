@@ -6,7 +6,7 @@ Any other command is content, and stays as it was written. A part of several sig
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from html.entities import html5
 
 from spanreward.rewards.text.pieces import LATEX, Piece
@@ -45,6 +45,7 @@ _SIGNS = {  # beside those that HTML calls by the same name, as it does most sig
     "euro": "€",
     "pounds": "£",
 }
+Steps = Generator[Piece, None, int]  # pieces, and then where the text goes on
 _ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
 _TOKEN = re.compile(
     r"""(?=[\\^_{}$])(?:
@@ -117,7 +118,7 @@ class _Latex:
                     yield put, start
         yield at, len(self.text)
 
-    def _command(self, token: re.Match[str]) -> Iterator[Piece]:
+    def _command(self, token: re.Match[str]) -> Steps:
         """Yields what a command becomes, and returns where the text goes on."""
         text, name, start, end = self.text, token["command"], token.start(), token.end()
         group = _GROUP.match(text, end)
@@ -135,9 +136,12 @@ class _Latex:
         if _FUNCTION.fullmatch(name):
             yield start, token.start("command"), LATEX
             yield token.span("command")
-            return (yield from self._group(end, " ", "")) if group else end
+            if group:
+                end = yield from self._group(end, " ", "")
+            return end
         if _IDLE.fullmatch(name):
-            end += text.startswith(".", end) and name in ("left", "right")
+            if name in ("left", "right") and text.startswith(".", end):
+                end += 1
             yield start, end, LATEX
             return end
         if name in _SPACE:
@@ -147,11 +151,13 @@ class _Latex:
         if len(sign) == 1 and not sign.isspace() and not (group and name in _ACCENTS):
             yield start, end, LATEX
             yield sign, start
-            return (yield from self._group(end, "", " ")) if group else end
+            if group:
+                end = yield from self._group(end, "", " ")
+            return end
         yield start, end
         return end
 
-    def _root(self, start: int, end: int) -> Iterator[Piece]:
+    def _root(self, start: int, end: int) -> Steps:
         index = _INDEX.match(self.text, end)
         root = _ROOTS.get(index[1] if index else "")
         if root is None:
@@ -163,9 +169,11 @@ class _Latex:
         yield root, start
         while self.text[end : end + 1] == " ":
             end += 1
-        return (yield from self._group(end, "", " ")) if self.text[end : end + 1] == "{" else end
+        if self.text.startswith("{", end):
+            end = yield from self._group(end, "", " ")
+        return end
 
-    def _group(self, at: int, before: str, after: str, between: str = "") -> Iterator[Piece]:
+    def _group(self, at: int, before: str, after: str, between: str = "") -> Steps:
         """Yields the start of a command's argument, and returns where the text goes on.
 
         before: stands before a single sign, and after it where a letter follows. between: stands
@@ -179,7 +187,7 @@ class _Latex:
         self.braces.append(("" if single else ")", between or after))
         return group.end()
 
-    def _closed(self, token: re.Match[str]) -> Iterator[Piece]:
+    def _closed(self, token: re.Match[str]) -> Steps:
         """Yields what a brace becomes, or a sign that may end a formula."""
         start, end = token.span()
         if token["sign"] == "{":

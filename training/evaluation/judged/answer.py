@@ -52,7 +52,9 @@ def judged_answer(
     judgeless = [pair for pair in applying if not pair[0].judges]
     scores = main_scores(judgeless)
     if len(sample.answers) > AGREED:
-        scores["vqa_accuracy"] = vqa_accuracy(sample.completion, sample.answers)
+        scores["vqa_accuracy"] = vqa_accuracy(
+            sample.completion, sample.answers, sample.question or "", sample.columns
+        )
     scores |= main_scores(asking) | looks_of(sample, length, max_tokens)
     shown, verdict = [*asking, *judgeless, *every][0]
     return JudgedAnswer(sample.completion, verdict, scores, judge=shown.__name__)
