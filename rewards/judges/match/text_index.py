@@ -1,6 +1,7 @@
 """An index of a scene graph by lemma.
 
-It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1.
+It rates presence questions as match_judge.py says: 5, 4, 3, 2, 1.05 or 1. What each of its rules is
+worth is in docs/evidence/graph_rules.md.
 """
 
 from collections import defaultdict
@@ -8,15 +9,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
+from spanreward.rewards.language import words as word_lists
 from spanreward.rewards.language.lemmas import is_plural, kin, lemmas
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.words import (
-    HAVING as OWNING,
-    HEDGES,
-    PARTS as PIECES,
-    PLACING,
-    SEVERAL as MANY,
-)
 
 EXACT, REWORDED, LOOSE, SAME_NAME, ABSENT, WRONG = 5.0, 4.0, 3.0, 2.0, 1.05, 1.0
 
@@ -24,37 +19,30 @@ POSTURE = lemmas("be sit stand rest lie located placed positioned situated appea
 WITHIN = lemmas("in at on inside within upon")
 PLACES = lemmas("left right top bottom center centre middle upper lower corner edge side")
 SYMMETRIC = lemmas("near beside by next to with and touching alongside around facing")
-PREPOSITIONS = lemmas(" ".join(PLACING))
-EMPTY = POSTURE | lemmas(" ".join(HEDGES))  # these describe no thing
+PREPOSITIONS = lemmas(" ".join(word_lists.PLACING))
 HAVING = lemmas("with have")
-HOLDING = lemmas(" ".join(OWNING - {"have"}))  # who holds a thing has it
+OWNING = lemmas(" ".join(word_lists.HAVING)) | HAVING  # who holds a thing has it
 PART = lemmas("part of")
 OF = lemmas("of")
-
-SEVERAL, PARTS = lemmas(" ".join(MANY)), lemmas(" ".join(PIECES))
+SEVERAL = lemmas(" ".join(word_lists.SEVERAL))
+PARTS = lemmas(" ".join(word_lists.PARTS))
 LIGHT = SEVERAL | PARTS | lemmas("one each")
-COUNTS = {"coupl": "2", "pair": "2"}
 # true of any plural
 VAGUE = lemmas("several many various some multiple few other different numerous more")
 # Words that have no other wording: colours, counts and one side of two.
 CHECKABLE = lemmas(
     """black white gray brown tan beige red orange yellow gold golden green blue turquoise teal
-    navy purple violet pink
-    maroon silver
-    single one two three four five six seven eight nine ten
+    navy purple violet pink maroon silver single one two three four five six seven eight nine ten
     left right top upper bottom lower front back big large huge small tiny little tall long short
-    old elderly young new
-    light bright dark open closed shut full empty wet dry"""
+    old elderly young new light bright dark open closed shut full empty wet dry"""
 )
+PAIR, TWO = lemmas("couple pair"), lemmas("two")
 SAME_PLACE = {
-    word: group.split()[0]
-    for group in (
-        "in at on inside within upon into onto",
-        "near beside by next alongside close",
-        "over above atop",
-    )
-    for word in lemmas(group)
-} | dict.fromkeys(lemmas("under below beneath underneath"), "under")
+    **dict.fromkeys(lemmas("in at on inside within upon into onto"), "in"),
+    **dict.fromkeys(lemmas("near beside by next alongside close"), "near"),
+    **dict.fromkeys(lemmas("over above atop"), "above"),
+    **dict.fromkeys(lemmas("under below beneath underneath"), "under"),
+}
 
 
 class TextIndex:
@@ -65,41 +53,51 @@ class TextIndex:
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
-        count = len(graph.entities)
-        self.attributes = [
-            [_counted(lemmas(text)) for text in entity.attributes] for entity in graph.entities
-        ]
-        # (subject, object) -> relations
-        self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
-        # the relations of which the entity is the subject, and those of which it is the object
-        self.does: list[list[frozenset[str]]] = [[] for _ in range(count)]
-        self.undergoes: list[list[frozenset[str]]] = [[] for _ in range(count)]
-        self.linked: list[set[int]] = [set() for _ in range(count)]
         heads = [(entity.head, *entity.heads) for entity in graph.entities]
         names = [set(map(lemmas, of_entity)) for of_entity in heads]
-        meant = self._meant(graph, names)
-        for relation in graph.relations:
-            words = lemmas(relation.relation)
-            pair = relation.subject, relation.object
-            self._relate(*pair, words)
-            if (meant[pair[0]], meant[pair[1]]) != pair:
-                self._relate(meant[pair[0]], meant[pair[1]], words)
+        self.attributes = [[*map(lemmas, entity.attributes)] for entity in graph.entities]
         self.plural = [any(map(is_plural, of_entity)) for of_entity in heads]
         self.nouns = [frozenset().union(*of_entity) - PLACES for of_entity in names]
         self.is_place = [any(name <= PLACES for name in of_entity) for of_entity in names]
-        self.places = any(self.is_place)
+        # (subject, object) -> relations
+        self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
+        # the relations of which the entity is the subject, and those of which it is the object
+        self.does: list[list[frozenset[str]]] = [[] for _ in heads]
+        self.undergoes: list[list[frozenset[str]]] = [[] for _ in heads]
+        self.linked: list[set[int]] = [set() for _ in heads]
+        meant = self._meant(graph, names)
+        for relation in graph.relations:
+            subject, object_ = relation.subject, relation.object
+            for pair in {(subject, object_), (meant[subject], meant[object_])}:
+                self._relate(*pair, lemmas(relation.relation))
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         # "left" of "the top left corner"
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
         # what "coffee" describes in "coffee cup", and "shirt" of "T-shirt"
         self.partial: dict[str, set[int]] = defaultdict(set)
-        for number in range(count):
-            self._add_names(number, names[number])
+        for number, of_entity in enumerate(names):
+            self._add_names(number, of_entity)
         details = [words for of_entity in self.attributes + self.does for words in of_entity]
         self.attached = frozenset().union(*details) - PREPOSITIONS
         # and no other words: precision asks about components alone
-        self.words = frozenset().union(*details, *(name for group in names for name in group))
+        self.words = frozenset().union(*details, *self.named)
         self._resolved: dict[Mention, tuple[float, list[int]]] = {}
+
+    def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
+        """Returns per entity the one that it stands for: "men" for the group in "a group of men",
+        else itself.
+        """
+        meant = list(range(len(names)))
+        for relation in graph.relations:
+            group, object_ = relation.subject, relation.object
+            if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[group]):
+                meant[group] = object_
+                attributes = [*self.attributes[object_], *names[group], *self.attributes[group]]
+                if any(name & PAIR for name in names[group]):
+                    attributes.append(TWO)
+                # without repeats, which groups of groups double
+                self.attributes[object_] = list(dict.fromkeys(attributes))
+        return meant
 
     def _relate(self, subject: int, object_: int, words: frozenset[str]) -> None:
         self.said[subject, object_].append(words)
@@ -112,31 +110,14 @@ class TextIndex:
         """Adds an entity to the indexes by name."""
         for name in names:
             self.named[name].append(number)
-        for word in self.nouns[number]:
-            self.partial[word].add(number)
+        nouns = set(self.nouns[number])
         for attribute in self.attributes[number]:
             if not self.is_place[number]:
-                for word in attribute:
-                    for noun in {word, *kin(word)}:
-                        self.partial[noun].add(number)
+                nouns.update(attribute, *map(kin, attribute))
             elif attribute <= PLACES and attribute not in names:
                 self.placed[attribute].append(number)
-
-    def _meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
-        """Returns per entity the one that it stands for: "men" for the group in "a group of men",
-        else itself.
-        """
-        meant = list(range(len(graph.entities)))
-        for relation in graph.relations:
-            subject, object_ = relation.subject, relation.object
-            if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[subject]):
-                meant[subject] = object_
-                of_group = [*map(_counted, names[subject]), *self.attributes[subject]]
-                # without repeats, which groups of groups double
-                self.attributes[object_] = list(
-                    dict.fromkeys([*self.attributes[object_], *of_group])
-                )
-        return meant
+        for noun in nouns:
+            self.partial[noun].add(number)
 
     def rating(self, probe: PresenceProbe) -> float:
         """Returns the rating of one question about this text."""
@@ -144,17 +125,15 @@ class TextIndex:
         if probe.kind in ("entity", "denied") or how == ABSENT:
             return how
         words = lemmas(probe.words)
-        if probe.kind == "attribute":
-            return max(
-                (self._described(number, words) for number in subjects), default=self._loose(words)
-            )
-        assert probe.other is not None
+        if probe.other is None:
+            ratings = [self._described(number, words) for number in subjects]
+            return max(ratings, default=self._loose(words))
         other, objects = self.resolve(probe.other)
         if other == ABSENT:
             return ABSENT
-        return (
-            self._related(subjects, objects, words) if subjects and objects else self._loose(words)
-        )
+        if subjects and objects:
+            return self._related(subjects, objects, words)
+        return self._loose(words)
 
     def resolve(self, mention: Mention) -> tuple[float, list[int]]:
         """Returns a rating and the entities that a mention may mean: those that fit it, else all of
@@ -170,10 +149,8 @@ class TextIndex:
     def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
         how, namesakes = self._namesakes(mention)
         fitting = [number for number in namesakes if self._fits(number, mention)]
-        if fitting:
+        if fitting or not namesakes:
             return how, self._likest(fitting, mention)
-        if not namesakes:
-            return how, []
         if mention.links and lemmas(mention.head) <= PLACES:
             return SAME_NAME, self._places_of_owners(mention)
         return SAME_NAME, self._likest(namesakes, mention)
@@ -188,28 +165,23 @@ class TextIndex:
         """Returns the places where the text has the things that a place is linked to: "the top left
         corner" for "the top edge".
         """
-        owners: set[int] = set()
+        near: set[int] = set()
         for link in mention.links:
             if link.reverse:
-                owners.update(self.resolve(link.other)[1])
-        places: list[int] = []
-        for owner in owners:
-            places += [number for number in sorted(self.linked[owner]) if self.is_place[number]]
-        return places
+                for owner in self.resolve(link.other)[1]:
+                    near |= self.linked[owner]
+        return [number for number in near if self.is_place[number]]
 
     def _likest(self, numbers: list[int], mention: Mention) -> list[int]:
         """Returns the entities that share most details with the mention."""
         if len(numbers) < 2:
             return numbers
         details = [lemmas(words) for words in mention.details]
-        shared = dict.fromkeys(numbers, 0)
-        for number in shared:
-            for words in details:
-                if self._described(number, words) > LOOSE:
-                    shared[number] += 1
-            for link in mention.ties:
-                if self._linked(number, link):
-                    shared[number] += 1
+        shared: dict[int, int] = {}
+        for number in numbers:
+            alike = [words for words in details if self._described(number, words) > LOOSE]
+            tied = [link for link in mention.ties if self._linked(number, link)]
+            shared[number] = len(alike) + len(tied)
         most = max(shared.values())
         return [number for number in numbers if shared[number] == most]
 
@@ -226,42 +198,27 @@ class TextIndex:
             joined = lemmas(words.replace(" ", "") + mention.head)
             if joined in self.named:
                 return REWORDED, self.named[joined]
-        if name <= LIGHT:
-            for link in (*mention.links, *mention.ties):
-                if (
-                    lemmas(link.relation) == OF
-                    and not link.reverse
-                    and not lemmas(link.other.head) <= LIGHT
-                ):
-                    how, numbers = self.resolve(link.other)
-                    if numbers:
-                        return min(how, REWORDED), numbers
         if name <= SEVERAL and any(self.plural):
             return REWORDED, [number for number, plural in enumerate(self.plural) if plural]
-        if name <= PARTS and not self.places:
+        if name <= PARTS and not any(self.is_place):
             return REWORDED, list(range(len(self.plural)))
         if name <= PLACES:
             return ABSENT, []
         # one thing has all words of the name
-        whole = [self.partial.get(word, set()) for word in name]
-        if whole and set.intersection(*whole):
-            return REWORDED, sorted(set.intersection(*whole))
-        return (REWORDED if name <= self.words else ABSENT), []
+        whole = set.intersection(*(self.partial.get(word, set()) for word in name))
+        how = REWORDED if whole or name <= self.words else ABSENT
+        return how, sorted(whole)
 
     def _described(self, number: int, words: frozenset[str]) -> float:
         """Rates whether the entity has this attribute, or is the subject of this relation."""
         said = (*self.attributes[number], *self.does[number])
-        if any(words <= other for other in said):
-            return EXACT
-        if (
-            words <= EMPTY
-            or (words <= VAGUE and self.plural[number])
-            or any(agreement(words, other) > LOOSE for other in said)
-        ):
+        best = max((agreement(words, other) for other in said), default=WRONG)
+        if best > LOOSE:
+            return best
+        if words <= POSTURE or (words <= VAGUE and self.plural[number]):
             return REWORDED
-        known = frozenset(word for other in said for word in other)
-        near = known.union(*(self.nouns[other] for other in self.linked[number]))
-        if all(not near.isdisjoint({word, *kin(word)}) for word in words):
+        known = frozenset().union(*said, *(self.nouns[other] for other in self.linked[number]))
+        if all(word in known or not known.isdisjoint(kin(word)) for word in words):
             return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
         return self._loose(words)
 
@@ -274,16 +231,14 @@ class TextIndex:
         return ABSENT if words.isdisjoint(CHECKABLE) else WRONG
 
     def _linked(self, number: int, link: Link) -> bool:
-        _, others = self.resolve(link.other)
         words = lemmas(link.relation)
-        near = (self.linked[number] | {number}).intersection(others)
+        near = (self.linked[number] | {number}).intersection(self.resolve(link.other)[1])
         # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
         if words == PART:
-            return any(
-                (number, other) in self.said or (other, number) in self.said for other in near
-            )
-        pairs = [(other, number) if link.reverse else (number, other) for other in near]
-        return any(self._said_of(subject, object_, words) > LOOSE for subject, object_ in pairs)
+            return not near.isdisjoint(self.linked[number])
+        if link.reverse:
+            return any(self._said_of(other, number, words) > LOOSE for other in near)
+        return any(self._said_of(number, other, words) > LOOSE for other in near)
 
     def _related(
         self, subjects: Sequence[int], objects: Sequence[int], words: frozenset[str]
@@ -293,9 +248,7 @@ class TextIndex:
         It only visits pairs that the text relates. Neither list is empty.
         """
         wanted = set(objects)
-        near: dict[int, set[int]] = {}
-        for subject in subjects:
-            near[subject] = wanted & {subject, *self.linked[subject]}
+        near = {subject: wanted & {subject, *self.linked[subject]} for subject in subjects}
         best = WRONG
         for subject, others in near.items():
             for other in others:
@@ -320,33 +273,27 @@ class TextIndex:
         said = list(self.said.get((subject, object_), ()))
         if words <= SYMMETRIC:
             said += self.said.get((object_, subject), [])
-        best = max((agreement(words, other) for other in said), default=ABSENT)
-        return best if best > ABSENT else WRONG
+        return max((agreement(words, other) for other in said), default=WRONG)
 
 
 def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
-    return any(agreement(words, relation) > ABSENT for relation in relations)
-
-
-def _counted(words: frozenset[str]) -> frozenset[str]:
-    """Returns the words with the numbers that some of them mean."""
-    return words | {COUNTS[word] for word in words if word in COUNTS}
+    return any(agreement(words, relation) > LOOSE for relation in relations)
 
 
 @lru_cache(maxsize=8192)
 def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
-    """Rates whether one relation says the other, where postures and in / at / on count little."""
+    """Rates whether one relation says the other, where postures and in / at / on count little: 5,
+    4 or 1.
+    """
     if asked <= said:
         return EXACT
     core, said_core = _core(asked), _core(said)
-    if core <= said_core:
-        return REWORDED
     verbs = core - PREPOSITIONS
-    if verbs and verbs == said_core - PREPOSITIONS and (core <= verbs or said_core <= verbs):
-        return REWORDED  # "rides on" for "rides"
-    if core <= HAVING and not said_core.isdisjoint(HAVING | HOLDING):
+    if core <= said_core or (core <= HAVING and said_core & OWNING):
         return REWORDED
-    return LOOSE if core <= HOLDING and said_core <= HAVING else ABSENT
+    if verbs and verbs == said_core - PREPOSITIONS and verbs in (core, said_core):
+        return REWORDED  # "rides on" for "rides"
+    return WRONG
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:
@@ -354,5 +301,4 @@ def _core(words: frozenset[str]) -> frozenset[str]:
     "near".
     """
     core = frozenset(SAME_PLACE.get(word, word) for word in words if word not in POSTURE)
-    core = core - {"top"} if "on" in words else core
     return core - {"to"} if "near" in core else core
