@@ -40,6 +40,7 @@ LISTED = 3  # words; fewer behind a sentence are an item of a list
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|(?<!~)~~(?=[^\s~]).*?~~", re.DOTALL)
 LONGEST_COMMAND = 20  # characters
 _COMMAND = re.compile(r"\\[a-zA-Z]+\s*\{\s*\Z")
+_BRACES = re.compile(r"\}*")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
 _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
@@ -122,16 +123,21 @@ def find_answer(
 
 
 def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
-    r"""Returns the characters with the command that they begin in and the brace that ends it:
-    "\frac{1}{2}" for "1}{2".
+    r"""Returns the characters with the command that they begin in and the braces that end it:
+    "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
     """
+    if _closes_another(text[start:end]):
+        command = _COMMAND.search(text, max(start - LONGEST_COMMAND, 0), start)
+        if command is not None:
+            start = command.start()
     within = text[start:end]
-    if not within.rstrip("{}\\ ") or not _closes_another(within):
-        return start, end
-    command = _COMMAND.search(text, max(start - LONGEST_COMMAND, 0), start)
-    if command is None or text[end : end + 1] != "}":
-        return start, end
-    return command.start(), end + 1
+    unclosed = within.count("{") - within.count("}")
+    braces = _BRACES.match(text, end)
+    if unclosed > 0 and braces:
+        end += min(unclosed, len(braces[0]))
+    if within.count("$") == 1 and within.endswith("$") and within != "$":
+        end -= 1
+    return start, end
 
 
 def _closes_another(text: str) -> bool:
@@ -206,10 +212,12 @@ def comparable(answer: str, manner: Manner = DEFAULT) -> str:
     """Returns an answer without markup as VQA's evaluation compares it, but with the signs that
     tell answers apart (`comparable_form`), or in lower case if that is empty ("A").
     """
-    start, end = trimmed(answer, 0, len(answer), manner.edges)
     if manner is PUBLISHED:
+        start, end = trimmed(answer, 0, len(answer), manner.edges)
         plain, _ = plain_text(answer[start:end])
         return normalise(plain) or plain.lower()
+    answer, _ = without_marks(answer)
+    start, end = trimmed(answer, 0, len(answer), manner.edges)
     plain = plain_answer(answer[start:end])
     return comparable_form(plain) or plain.lower()
 

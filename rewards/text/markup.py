@@ -191,7 +191,7 @@ def _in_words(token: re.Match[str]) -> str:
 def _is_markup(line: re.Match[str], markers: Markers) -> bool:
     if line["marker"]:
         after = _FOLLOWING.match(line.string, line.end())
-        if after is None or not _TAGS.sub("", after[1]).strip(" }"):
+        if after is None or not _TAGS.sub("", after[1]).strip(" }|"):
             return line["marker"].strip().isascii()  # a sign alone is what the text says
         return markers.is_markup(line["marker"], line.start("marker"))
     return line["label"] is None or _is_idle(line, "label")
