@@ -1,6 +1,7 @@
 """MatchJudge: presence questions answered from the words alone."""
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -112,6 +113,27 @@ def test_light_nouns(text: str, name: str, expected: Any) -> None:
 )
 def test_one_token_is_one_word(text: str, name: str, expected: Any) -> None:
     assert rating(PresenceProbe(text, "entity", Mention(name))) == expected
+
+
+def test_a_name_in_two_words_is_found_in_one() -> None:
+    probe = PresenceProbe("A man on a snowboard.", "entity", Mention("board", details=("snow",)))
+    assert rating(probe) == 4
+    assert rating(replace(probe, mention=Mention("board", details=("surf",)))) == ABSENT
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "expected"),
+    [
+        ("rides on", "A man rides a horse.", 4),
+        ("rides behind", "A man rides near a horse.", 1),
+        ("close to", "A man is near a horse.", 4),
+        ("close to", "A man is behind a horse.", 1),
+    ],
+)
+def test_prepositions_of_a_relation(words: str, text: str, expected: Any) -> None:
+    assert rating(PresenceProbe(text, "relation", Mention("man"), words, Mention("horse"))) == (
+        expected
+    )
 
 
 def test_near_is_said_both_ways() -> None:
