@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from spanreward.rewards.base.cost import Cost
+from spanreward.rewards.base.unread import MUCH, NotRead, not_read
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.rows.sample import READ, read_sample
@@ -57,6 +58,7 @@ class Reward:
     wording: str = ""
     by_batch: bool = False
     deadline: float | None = None
+    _named_unread = False  # whether a warning has said what was not read
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -189,12 +191,26 @@ class Reward:
         """Does what `__call__` does, and returns the samples and their verdicts."""
         samples = self.read_samples(prompts, completions, **columns)
         verdicts = self.judge_samples(samples)
+        self.name_unread(samples, verdicts)
         if log_metric is not None:
-            for metric, value in summarise(verdicts).items():
+            for metric, value in summarise(verdicts, samples).items():
                 log_metric(f"{self.__name__}/{metric}", value)
         if log_extra is not None:
             log_extra(f"{self.__name__}/spans", list(map(feedback, samples, verdicts)))
         return samples, verdicts
+
+    def name_unread(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> None:
+        """Warns where more than a few per cent of these completions was not read, once a run."""
+        found = _not_read(samples, verdicts)
+        if found.share > MUCH and not self._named_unread:
+            self._named_unread = True
+            log.warning(
+                "%s did not read %.0f %% of a batch's completions: %s. See docs/metrics.md, "
+                '"What is read".',
+                self.__name__,
+                100 * found.share,
+                found,
+            )
 
     def read_samples(
         self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
@@ -314,14 +330,19 @@ def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:
     return verdict
 
 
-def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
+def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> dict[str, float]:
     """Returns the mean of every part over the verdicts that have it, and as fractions of all
     verdicts those whose judge failed, those that are empty, and those without a score by their
     status.
+
+    samples: of the verdicts. With them it also returns the share of their characters that no judge
+    was shown.
     """
     if not verdicts:
         return {}
     summary = mean_parts(verdicts)
+    if samples:
+        summary["not_read"] = _not_read(samples, verdicts).share
     counts = Counter(verdict.status for verdict in verdicts)
     fractions = {status: counts[status] / len(verdicts) for status in Status}
     summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(
@@ -332,6 +353,11 @@ def summarise(verdicts: Sequence[Verdict]) -> dict[str, float]:
     return summary | {
         f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()
     }
+
+
+def _not_read(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> NotRead:
+    texts = (sample.completion for sample in samples)
+    return not_read(zip(texts, (verdict.unread for verdict in verdicts), strict=True))
 
 
 def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:

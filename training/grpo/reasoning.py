@@ -137,10 +137,17 @@ def answer_of(tokenizer: Any, ids: Sequence[int], end: str | None) -> str:
 
 
 def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
-    """Returns the answer's verdict with its spans moved to their place in the whole completion."""
+    """Returns the answer's verdict with its spans, and what was not read of it, moved to their
+    place in the whole completion.
+    """
     spans = []
     for span in verdict.spans:
         start = parts.outer(span.start)
         end = parts.outer(span.end - 1) + 1
         spans.append(replace(span, start=start, end=end))
-    return replace(verdict, spans=tuple(spans))
+    unread = []
+    for part in verdict.unread:
+        start = parts.outer(part.start)
+        end = parts.outer(part.end - 1) + 1
+        unread.append(replace(part, start=start, end=end))
+    return replace(verdict, spans=tuple(spans), unread=tuple(unread))

@@ -137,8 +137,9 @@ class Recorder:
         self.token_advantages = {}
         self.paid = []
         self._judged = True
+        self.reward.name_unread(samples, verdicts)
         if log_metric is not None:
-            for metric, value in summarise(verdicts).items():
+            for metric, value in summarise(verdicts, samples).items():
                 log_metric(f"{self.__name__}/{metric}", value)
 
     def receive(

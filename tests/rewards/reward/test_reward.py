@@ -152,9 +152,23 @@ def test_unequal_lengths_are_refused() -> None:
 
 
 def causes(name: str, **shares: float) -> dict[str, float]:
-    """The log's shares of completions without a score, by cause."""
+    """The log's shares of completions without a score, by cause, of texts that were read whole."""
     statuses = ("not_applicable", "unparsed", "timeout", "error")
-    return {f"{name}/unscored_fraction/{status}": shares.get(status, 0.0) for status in statuses}
+    logged = {f"{name}/unscored_fraction/{status}": shares.get(status, 0.0) for status in statuses}
+    return {f"{name}/not_read": 0.0, **logged}
+
+
+def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    logged: dict[str, float] = {}
+    reward = PoshReward(MatchJudge(), name="words")
+    for _ in range(2):
+        reward([""], ["**A cat.**"], reference=["A cat."], log_metric=logged.__setitem__)
+    assert logged["words/not_read"] == pytest.approx(0.4)
+    (record,) = caplog.records
+    assert "words did not read 40 % of a batch's completions: 4 of 10 characters" in (
+        record.getMessage()
+    )
+    assert "Markdown 4" in record.getMessage()
 
 
 def test_what_breaks_becomes_none_with_a_status_and_is_logged(
