@@ -40,6 +40,11 @@ LISTED = 3  # words; fewer behind a sentence are an item of a list
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|(?<!~)~~(?=[^\s~]).*?~~", re.DOTALL)
 LONGEST_COMMAND = 20  # characters
 _COMMAND = re.compile(r"\\[a-zA-Z]+\s*\{\s*\Z")
+# names of one or two letters, numbers and operators, up to the last sign for "equals"
+_EQUATION = re.compile(
+    r"(?:(?:\b[^\W\d_]{1,2}\b|[\d\s.,+*/^()\u00b7\u00d7\u00f7\u2212\u221a\u2070-\u209c-])*(?<![!<>])=(?![=>]))+"
+    r"\s*(?P<value>[^=<>!]{1,40})"
+)
 _BRACES = re.compile(r"\}*")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
 _END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
@@ -117,9 +122,19 @@ def find_answer(
     plain, written = without_marks(read[begin:finish])
     whole = (0, len(plain)) if place else None
     start, end = _found(plain, whole, answers, manner)
+    if not any("=" in answer for answer in answers):
+        start = _value_of_equation(plain, start, end)
     if start == end:
         return begin, begin
     return _with_braces(text, begin + written[start][0], begin + written[end - 1][1])
+
+
+def _value_of_equation(text: str, start: int, end: int) -> int:
+    """Returns where the value of an equation starts: "4" of "x = 4" and of "2+2 = 4". Where people
+    answer with no equation, what stands before the last sign says how the value was found.
+    """
+    equation = _EQUATION.fullmatch(text, start, end)
+    return equation.start("value") if equation else start
 
 
 def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:

@@ -205,8 +205,7 @@ class Reward:
         if found.share > MUCH and not self._named_unread:
             self._named_unread = True
             log.warning(
-                "%s did not read %.0f %% of a batch's completions: %s. See docs/metrics.md, "
-                '"What is read".',
+                "%s did not read %.0f %% of a batch's completions: %s. See docs/metrics.md.",
                 self.__name__,
                 100 * found.share,
                 found,

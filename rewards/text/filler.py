@@ -63,7 +63,8 @@ FURTHER = frozenset(
         "eight nine ten",
     )
 )
-STOP = re.compile(r"[.!?;:\n]")
+# between words: all signs but those that a phrase may have within, such as a comma
+DIVIDING = re.compile(r"[^ \t,\"'()\u2018\u2019\u201c\u201d-]")
 TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
 # the first one alone
 QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")
@@ -199,7 +200,7 @@ def _said_again(
             if length == 1:
                 is_name = text[places[start][0]].isupper() and copy[0] not in known
                 adds_nothing = joints[start] in (" ", ",") and copy[0] not in doubled
-                adds_nothing = adds_nothing and not is_name
+                adds_nothing = adds_nothing and not is_name and not copy[0].isdigit()
             else:
                 before, behind = joints[start], joints[start + length]
                 # "on the table. On the table, there is a cat." goes on
@@ -221,13 +222,13 @@ def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
 
 
 def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
-    """Returns what stands before each word, and behind the last one: "." for the end of a clause
-    or of the text, "," for other signs, and " ".
+    """Returns what stands before each word, and behind the last one: "." for the end of a clause,
+    of the text, or a sign as in "2+2"; "," for a sign within a clause, and " ".
     """
     joints = ["."]
     for (_, end), (start, _) in pairwise(places):
         between = text[end:start]
-        if STOP.search(between):
+        if DIVIDING.search(between):
             joints.append(".")
         elif between.isspace():
             joints.append(" ")

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from spanreward.rewards.text.latex import is_command
 from spanreward.rewards.text.markup import DENIED
 from spanreward.rewards.text.pieces import BOXES, JSON, PLACE_NAME, Piece
 
@@ -29,6 +30,7 @@ _TOKEN = re.compile(
         (?:\4(?P<key>\s*:)?|\Z))""",
     re.X | re.DOTALL | re.IGNORECASE,
 )
+_BREAK = re.compile(r"(?<!\\)\\([nrt])([a-zA-Z]*)")
 _PLACE = re.compile(rf"_*{PLACE_NAME}", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\s.,;()\[\]-]*")
 _IDENTIFIER = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
@@ -170,7 +172,7 @@ def _said(text: str, tokens: Sequence[_Token]) -> Iterator[Piece]:
         if is_said:
             yield at, token.begin, kind
             yield joint, token.begin
-            yield token.begin, token.until
+            yield from _with_breaks(text, token.begin, token.until)
             joint = ""
             at = token.until
         if token.kind == "key" and is_said:
@@ -187,6 +189,22 @@ def _said(text: str, tokens: Sequence[_Token]) -> Iterator[Piece]:
             joint = ";\n"
         yield at, token.end, kind
         at = token.end
+
+
+def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
+    r"""Yields a text's characters, with line breaks and blanks for "\n", "\r" and "\t". Models also
+    write "\nabla" and "\times" here, which are no breaks.
+    """
+    at = start
+    for escape in _BREAK.finditer(text, start, end):
+        if is_command(escape[1] + escape[2]):
+            continue
+        begin = escape.start()
+        yield at, begin
+        yield begin, begin + 2, JSON
+        yield " " if escape[1] == "t" else "\n", begin
+        at = begin + 2
+    yield at, end
 
 
 def _is_said(token: _Token, is_place: bool) -> bool:

@@ -72,6 +72,14 @@ _WORDS = re.compile(r"[^\W\d_]{2}")
 _MARKED = re.compile(r"\\[a-zA-Z(\[,;:]|[\^_]\{|\$")
 
 
+def is_command(name: str) -> bool:
+    """Whether LaTeX has a command of this name, as far as it is read here."""
+    if name in _SIGNS or name in _SPACE or name in _ACCENTS or f"{name};" in html5:
+        return True
+    patterns = (_WRAPPER, _IDLE, _FUNCTION)
+    return any(pattern.fullmatch(name) for pattern in patterns) or name in ("frac", "tfrac", "sqrt")
+
+
 def without_latex(text: str) -> Iterator[Piece]:
     """Yields the text with signs in place of LaTeX, and without what only wraps."""
     if _MARKED.search(text):

@@ -260,3 +260,24 @@ def test_a_spelling_changes_no_rating(written: str, people: str) -> None:
 
 def test_an_option_that_is_listed_is_no_announcement() -> None:
     assert answer_in("A: dog\nB: cat\nThe answer is B", ["B"] * 10) == "b"
+
+
+@pytest.mark.parametrize(
+    ("text", "people", "answer"),
+    [
+        ("Answer: 2+2 = 4", "4", "4"),
+        ("m+n = 256+37 = 293", "293", "293"),
+        ("x = -4", "4", "-4"),
+        ("x = 4", "x = 4", "x = 4"),
+        ("x != 4", "4", "x != 4"),
+        ("dog = cat", "cat", "dog = cat"),
+        ("\\boxed{\\frac{3}{8}}", "3/8", "\\frac{3}{8}"),
+        ("10^{-4}", "0.0001", "10^{-4}"),
+        ("$\\alpha$", "\u03b1", "\\alpha"),
+        ("7&#56;", "78", "7&#56;"),
+        ("~~~\n5\n~~~", "5", "5"),
+    ],
+)
+def test_the_answer_is_found_in_the_text_as_it_is_read(text: str, people: str, answer: str) -> None:
+    start, end = find_answer(text, [people] * 10)
+    assert text[start:end] == answer

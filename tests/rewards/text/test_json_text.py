@@ -38,3 +38,16 @@ def test_json_is_read_as_what_it_says(text: str) -> None:
     assert reading.plain == READ[text]
     assert read_text(reading.plain).plain == reading.plain
     assert {kind for _, _, kind in reading.unread} <= {"JSON", "boxes", "Markdown", "labels"}
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (r'{"caption": "A dog is above\na cat."}', "A dog is above\na cat."),
+        (r'{"caption": "A dog.\tA cat."}', "A dog. A cat."),
+        (r'{"caption": "3 \times 4"}', "3 × 4"),
+        (r'{"caption": "\nabla f"}', "∇ f"),
+    ],
+)
+def test_breaks_of_lines_are_read_and_commands_are_none(text: str, plain: str) -> None:
+    assert read_text(text).plain == plain
