@@ -58,6 +58,11 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
             sample = line_sample(held, folder)
         except ValueError as error:
             sample = f"{where}: {error}"
+    elif isinstance(held.get("completion"), list):
+        sample = (
+            f"{where} holds a list as its completion, got {held['completion']!r:.200}: give one "
+            "text, or messages"
+        )
     else:
         completion = held.get("completion")
         sample = f"{where} needs the key 'completion' with a text, got {completion!r}"

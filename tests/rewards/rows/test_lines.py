@@ -53,7 +53,10 @@ def test_a_line_without_an_id_has_its_number() -> None:
         ("line 3 is no JSON", "line 3 is no JSON"),
         ({}, "line 3 needs the key 'completion' with a text, got None"),
         ({"completion": 3}, "line 3 needs the key 'completion' with a text, got 3"),
-        ({"completion": ["A dog."]}, "line 3 needs the key 'completion' with a text, got ["),
+        (
+            {"completion": ["A dog."]},
+            "line 3 holds a list as its completion, got ['A dog.']: give one text, or messages",
+        ),
         (
             {"completion": "A dog.", "reference": 3},
             "line 3: the column 'reference' must hold a text or a list of texts, got 3",
