@@ -115,7 +115,7 @@ BAD = [
     ('{"id": 7, "reference": "A cat."}', "line 2 needs the key 'completion' with a text, got None"),
     (
         '{"completion": ["A cat."], "reference": "A cat."}',
-        "line 2 needs the key 'completion' with a text, got ['A cat",
+        "line 2 holds a list as its completion, got ['A cat.']: give one text, or messages",
     ),
     (
         '{"completion": "A cat.", "reference": 3}',
