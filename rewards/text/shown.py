@@ -18,16 +18,19 @@ _TURN = (
     r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?"
     r"|\[UNUSED_TOKEN_\d+\])"
 )
+# of gpt-oss's messages: whom it is for, and its format. Its commentary is no answer.
+_HEAD = r"[^<>\n]{0,80}(?:<\|constrain\|>[\w.-]{0,20})?"
 MARKS = re.compile(
     rf"""(?<=\S)\s?<s>[^<>]*</s>|(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>
-    |<\|channel(?:\|>analysis<\|message\|>|>thought\b)|<unused\d+>\s*thought\b
+    |<\|channel(?:\|>(?:analysis|commentary)\b{_HEAD}<\|message\|>|>thought\b)|<unused\d+>\s*thought\b
     |\A\s*here(?:\ is|'s)\ my\ thought\ process:|(?-i:\Aanalysis(?=[A-Z])))
     |(?P<close></{_THINK}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>
-    |<\|channel\|>final<\|message\|>|<channel\|>
+    |<\|channel\|>final\b{_HEAD}<\|message\|>|<channel\|>
     |here(?:\ is|'s)\ my\ response:|(?-i:assistantfinal))
     |(?P<unused><unused\d+>)
     |(?P<other>{_TURN}(?:user|human|system|tool)\b(?:\|>)?|\[INST\])
-    |(?P<own>{_TURN}(?:assistant|model|bot)\b(?:\|>)?|\[/INST\]|(?-i:\A\s*assistant[^\S\n]*$))
+    |(?P<own>{_TURN}(?:assistant|model|bot)\b(?:\|>|\ to=[\w.]{{1,80}})?|\[/INST\]
+        |(?-i:\A\s*assistant[^\S\n]*$))
     |(?P<asks>^[#\ ]*(?:user|human|instruction|question|q)[ \d]{{0,4}}:
         |(?-i:^(?:user|system)[^\S\n]*$))
     |(?P<answers>^[#\ ]*(?:assistant|response|(?:short\ |final\ )?answer|a)[ \d]{{0,4}}:
