@@ -110,7 +110,7 @@ def find_answer(
     linear in the length.
     """
     if not manner.weighs:
-        read = _HIDDEN.sub(_spaces, blanked(text))
+        read = _HIDDEN.sub(_spaces, blanked(text, calls=False))
         return _found(read, announced(read), answers, manner)
     read = _COMMENT.sub(_spaces, blanked(text))
     place = announced(read)

@@ -11,7 +11,8 @@ words, and a base model writes others. Such plain words ("User:") count where a 
 
 import re
 
-from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING, TOKENS
+from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING, TOKENS, TOOLS
+from spanreward.rewards.text.tool_calls import calls_in
 
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|rationale)"
 _TURN = (
@@ -50,11 +51,15 @@ _MARKS_ARE = {  # the kind of a mark itself
 }
 
 
-def blanked(text: str) -> str:
-    """Returns the text with spaces in place of what is not shown."""
+def blanked(text: str, calls: bool = True) -> str:
+    """Returns the text with spaces in place of what is not shown. calls: whether calls of tools are
+    not.
+    """
     kept = [" "] * len(text)
-    for start, end in shown(text):
-        kept[start:end] = text[start:end]
+    parts = parts_of(text) if calls else _turns(text)
+    for start, end, kind in parts:
+        if not kind:
+            kept[start:end] = text[start:end]
     return "".join(kept)
 
 
@@ -66,6 +71,20 @@ def shown(text: str) -> list[tuple[int, int]]:
 def parts_of(text: str) -> list[tuple[int, int, str]]:
     """Returns the text in parts (start, end, kind), in order. The kind is "" for what is shown, and
     says what the others are.
+    """
+    parts = []
+    for start, end, kind in _turns(text):
+        calls = [] if kind else list(calls_in(text, start, end))
+        at = start
+        for begin, stop in calls:
+            parts += [(at, begin, ""), (begin, stop, TOOLS)]
+            at = stop
+        parts.append((at, end, kind))
+    return parts
+
+
+def _turns(text: str) -> list[tuple[int, int, str]]:
+    """Returns the parts with the calls of tools in them.
 
     What stands before a first end of reasoning without a start is reasoning. Turns of others hide
     nothing where none of the writer's own follows.
