@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spanreward.rewards.language.answer_text import NUMBERS, normalise
+from spanreward.rewards.language.letter_lists import letters_listed
 from spanreward.rewards.language.numbers import (
     NUMBER_WORDS,
     SCALES,
@@ -87,8 +88,15 @@ class Token:
 def tokens_of(answer: str) -> list[str]:
     """Returns what an answer is compared by, in order, without articles and marks."""
     tokens = [token.text for token in read_tokens(answer) if token.kind != "mark"]
+    if is_spelled(tokens) or letters_listed(answer):
+        return tokens
     # the letter "A" is an answer too
     return [text for text in tokens if text not in ARTICLES] or tokens
+
+
+def is_spelled(tokens: Sequence[str]) -> bool:
+    """Whether several tokens are letters all, of which "a" is no article."""
+    return len(tokens) > 1 and all(len(token) == 1 and token.isalpha() for token in tokens)
 
 
 def is_exact(token: str) -> bool:
@@ -117,8 +125,13 @@ def shown_answer(answer: str) -> str:
 
 def comparable_form(answer: str) -> str:
     """Returns a plain answer as the official evaluation compares it, but for numbers, formulas and
-    names with a sign, which are in one spelling.
+    names with a sign, which are in one spelling, and lists of letters, which are sorted.
     """
+    letters = letters_listed(answer)
+    if letters:
+        return " ".join(letters).lower()
+    if is_spelled(answer.split()):
+        return " ".join(answer.lower().split())
     pieces: list[str] = []
     part, at = "", 0  # part: what is normalised together
     for token in read_tokens(answer):

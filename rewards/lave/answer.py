@@ -28,7 +28,7 @@ from spanreward.rewards.language.numbers import NUMBER_WORDS
 from spanreward.rewards.language.words import DIGITS, HEDGES, word_set
 from spanreward.rewards.lave import trimming
 from spanreward.rewards.lave.announced import announced
-from spanreward.rewards.lave.options import LETTERS, only
+from spanreward.rewards.lave.options import LETTERS, LISTED_LETTERS, lists_several, only
 from spanreward.rewards.lave.trimming import trimmed
 from spanreward.rewards.text.pieces import LABELS, QUOTES
 from spanreward.rewards.text.plain_text import plain_text
@@ -68,10 +68,12 @@ _NUMBER = (
     rf"|(?i:{_NUMBER_WORD}(?:(?:-| (?:and )?){_NUMBER_WORD}){{0,9}})(?!\w))"
 )
 BINARY, LETTER, COUNTED = "yes|no", "[a-z]", r"-?\d+(?:\.\d+)?"
+SEVERAL = "[a-z](?: [a-z])+"  # letters, of a question with several right options
 KINDS = {  # of people's answers, with the ways in which a text says one, the surest first
     BINARY: _BINARY_SIGNS,
     LETTER: LETTERS,
     COUNTED: (rf"\A{_NUMBER}(?![\w%/:]|[.,-]\d| (?i:{_NUMBER_WORD})\b|[^\0]*\b{_NUMBER}\b)",),
+    SEVERAL: (LISTED_LETTERS,),
 }
 _LETTER, _I = r"(?<![\w'\u2019])", r"(?=\W*\Z|\s*[,\n])"  # "A" and "I" alone are words
 _DIGITS = rf"(?:\d+|(?i:{'|'.join(DIGITS)}))"
@@ -114,7 +116,7 @@ def find_answer(
     linear in the length.
     """
     if not manner.weighs:
-        read = _HIDDEN.sub(_spaces, blanked(text))
+        read = _HIDDEN.sub(_spaces, blanked(text, calls=False))
         return _found(read, announced(read), answers, manner)
     read = _COMMENT.sub(_spaces, blanked(text))
     place = announced(read)
@@ -240,8 +242,10 @@ def comparable(answer: str, manner: Manner = DEFAULT) -> str:
 def _of_kind(said: str, kind: str, manner: Manner) -> tuple[int, int] | None:
     """Returns the characters of the one letter, number, yes or no that is said."""
     text, against = said, DENYING
-    if manner.weighs and kind == LETTER:  # "D. A is wrong." says D alone
+    if manner.weighs and kind in (LETTER, SEVERAL):  # "D. A is wrong." says D alone
         text, against = only(said, asserted(pieces_of(said, ()))), frozenset()
+        if kind == LETTER and lists_several(text):
+            return None
     for sign in manner.kinds.get(kind, ()):
         found = list(re.finditer(sign, text))
         if not found:

@@ -9,15 +9,27 @@ denial "no". Where people count, a denial of what is counted is "0".
 
 import re
 from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 from typing import Any
 
 from spanreward.rewards.judges.match.answer_pieces import NO, YES, pieces_of
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.match.rate_answer import denies_all
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
+from spanreward.rewards.language.letter_lists import letters_listed
 from spanreward.rewards.language.words import HEDGES
-from spanreward.rewards.lave.answer import BINARY, COUNTED, KINDS, comparable, find_answer, kind_of
-from spanreward.rewards.lave.options import is_mislabelled, named_option, options_of
+from spanreward.rewards.lave.answer import (
+    BINARY,
+    COUNTED,
+    KINDS,
+    SEVERAL,
+    comparable,
+    find_answer,
+    kind_of,
+)
+from spanreward.rewards.lave.options import is_mislabelled, named_options, options_of
+from spanreward.rewards.lave.trimming import trimmed
+from spanreward.rewards.text.shown import blanked
 
 
 def answer_in(
@@ -27,15 +39,22 @@ def answer_in(
     options = options_for(answers, question, columns or {})
     start, end = found_answer(text, answers, options)
     answer = text[start:end]
-    label = named_option(answer, options, question) if options else ""
-    if label:
-        return _form(label)
+    labels = named_options(answer, options, question) if options else ()
+    if labels:
+        return _form(labels)
+    letters = letters_listed(answer, joined=any(map(letters_listed, answers)))
+    if letters and kind_of(answers) == SEVERAL:
+        return " ".join(letters).lower()
     return _claimed(answer, answers, question) or comparable(answer)
 
 
 def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
-    """Returns what `find_answer` finds, with the text behind a letter that is another option's."""
+    """Returns what `find_answer` finds, with the text behind a letter that is another option's, and
+    with the lines behind it that list more letters.
+    """
     start, end = find_answer(text, answers)
+    if start < end and letters_listed(blanked(text)[start:]):
+        start, end = trimmed(text, start, len(text))
     if options and is_mislabelled(text[end:], text[start:end], options):
         line = text.find("\n", end)
         end = len(text) if line < 0 else line
@@ -49,8 +68,8 @@ def comparable_answers(
     options = options_for(answers, question, columns or {})
     forms = []
     for answer in answers:
-        label = named_option(answer, options) if options else ""
-        forms.append(_form(label) if label else comparable(answer))
+        labels = named_options(answer, options) if options else ()
+        forms.append(_form(labels) if labels else comparable(answer))
     return forms
 
 
@@ -59,20 +78,25 @@ def options_for(
 ) -> dict[str, str]:
     """Returns the options of the question, empty where most of people's answers name none."""
     options = options_of(question, columns)
-    named = [answer for answer in answers if options and named_option(answer, options)]
+    named = [answer for answer in answers if options and named_options(answer, options)]
     return options if 2 * len(named) > len(answers) else {}
 
 
 def with_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
-    """Returns "B (a lamp)" for an answer that names this option, else the answer."""
-    label = named_option(answer, options, question) if options else ""
-    return f"{label} ({options[label]})" if label else answer
+    """Returns "A (a kettle), B (a lamp)" for an answer that names them, else the answer."""
+    labels = named_options(answer, options, question) if options else ()
+    return ", ".join(f"{label} ({options[label]})" for label in labels) or answer
 
 
 def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str:
-    """Returns the label of the option that an answer names, else the answer."""
-    label = named_option(answer, options, question) if options else ""
-    return label or answer
+    """Returns the labels of the options that an answer names, as "A, B", else the answer. Letters
+    stand for numbers, as a part of several options is no answer, and a part of a number is.
+    """
+    labels = named_options(answer, options, question) if options else ()
+    if labels and labels[0].isdigit():
+        letters = dict(zip(options, ascii_uppercase, strict=False))
+        labels = tuple(letters[label] for label in labels)
+    return ", ".join(labels) or answer
 
 
 def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
@@ -92,5 +116,5 @@ def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
     return said
 
 
-def _form(label: str) -> str:
-    return f"({label.lower()})"
+def _form(labels: Sequence[str]) -> str:
+    return " ".join(f"({label.lower()})" for label in labels)

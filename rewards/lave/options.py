@@ -18,6 +18,7 @@ from typing import Any
 from spanreward.rewards.judges.match.answer_pieces import EVASIVE, Piece, asserted, pieces_of
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
 from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.letter_lists import JOINING, letters_listed
 from spanreward.rewards.language.words import HEDGES, PICTURES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
@@ -38,10 +39,17 @@ _ALONE = r"(?![+#]|[-\u2212\u2013](?!\w)|(?<!\*[A-Za-z])\*(?!\*))"
 _SURE = rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN}])[A-Z](?=[).:\]])|\A[a-z]{_ALONE}(?=\W*\Z|[).:])"
 _OTHERWISE = (
     rf"(?<![{_LATIN}])(?:[B-HJ-Z]{_ALONE}(?![{_LATIN}])"
-    rf"|[AI]{_ALONE}(?=\W*\Z|\s*[,\n&/+]|[^\x00-\x7f]|\s+(?:(?:and|or)\s+)?[A-Z]\b)"
+    rf"|[AI]{_ALONE}(?=\W*\Z|\s*[,;\n&/+|]|[^\x00-\x7f]|\s+(?:(?:or|{JOINING})\s+){{0,4}}[A-Z]\b)"
     rf"|(?<=[Oo]ption )[AI]{_ALONE}\b|(?<=[Cc]hoice )[AI]{_ALONE}\b)"
 )
+_A_WORD = rf"(?!\s+(?!{JOINING}\b)(?:[a-z]|[A-Z]{{2}}))"
+_NAMED = rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_ALONE}(?![{_LATIN}])[)\]]?"
+_SIGN = rf"\s*[,;&/+]\s*(?:{JOINING}\s+){{0,4}}|\s+(?:{JOINING}\s+){{1,4}}"
+# one letter, or several in a row
+LISTED_LETTERS = rf"(?<![{_LATIN}]){_NAMED}(?:(?:{_SIGN}|\s+){_NAMED})*"
+_SEVERAL = re.compile(rf"(?<![{_LATIN}]){_NAMED}(?:{_SIGN}|\s*\n\s*){_NAMED}")
 LETTERS = (_SURE, _OTHERWISE)  # how a text says a letter, the surest first; "A" and "I" are words
+_JOINED = word_set("and & plus also well both options choices answers answer")
 _SILENT = FUNCTION_WORDS | PICTURES | word_set("option choice correct right best show depict")
 
 
@@ -67,12 +75,15 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     if any(not doubts.isdisjoint(piece.words) for piece in kept):
         return ""
     texts = {label: list(map(lemma, tokens_of(text))) for label, text in options.items()}
-    labels = labels_in(only(plain, kept), options)
+    text = _without_texts(only(plain, kept), options)
+    labels = labels_in(text, options)
     named = _texts_in([list(map(lemma, piece.words)) for piece in kept], texts)
     whole = list(map(lemma, tokens_of(plain)))
     exact = [label for label, text in texts.items() if text == whole]
     if len(exact) == 1 and set(labels) <= {*exact}:
         return exact[0]
+    if lists_several(text):
+        return ""
     if len(labels) == 1 and named <= labels:
         return next(iter(labels))
     if labels or len(named) != 1:
@@ -80,6 +91,77 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     label = next(iter(named))
     spare = {lemma(word) for word in tokens_of(question)} | set(texts[label]) | _SILENT
     return label if spare.issuperset(words) else ""
+
+
+def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
+    """Returns the labels of the options that an answer names, in the options' order. () where it
+    doubts, says more, or puts another option's text behind a label.
+    """
+    label = named_option(answer, options, question)
+    if label:
+        return (label,)
+    plain = plain_answer(answer)
+    together = letters_listed(plain, joined=True) or _in_order(plain)
+    if together:
+        named = [label for label in options if label.upper() in together]
+        return tuple(named) if len(named) == len(together) else ()
+    known = {word for text in options.values() for word in tokens_of(text)}
+    kept = asserted(pieces_of(plain, known))
+    words = [word for piece in kept for word in piece.words]
+    if not {*EVASIVE, *HEDGES, "or"}.isdisjoint(words):
+        return ()
+    labels = _labels_of(only(plain, kept), options)
+    if labels is None:
+        return ()
+    texts = {label: list(map(lemma, tokens_of(text))) for label, text in options.items()}
+    said = _texts_in([list(map(lemma, piece.words)) for piece in kept], texts)
+    if labels and not said <= labels:
+        return ()
+    said |= labels
+    spare = _SILENT | _JOINED | {lemma(word) for word in tokens_of(question)}
+    spare -= set(map(str.lower, options))
+    for label in said:
+        spare |= {label.lower(), *texts[label]}
+    if not spare.issuperset(map(lemma, words)):
+        return ()
+    return tuple(label for label in options if label in said)
+
+
+def lists_several(text: str) -> bool:
+    """Whether a text says a letter and another one, with a sign or "and" between them."""
+    return bool(letters_listed(text)) or _SEVERAL.search(text) is not None
+
+
+def _in_order(answer: str) -> tuple[str, ...]:
+    """Returns the letters of a word in small ones that follow each other as in "acd", else ()."""
+    letters = tuple(answer.strip().upper())
+    if len(letters) < 2 or not answer.islower() or list(letters) != sorted(set(letters)):
+        return ()
+    return letters
+
+
+def _without_texts(answer: str, options: Mapping[str, str]) -> str:
+    """Returns the answer without the options' texts that list letters: "both A and B"."""
+    for text in options.values():
+        if _SEVERAL.search(text):
+            answer = re.sub(re.escape(text), " ", answer, flags=re.IGNORECASE)
+    return answer
+
+
+def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
+    """Returns all labels that a text says, None where one has another option's text behind it."""
+    found: set[str] = set()
+    sign = "|".join(LETTERS)
+    if next(iter(options), "").isdigit():
+        sign = r"(?<![\w.])\d{1,2}(?![\w%]|\.\d)"
+    for match in re.finditer(sign, text):
+        label = match[0] if match[0] in options else match[0].swapcase()
+        if label not in options or label in found:
+            continue
+        if is_mislabelled(text[match.end() : match.end() + LONGEST], label, options):
+            return None
+        found.add(label)
+    return found
 
 
 def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bool:

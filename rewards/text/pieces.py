@@ -24,5 +24,6 @@ OUTSIDE = "outside the judged part"
 QUOTES = "quotation marks"
 REASONING = "reasoning"
 TOKENS = "special tokens"
+TOOLS = "tool calls"
 
 PLACE_NAME = r"(?=\w*(?:box|quad|point|poly|loc|coord|det|click|rect|region))(?!\w*end\b)\w++"

@@ -11,23 +11,27 @@ words, and a base model writes others. Such plain words ("User:") count where a 
 
 import re
 
-from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING, TOKENS
+from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING, TOKENS, TOOLS
+from spanreward.rewards.text.tool_calls import calls_in
 
 _THINK = r"(?:\w+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|rationale)"
 _TURN = (
     r"(?:<\|(?:im_start|start_header_id|start|turn)\|?>\s?|<start_of_turn>|<\|(?=\w+\|>)(?:im_)?"
     r"|\[UNUSED_TOKEN_\d+\])"
 )
+# of gpt-oss's messages: whom it is for, and its format. Its commentary is no answer.
+_HEAD = r"[^<>\n]{0,80}(?:<\|constrain\|>[\w.-]{0,20})?"
 MARKS = re.compile(
     rf"""(?<=\S)\s?<s>[^<>]*</s>|(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>
-    |<\|channel(?:\|>analysis<\|message\|>|>thought\b)|<unused\d+>\s*thought\b
+    |<\|channel(?:\|>(?:analysis|commentary)\b{_HEAD}<\|message\|>|>thought\b)|<unused\d+>\s*thought\b
     |\A\s*here(?:\ is|'s)\ my\ thought\ process:|(?-i:\Aanalysis(?=[A-Z])))
     |(?P<close></{_THINK}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>
-    |<\|channel\|>final<\|message\|>|<channel\|>
+    |<\|channel\|>final\b{_HEAD}<\|message\|>|<channel\|>
     |here(?:\ is|'s)\ my\ response:|(?-i:assistantfinal))
     |(?P<unused><unused\d+>)
     |(?P<other>{_TURN}(?:user|human|system|tool)\b(?:\|>)?|\[INST\])
-    |(?P<own>{_TURN}(?:assistant|model|bot)\b(?:\|>)?|\[/INST\]|(?-i:\A\s*assistant[^\S\n]*$))
+    |(?P<own>{_TURN}(?:assistant|model|bot)\b(?:\|>|\ to=[\w.]{{1,80}})?|\[/INST\]
+        |(?-i:\A\s*assistant[^\S\n]*$))
     |(?P<asks>^[#\ ]*(?:user|human|instruction|question|q)[ \d]{{0,4}}:
         |(?-i:^(?:user|system)[^\S\n]*$))
     |(?P<answers>^[#\ ]*(?:assistant|response|(?:short\ |final\ )?answer|a)[ \d]{{0,4}}:
@@ -47,11 +51,15 @@ _MARKS_ARE = {  # the kind of a mark itself
 }
 
 
-def blanked(text: str) -> str:
-    """Returns the text with spaces in place of what is not shown."""
+def blanked(text: str, calls: bool = True) -> str:
+    """Returns the text with spaces in place of what is not shown. calls: whether calls of tools are
+    not.
+    """
     kept = [" "] * len(text)
-    for start, end in shown(text):
-        kept[start:end] = text[start:end]
+    parts = parts_of(text) if calls else _turns(text)
+    for start, end, kind in parts:
+        if not kind:
+            kept[start:end] = text[start:end]
     return "".join(kept)
 
 
@@ -63,6 +71,20 @@ def shown(text: str) -> list[tuple[int, int]]:
 def parts_of(text: str) -> list[tuple[int, int, str]]:
     """Returns the text in parts (start, end, kind), in order. The kind is "" for what is shown, and
     says what the others are.
+    """
+    parts = []
+    for start, end, kind in _turns(text):
+        calls = [] if kind else list(calls_in(text, start, end))
+        at = start
+        for begin, stop in calls:
+            parts += [(at, begin, ""), (begin, stop, TOOLS)]
+            at = stop
+        parts.append((at, end, kind))
+    return parts
+
+
+def _turns(text: str) -> list[tuple[int, int, str]]:
+    """Returns the parts with the calls of tools in them.
 
     What stands before a first end of reasoning without a start is reasoning. Turns of others hide
     nothing where none of the writer's own follows.

@@ -11,7 +11,8 @@ rule that applies:
     yes/no      Yes or no is the most frequent reference. The answer says yes or no
                 (binary_answer.py), or 1. The rating goes by the share of yes and no references that
                 agree: 3 from two thirds, 1 up to one third.
-    letters     All references are letters, and the answer says several: 1.
+    letters     All references are letters, and the answer says several: 1. Most references are
+                lists of letters ("A, C"): the answer lists the same ones, in any order, or 1.
     equality    It is a reference: 3, or 2 where another is given more than twice as often.
     none        All references are numbers, and the answer denies what is asked for: it says 0.
     share       What an answer says beside the references is another answer, so that a list pays no
@@ -38,11 +39,13 @@ from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.language.answer_tokens import (
     has_letters,
     is_exact,
+    is_spelled,
     plain_answer,
     read_tokens,
     tokens_of,
 )
 from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.letter_lists import letters_listed
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
@@ -73,7 +76,16 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     pieces = pieces_of(candidate, question | (known_words - NO))
     if counts.most_common(1)[0][0] in ("yes", "no"):
         return _binary(*binary_answer(asked.question, pieces), counts)
-    if all(map(is_letter, known_words)) and len(letters_of(candidate)) > 1:
+    lists = Counter(letters_listed(one, joined=is_spelled(one.split())) for one in people)
+    del lists[()]
+    if 2 * lists.total() > len(people):
+        same = lists[letters_listed(candidate, joined=True)]
+        if same:
+            return _frequent(3.0, same, max(lists.values()))
+        if words not in references:
+            return 1.0, "it names other letters"
+    several = len(letters_of(candidate)) > 1 and words not in references
+    if several and all(map(is_letter, known_words)):
         return 1.0, "it names several letters"
     given = Counter(tuple(map(lemma, reference)) for reference in references)
     most = max(given.values())

@@ -27,6 +27,14 @@ TEXT = "A red kite flies."
         f"<start_of_turn>model\n{TEXT}<end_of_turn>\n<start_of_turn>user\nA dog?",
         "<|channel|>analysis<|message|>A "
         f"cat?<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final"
+        f"<|message|>{TEXT}<|return|>",
+        "<|channel|>commentary to=functions.zoom <|constrain|>json<|message|>{}<|call|>"
+        "<|start|>functions.zoom to=assistant<|channel|>commentary<|message|>Done.<|end|>"
+        f"<|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        "<|start|>assistant to=functions.zoom<|channel|>commentary json<|message|>{}<|call|>"
+        f"<|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
+        f"<|channel|>final <|constrain|>json<|message|>{TEXT}<|return|>",
         f"<|channel>thought\nA cat?<channel|>{TEXT}<turn|>",
         f"<|START_THINKING|>A cat?<|END_THINKING|>{TEXT}",
         f"<rationale>A cat?</rationale>{TEXT}",
@@ -50,7 +58,14 @@ def test_the_answer_alone_is_shown(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<think>A cat? <think>A dog?", "<|im_start|>user\nA red kite.<|im_end|>", "</s>", ""]
+    "text",
+    [
+        "<|channel|>commentary<|message|>I look.",
+        "<think>A cat? <think>A dog?",
+        "<|im_start|>user\nA red kite.<|im_end|>",
+        "</s>",
+        "",
+    ],
 )
 def test_what_is_never_shown_is_no_answer(text: str) -> None:
     assert not read_text(text).plain.strip()

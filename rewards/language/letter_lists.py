@@ -1,0 +1,42 @@
+r"""The letters of an answer that lists several of them, as answers to questions with several right
+options do.
+
+    letters_listed("A, C and D")            # ("A", "C", "D")
+    letters_listed("(C) & (A)")             # ("A", "C"): a list has no order
+    letters_listed("A C", joined=True)      # ("A", "C"), also "AC": where people answer with lists
+
+A list is nothing but different letters and what joins them. In it "A" is a letter and no article.
+"""
+
+import re
+
+_ITEM = r"(?:[-*\u2022]\s+)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
+JOINING = r"(?:and|plus|also|as|well|along|together|with)"
+_SIGN = r"\s*[,;&\u3001\uff0c\uff1b]\s*"
+_JOINT = rf"(?:{_SIGN}(?i:{JOINING}\s+){{0,4}}|\s*\n\s*|\s+(?i:{JOINING}\s+){{1,4}})"
+_CLOSED = r"[\s.!]*"
+_LIST = re.compile(rf"{_ITEM}(?:{_JOINT}{_ITEM})+{_CLOSED}")
+_SPACED = re.compile(r"[(\[\"']{0,4}[A-Z](?:\s*[\s/+|]\s*[A-Z])+[\s.!)\]]*")
+_TOGETHER = re.compile(r"[(\[\"']{0,4}[A-Z]{2,26}[\s.!)\]]*")
+_LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
+LONGEST = 400  # characters of a list
+
+
+def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
+    """Returns the letters, sorted and in upper case; () for an answer that is no list of two or
+    more.
+
+    joined: whether capital letters with a space or nothing between them are a list too. Elsewhere
+    they are a name ("TV") or a text that was spelled.
+    """
+    text = answer.strip()
+    if len(text) > LONGEST:
+        return ()
+    letters: list[str] = []
+    if _LIST.fullmatch(text) or (joined and _SPACED.fullmatch(text)):
+        letters = [letter.upper() for letter in _LETTER.findall(text)]
+    elif joined and _TOGETHER.fullmatch(text):
+        letters = [letter for letter in text if letter.isalpha()]
+    if len(letters) < 2 or len(set(letters)) < len(letters):
+        return ()
+    return tuple(sorted(letters))

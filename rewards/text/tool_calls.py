@@ -1,0 +1,67 @@
+"""The calls of tools in a text, and what the tools gave back: known by their marks, whatever is
+between these. A call that does not end goes to the end of the text.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+_KIND = r"(?:calls?|responses?|results?|outputs?|use|code)"
+_BAR, _JOINT = r"[|\uff5c]", r"[_\u2581]"
+_TOKEN = rf"(?:tool|function){_JOINT}{_KIND}"
+_OPEN = re.compile(
+    rf"<(?P<tag>(?:tool|function)_{_KIND}|function(?=\s*=|\s+name\s*=))(?:[\s=][^<>]{{0,200}})?>"
+    rf"|(?P<token><{_BAR}{_TOKEN}(?:{_JOINT}section)?(?:{_JOINT}(?:begin|start))?{_BAR}?>)"
+    r"|(?P<python><\|python_tag\|>)"
+    r"|\[(?P<upper>TOOL_(?:RESULTS|OUTPUT|RESPONSE))\]|(?P<list>\[TOOL_CALLS?\])",
+    re.IGNORECASE,
+)
+_ENDS = {
+    "token": re.compile(
+        rf"<(?:{_BAR}(?:/|end{_JOINT}){_TOKEN}|{_BAR}{_TOKEN}(?:{_JOINT}section)?{_JOINT}end"
+        rf"|{_TOKEN}){_BAR}>|</{_TOKEN}>",
+        re.IGNORECASE,
+    ),
+    "python": re.compile(r"<\|eom_id\|>"),
+}
+_SPACE = re.compile(r"\s*(?:[\w.-]{1,80}(?:\[ARGS\])?)?\s*(?=[\[{])")
+_DECODER = json.JSONDecoder()
+
+
+def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yields the characters [start, end) of each call, or of what a tool gave back, in order and by
+    linear time.
+    """
+    while True:
+        opened = _OPEN.search(text, start, end)
+        if opened is None:
+            return
+        start = _end_of(text, opened, end)
+        yield opened.start(), start
+
+
+def _end_of(text: str, opened: re.Match[str], end: int) -> int:
+    kind = opened.lastgroup or ""
+    if kind == "list":
+        return _end_of_json(text, opened.end(), end)
+    name = re.escape(opened[kind])
+    closed = rf"</{name}\s*>"
+    if kind == "upper":
+        closed = rf"\[/{name}\]"
+    sign = _ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
+    found = sign.search(text, opened.end(), end)
+    if found is None:
+        return end
+    return found.end()
+
+
+def _end_of_json(text: str, start: int, end: int) -> int:
+    """Returns the end of the JSON value behind a name, or of the text where there is none."""
+    space = _SPACE.match(text, start, end)
+    if space is None:
+        return end
+    try:
+        _, stop = _DECODER.raw_decode(text[:end], space.end())
+    except (ValueError, RecursionError):
+        return end
+    return stop
