@@ -153,7 +153,7 @@ def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
     reading = read_text(text, answers=True)
     characters = list(zip(reading.origin, reading.plain, strict=True))
     ends = {start: end for start, end, _ in reading.unread}
-    kept = set()  # places of characters that stay as they are written
+    kept: set[int] = set()  # places of characters that stay as they are written
     for start, end, kind in reading.unread:
         if kind in (LABELS, QUOTES) and text[start] != "<":
             kept.update(range(start, end))
