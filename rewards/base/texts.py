@@ -20,9 +20,13 @@ from typing import Any
 import numpy as np
 
 _LIST = re.compile(
-    r"""\s*(?:array\()?\[\s*\[?\s*\{?\s*(?:np\.str_\()?['"\u201c](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""",
+    r"""\s*(?:array\()?\[\s*\[?\s*\{?\s*(?:(?:None|nan|NaN|null|<NA>|NaT)\s*,\s*)*(?:np\.str_\()?['"\u201c](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""",
     re.DOTALL,
 )  # maybe cut off
+# a list of numbers or of nothing, with a missing value
+_GAPS = re.compile(
+    r"\s*\[\s*(?:[-+\d.e]+\s*,\s*)*(?:None|nan|NaN|null|<NA>|NaT)\s*(?:,[-+\d.e,\sa-zA-Z<>]*)?\]\s*\Z"
+)
 _NUMPY = re.compile(
     r"\bnp\.str_\(((['\"])(?:(?!\2).)*\2)\)|\Aarray\((?=\[)|(?<=\])(?:, dtype=[\w<.']+)?\)\Z"
 )
@@ -34,14 +38,45 @@ def texts(value: Any, column: str) -> tuple[str, ...]:
 
 
 def people(value: Any, column: str) -> tuple[str, ...]:
-    """Returns people's answers to one question: texts, or objects with the text in "answer"."""
+    """Returns people's answers to one question: texts, or objects with the text in "answer".
+
+    A list of numbers, and a number in an object, are read as texts.
+    """
+    written = _written_people(value)
     answers: list[Any] = []
-    for entry in entries(value, column, (str, dict)):
-        if isinstance(entry, Mapping):
-            answers += entries(entry.get("answer", 0), column)
+    for entry in entries(written, column, (str, dict)):
+        if isinstance(entry, Mapping) and "answer" in entry:
+            answers += _in_words(entries(entry["answer"], column))
         else:
             answers.append(entry)
+    if isinstance(written, list | tuple):
+        answers = _in_words(answers)
     return texts_of(answers, column, 'a text, a list of texts or of {"answer": text}', value)
+
+
+def _written_people(value: Any) -> Any:
+    """Returns the object with an answer, or the list of numbers, that a text writes out; else the
+    value.
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    written = list_in(value.strip())
+    if isinstance(written, dict) and "answer" in written:
+        return written
+    if isinstance(written, list) and written and all(map(_is_number, written)):
+        return written
+    return value
+
+
+def _in_words(answers: list[Any]) -> list[Any]:
+    """Returns numbers as texts where all are numbers."""
+    if not all(map(_is_number, answers)):
+        return answers
+    return list(map(str, answers))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not is_nan(value)
 
 
 def texts_of(listed: list[Any], column: str, kind: str, value: Any) -> tuple[str, ...]:
@@ -67,7 +102,7 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
         listed = list_in(value.strip())
         if isinstance(listed, list | tuple) and all(isinstance(entry, kinds) for entry in listed):
             return list(listed)
-        if _LIST.match(value):
+        if _LIST.match(value) or _GAPS.match(value):
             cure = "give the list itself, or write it as JSON"
             raise ValueError(
                 f"the column {column!r} holds a list in a string that cannot be read, "

@@ -3,12 +3,15 @@ options do.
 
     letters_listed("A, C and D")            # ("A", "C", "D")
     letters_listed("(C) & (A)")             # ("A", "C"): a list has no order
+    order_counts(["C, A, B"])               # True: nobody chooses several in this order
     letters_listed("A C", joined=True)      # ("A", "C"), also "AC": where people answer with lists
 
 A list is nothing but different letters and what joins them. In it "A" is a letter and no article.
 """
 
 import re
+from collections.abc import Iterable
+from string import ascii_uppercase
 
 _ITEM = r"(?:[-*\u2022]\s+)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
 JOINING = r"(?:and|plus|also|as|well|along|together|with)"
@@ -20,6 +23,7 @@ _SPACED = re.compile(r"[(\[\"']{0,4}[A-Z](?:\s*[\s/+|]\s*[A-Z])+[\s.!)\]]*")
 _TOGETHER = re.compile(r"[(\[\"']{0,4}[A-Z]{2,26}[\s.!)\]]*")
 _LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
 LONGEST = 400  # characters of a list
+ORDERED = 3  # letters that can be put in order, at least
 
 
 def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
@@ -29,6 +33,11 @@ def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
     joined: whether capital letters with a space or nothing between them are a list too. Elsewhere
     they are a name ("TV") or a text that was spelled.
     """
+    return tuple(sorted(letters_in_order(answer, joined)))
+
+
+def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
+    """Returns what `letters_listed` does, in the answer's order."""
     text = answer.strip()
     if len(text) > LONGEST:
         return ()
@@ -39,4 +48,16 @@ def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
         letters = [letter for letter in text if letter.isalpha()]
     if len(letters) < 2 or len(set(letters)) < len(letters):
         return ()
-    return tuple(sorted(letters))
+    return tuple(letters)
+
+
+def order_counts(answers: Iterable[str]) -> bool:
+    """Whether people put letters in order, "C, A, B", and do not choose several: they list the
+    alphabet's first letters, at least three, out of its order.
+    """
+    for answer in answers:
+        letters = letters_in_order(answer)
+        first = tuple(ascii_uppercase[: len(letters)])
+        if len(letters) >= ORDERED and tuple(sorted(letters)) == first != letters:
+            return True
+    return False

@@ -16,7 +16,7 @@ from spanreward.rewards.judges.match.answer_pieces import NO, YES, pieces_of
 from spanreward.rewards.judges.match.binary_answer import binary_answer
 from spanreward.rewards.judges.match.rate_answer import denies_all
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
-from spanreward.rewards.language.letter_lists import letters_listed
+from spanreward.rewards.language.letter_lists import letters_listed, order_counts
 from spanreward.rewards.language.words import HEDGES
 from spanreward.rewards.lave.answer import (
     BINARY,
@@ -43,7 +43,7 @@ def answer_in(
     if labels:
         return _form(labels)
     letters = letters_listed(answer, joined=any(map(letters_listed, answers)))
-    if letters and kind_of(answers) == SEVERAL:
+    if letters and kind_of(answers) == SEVERAL and not order_counts(answers):
         return " ".join(letters).lower()
     return _claimed(answer, answers, question) or comparable(answer)
 
@@ -76,7 +76,11 @@ def comparable_answers(
 def options_for(
     answers: Sequence[str], question: str, columns: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Returns the options of the question, empty where most of people's answers name none."""
+    """Returns the options of the question, empty where most of people's answers name none, or put
+    them in order.
+    """
+    if order_counts(answers):
+        return {}
     options = options_of(question, columns)
     named = [answer for answer in answers if options and named_options(answer, options)]
     return options if 2 * len(named) > len(answers) else {}

@@ -30,6 +30,8 @@ OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
 # How pandas writes a missing value as text. An answer may be "None".
 MISSING = frozenset({"nan", "NaN", "<NA>", "NaT", "None", "null"})
 SAYABLE = frozenset({"None", "null"})
+# How R and spreadsheets write one. A model and people may say these.
+MARKED = frozenset({"NA", "N/A", "NULL", "#N/A"})
 SPOKEN = frozenset({"completion", "answers"})
 
 
@@ -63,15 +65,15 @@ def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:
 def without_missing(
     row: dict[str, Any], missing: Counter[str], names: Mapping[Any, str] = OWN_NAMES
 ) -> dict[str, Any]:
-    """Returns the row with None for a text in MISSING, in the columns that are read, and counts
-    them by key.
+    """Returns the row with None for a text in MISSING or MARKED, in the columns that are read, and
+    counts them by key.
     """
     filled = row
     for column in (*READ, "completion"):
         key = names.get(column, column)
         value = row.get(key)
-        if isinstance(value, str) and value in MISSING:
-            if column in SPOKEN and value in SAYABLE:
+        if isinstance(value, str) and value in MISSING | MARKED:
+            if column in SPOKEN and value in SAYABLE | MARKED:
                 continue
             filled = {**filled, key: None}
             missing[key] += 1

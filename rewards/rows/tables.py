@@ -85,7 +85,7 @@ def say_missing(missing: Mapping[str, int], source: object) -> None:
     if missing:
         counts = ", ".join(f"{count} of {column!r}" for column, count in missing.items())
         log.warning(
-            "%s: values that pandas wrote as text, such as 'nan', are read as missing: %s",
+            "%s: values that a program wrote as text, such as 'nan', are read as missing: %s",
             source,
             counts,
         )

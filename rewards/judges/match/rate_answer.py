@@ -45,7 +45,11 @@ from spanreward.rewards.language.answer_tokens import (
     tokens_of,
 )
 from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.letter_lists import letters_listed
+from spanreward.rewards.language.letter_lists import (
+    letters_in_order,
+    letters_listed,
+    order_counts,
+)
 from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
@@ -76,10 +80,11 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     pieces = pieces_of(candidate, question | (known_words - NO))
     if counts.most_common(1)[0][0] in ("yes", "no"):
         return _binary(*binary_answer(asked.question, pieces), counts)
-    lists = Counter(letters_listed(one, joined=is_spelled(one.split())) for one in people)
+    read_list = letters_in_order if order_counts(people) else letters_listed
+    lists = Counter(read_list(one, joined=is_spelled(one.split())) for one in people)
     del lists[()]
     if 2 * lists.total() > len(people):
-        same = lists[letters_listed(candidate, joined=True)]
+        same = lists[read_list(candidate, joined=True)]
         if same:
             return _frequent(3.0, same, max(lists.values()))
         if words not in references:

@@ -74,7 +74,21 @@ def test_arrays_that_numpy_printed_are_lists() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["['a', None]", "['a', 'b", "['it's', 'b']", '["a", 3]', "['a' ... 'b']", "[['a'], 'b']"],
+    [
+        "['a', None]",
+        "[None, 'a']",
+        "[nan, 'a']",
+        '[null, "a"]',
+        "[nan, None, 'a']",
+        "[nan, 2]",
+        "[2, None, 3]",
+        "[NaN]",
+        "['a', 'b",
+        "['it's', 'b']",
+        '["a", 3]',
+        "['a' ... 'b']",
+        "[['a'], 'b']",
+    ],
 )
 def test_what_looks_like_a_list_and_is_none_is_refused(text: str) -> None:
     with pytest.raises(
@@ -96,3 +110,29 @@ def test_one_value_in_place_of_several() -> None:
         ValueError, match="the column 'references' must hold a text or a list of texts, got 3"
     ):
         Sample("", "", references=3)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"answer": ["2", "two"]}, ("2", "two")),
+        ({"answer": 2}, ("2",)),
+        ([2, 3], ("2", "3")),
+        ([2.5, -1], ("2.5", "-1")),
+        ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
+    ],
+)
+def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: Any) -> None:
+    for value in (written, json.dumps(written), repr(written)):
+        assert people(value, "answers") == said
+
+
+@pytest.mark.parametrize("value", [2, [True], [None, "2"], [float("nan"), "2"], [{"text": "2"}]])
+def test_answers_of_another_kind_are_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="the column 'answers' must hold a text"):
+        people(value, "answers")
+
+
+def test_a_text_that_looks_like_an_object_is_a_text() -> None:
+    for text in ("{'a': 1}", "{x, y}", "[True, False]", "[None of these, or 2]"):
+        assert people(text, "answers") == (text,)

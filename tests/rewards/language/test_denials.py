@@ -72,7 +72,9 @@ def test_a_right_denial_is_paid_once() -> None:
     (right,) = denials(judged("A man. There is no cat."))
     assert right.score == 1.0
     assert right.credit > 0
-    assert denials(judged("A man. There is no cat. There is no cat. There is no cat.")) == [right]
+    (again,) = denials(judged("A man. There is no cat. There is no cat. There is no cat."))
+    assert (again.start, again.end, again.score) == (right.start, right.end, 1.0)
+    assert again.credit < right.credit  # what was just said is filler
     assert (
         len(
             denials(

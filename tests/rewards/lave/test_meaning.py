@@ -202,3 +202,13 @@ def test_signs_take_linear_time(piece: str) -> None:
     for right in ("B", "5"):
         scores(ANIMALS, text, right)
     assert time.process_time() - start < 6  # quadratic time would be more
+
+
+def test_an_order_of_letters_is_no_choice_of_several() -> None:
+    question = "Put them in order.\nA. a kettle\nB. a lamp\nC. a glove"
+    reward = LaveReward(MatchJudge(), rationale=False)
+    answers = ["C, A, B", "A, B, C", "B, A, C"]
+    scores = reward([""] * 3, answers, question=question, answers=[["C, A, B"] * 3] * 3)
+    assert scores == [1.0, 0.0, 0.0]
+    scores = reward([""] * 3, answers, question=question, answers=[["A, B, C"] * 3] * 3)
+    assert scores == [1.0, 1.0, 1.0]

@@ -110,6 +110,7 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
         ([[[255, 0, 0]]], "a PIL image or the path of a file, got list"),
         ("https://example.org/a.png", "is a URL, and nothing is downloaded"),
     ],
+    ids=range(16),
 )
 def test_what_is_no_picture_is_one_sentence(form: Any, reason: str) -> None:
     with pytest.raises(PictureError, match=reason) as error:
