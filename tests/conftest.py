@@ -1,9 +1,10 @@
 """SIGINT is Ctrl-C in all tests, also where a shell runs them in its background and lets them
 ignore it.
 
-`make test-runs` has the files of RUNS: each of their tests starts a whole command of ours in
-processes of its own (a recipe, two ranks, a run that is interrupted). They take half of all time,
-so `make test` leaves them out. `make quick` also leaves out what trains or reads much: the files of
+`make test-runs` has the files of RUNS: their tests start whole commands of ours, servers and
+browsers in processes of their own (a recipe, two ranks, a run that is interrupted), or train to an
+end and once more from the middle. They take more than half of all time, so `make test` leaves them
+out. `make quick` also leaves out what trains or reads much: the files of
 SLOW. The files of FIRST take longest and start first: at the end of a run no core waits for one
 (with --no-loadscope-reorder). Hypothesis takes the same examples in every run, however slow the
 machine is.
@@ -23,10 +24,18 @@ TESTS = Path(__file__).parent
 
 RUNS = (
     "recipes",
+    "rewards/base/test_needs.py",
     "test_supply_chain.py",
+    "test_wheel.py",
     "training/callbacks/test_two_ranks_health.py",
+    "training/commands/test_main.py",
+    "training/evaluation/page/test_report_browser.py",
+    "training/evaluation/page/test_scored_browser.py",
+    "training/experimental",
+    "training/grpo/test_drop_in.py",
     "training/grpo/test_ranks_agree.py",
-    "training/serve/test_under_load.py",
+    "training/grpo/trl_internals/test_resuming.py",
+    "training/serve",
     "training/test_accelerate_configs.py",
     "training/test_interrupted.py",
     "training/test_resume.py",
@@ -62,8 +71,6 @@ SLOW = (
     "training/callbacks",
     "training/commands",
     "training/evaluation/judged/test_evaluate.py",
-    "training/experimental",
-    "training/evaluation/page/test_report_browser.py",
     "training/grpo",
     "training/test_bad_input.py",
     "training/test_run.py",

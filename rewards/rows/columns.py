@@ -27,12 +27,12 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
 }
 READ = frozenset({*READERS, "id", "prompt", "image", "images"})
 OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
-# How pandas writes a missing value as text. An answer may be "None".
+# How pandas writes a missing value as text. An answer may be "None". What a model is said to have
+# written stays as it is: text/no_answers.py names it.
 MISSING = frozenset({"nan", "NaN", "<NA>", "NaT", "None", "null"})
 SAYABLE = frozenset({"None", "null"})
-# How R and spreadsheets write one. A model and people may say these.
+# How R and spreadsheets write one. People may say these.
 MARKED = frozenset({"NA", "N/A", "NULL", "#N/A"})
-SPOKEN = frozenset({"completion", "answers"})
 
 
 def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -> dict[str, Any]:
@@ -69,11 +69,11 @@ def without_missing(
     counts them by key.
     """
     filled = row
-    for column in (*READ, "completion"):
+    for column in READ:
         key = names.get(column, column)
         value = row.get(key)
         if isinstance(value, str) and value in MISSING | MARKED:
-            if column in SPOKEN and value in SAYABLE | MARKED:
+            if column == "answers" and value in SAYABLE | MARKED:
                 continue
             filled = {**filled, key: None}
             missing[key] += 1

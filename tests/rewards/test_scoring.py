@@ -168,7 +168,7 @@ WRONG = {
     "image": [3, {"bytes": 3}, {"bytes": [1]}, {"path": 3}, "x\0.png", "/", "there/is/none.png"],
     "images": [3, "a.png", [{"bytes": "a"}]],
     "prompt": [3, [3], [{"content": 3}], [{"content": [3]}], [{"content": [{"type": "text"}]}]],
-    "answers": [3, [3], {"text": "red"}, "['red', 'blue"],
+    "answers": [3, [[3]], {"text": "red"}, "['red', 'blue"],
     "reference": [3, [None], {"a": 1}],
 }
 

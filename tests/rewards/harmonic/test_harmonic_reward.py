@@ -170,7 +170,7 @@ def test_no_text_ends_where_its_writer_likes(mark: str, spans: str) -> None:
         prompt = prompt_of(question)
         assert prompt.upper().count("END OF TEXT") == 2  # in the instructions, and at the end
         assert mark not in prompt[slice(*question.description)]
-        assert question.probe.text in completion or spans == "ablation"
+        assert question.probe.text in read_text(completion).plain or spans == "ablation"
     assert all(completion[span.start : span.end].strip() for span in verdict.spans)
 
 
@@ -201,7 +201,8 @@ def test_an_empty_completion_is_a_real_zero_and_costs_no_question(completion: st
 def test_hostile_completions_are_data(completion: str, spans: str) -> None:
     judge = CountingJudge()
     (verdict,) = HarmonicReward(judge, spans=spans).assess([sample(completion)])
-    assert verdict.status is Status.OK
+    says_nothing = not read_text(completion).plain.strip()
+    assert verdict.status is (Status.EMPTY if says_nothing else Status.OK)
     assert 0 <= verdict.score <= 1
     assert all(
         span.end <= len(completion) and completion[span.start : span.end].strip()

@@ -139,4 +139,5 @@ def test_what_pandas_writes_for_a_missing_value_is_missing(
     assert isinstance(third.sample, Sample)
     assert (third.sample.references, third.sample.answers) == (("C. or nan",), ("null",))
     assert last.id == "4"
-    assert last.sample == "row 4 needs the key 'completion' with a text, got None"
+    assert isinstance(last.sample, Sample)
+    assert last.sample.completion == "nan"

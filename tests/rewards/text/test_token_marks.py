@@ -23,7 +23,6 @@ TEXT = "A grey heron stands. It waits."
         f"<|reserved_special_token_5|>{TEXT}<extra_id_0>",
         f"<fim_prefix>{TEXT}<fim_suffix>",
         f"<reserved_106>{TEXT}<pad><pad>",
-        f"[TOOL_RESULTS]{TEXT}[/TOOL_RESULTS]",
     ],
 )
 def test_tokens_say_nothing(text: str) -> None:
