@@ -289,6 +289,7 @@ def plan(folder: Path) -> list[tuple[list[Any], str]]:
             ],
             "",
         ),
+        (["meaning", "--count", "1"], ""),
         (["reproduce", "posh-3", "--dry-run"], ""),
         (["benchmark", "memory"], ""),
         (["captions", "--data", folder / "sets", "--output", folder / "captions"], ""),

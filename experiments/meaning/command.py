@@ -18,7 +18,7 @@ from typing import Any
 
 from . import readings
 from .marks import all_marks
-from .pairs import Pair, all_pairs
+from .pairs import COUNT, Pair, all_pairs
 from .readings import Outcome
 
 SHOWN = 3  # failures of a dimension
@@ -118,10 +118,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=0, help="of the pairs (default: 0)")
+    parser.add_argument(
+        "--count", type=int, default=COUNT, help=f"pairs of a dimension (default: {COUNT})"
+    )
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there too")
     parser.add_argument("--show", action="store_true", help="print failures of each dimension")
     arguments = parser.parse_args()
-    pairs = all_pairs(arguments.seed)
+    pairs = all_pairs(arguments.seed, arguments.count)
     merged = sum(pair.merged for pair in pairs if pair.family == "apart")
     table: Table = {}
     for reading, outcomes in readings_of(pairs, arguments.seed).items():
