@@ -139,15 +139,9 @@ def doubled(case: Case, amount: int, rng: random.Random) -> str:
 
 
 def place_again(case: Case, amount: int, rng: random.Random) -> str:
-    """The place of a thing again, as a fragment behind its sentence."""
-    pieces = []
-    for sentence in re.split(r"(?<=[.]) ", case.honest):
-        pieces.append(sentence)
-        place = re.search(r"\b(?:in|at|on) the [^.]*\.\Z", sentence)
-        if amount and place:
-            pieces.append(place[0])
-            amount -= 1
-    return " ".join(pieces)
+    """Each of the first places twice: "in the top left corner in the top left corner"."""
+    place = r"\b(?:in|at|on) the (?:\w+ ){0,2}(?:corner|center|edge)"
+    return re.sub(place, r"\g<0> \g<0>", case.honest, count=amount, flags=re.IGNORECASE)
 
 
 def changed(case: Case, amount: int, rng: random.Random) -> str:
