@@ -12,6 +12,7 @@ comments, markup, quotes, end-of-turn tokens and the last punctuation do not bel
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import itemgetter
 
 from spanreward.rewards.judges.match.answer_pieces import (
@@ -233,8 +234,13 @@ def comparable(answer: str, manner: Manner = DEFAULT) -> str:
         start, end = trimmed(answer, 0, len(answer), manner.edges)
         plain, _ = plain_text(answer[start:end])
         return normalise(plain) or plain.lower()
+    return _comparable(answer)
+
+
+@lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
+def _comparable(answer: str) -> str:
     answer, _ = without_marks(answer)
-    start, end = trimmed(answer, 0, len(answer), manner.edges)
+    start, end = trimmed(answer, 0, len(answer))
     plain = plain_answer(answer[start:end])
     return comparable_form(plain) or plain.lower()
 

@@ -63,6 +63,11 @@ def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
     return _in_question(question)
 
 
+def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns how a row writes its options, by which rows with the same ones are found."""
+    return tuple(repr(columns.get(name)) for name in COLUMNS)
+
+
 def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
     """Returns the label of the one option that an answer names, "" where it names none or several,
     doubts, or says more.

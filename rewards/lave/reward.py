@@ -36,6 +36,7 @@ from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.language.answer_tokens import comparable_form, shown_answer
 from spanreward.rewards.lave.answer import PUBLISHED, find_answer
 from spanreward.rewards.lave.compared import found_answer, label_of, options_for, with_option
+from spanreward.rewards.lave.options import options_written
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.reading import ReadingReward
@@ -73,6 +74,22 @@ class Asked:
     read: int
     end: int
     shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What people answered to the question of a row.
+
+    given: all answers. references: those that count, with repeats. options: the question's, by
+    label, {} where the answers name none. shown: the references as a judge that reads sees them.
+    labels: as `match` compares them.
+    """
+
+    given: list[str]
+    references: list[str]
+    options: dict[str, str]
+    shown: tuple[str, ...]
+    labels: tuple[str, ...]
 
 
 class LaveReward(ReadingReward):
@@ -172,7 +189,13 @@ class LaveReward(ReadingReward):
 
         Equal questions are asked once, also later.
         """
-        prepared = [self._prepare(sample) for sample in samples]
+        rows: dict[tuple[Any, ...], People] = {}  # completions of a group share their row
+        prepared = []
+        for sample in samples:
+            row = (sample.question, sample.answers, *options_written(sample.columns))
+            if row not in rows:
+                rows[row] = self._people(sample)
+            prepared.append(self._prepare(sample, rows[row]))
         asked = [one for one in prepared if isinstance(one, Asked)]
         self._answers.begin()
         answers = iter(self._answers.complete([one.question for one in asked], self._ask))
@@ -181,17 +204,30 @@ class LaveReward(ReadingReward):
             for sample, one in zip(samples, prepared, strict=True)
         ]
 
-    def _prepare(self, sample: Sample) -> Asked | Verdict:
-        """Returns the question about a sample, or its verdict if there is nothing to ask."""
-        question = sample.question or ""
+    def _people(self, sample: Sample) -> People:
+        """Returns what all completions of the sample's row are rated against."""
         given = [answer for answer in sample.answers if answer.strip()]
         references = keep_references(given, self.filter_references, self.mode)
+        options: dict[str, str] = {}
+        if self.mode == "default" and references:
+            options = options_for(references, sample.question or "", sample.columns)
+        shown = {answer: with_option(answer, options) for answer in set(references)}
+        labels = {answer: label_of(answer, options) for answer in set(references)}
+        return People(
+            given,
+            references,
+            options,
+            tuple(shown[answer] for answer in references),
+            tuple(labels[answer] for answer in references),
+        )
+
+    def _prepare(self, sample: Sample, people: People) -> Asked | Verdict:
+        """Returns the question about a sample, or its verdict if there is nothing to ask."""
+        question = sample.question or ""
+        given, references, options = people.given, people.references, people.options
         if not question.strip() or not references:
             lacking = "question" if not question.strip() else "answers"
             return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
-        options: dict[str, str] = {}
-        if self.mode == "default":
-            options = options_for(references, question, sample.columns)
         said = sample.completion
         if self.candidate == "whole":
             start, end = len(said) - len(said.lstrip()), len(said.rstrip())
@@ -209,13 +245,11 @@ class LaveReward(ReadingReward):
         if shown == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
         context = sample.context or "" if self.evidence == "context" else ""
-        answers = [with_option(reference, options) for reference in references]
         shown_candidate = with_option(candidate, options, question)
-        example = LaveExample(question, tuple(answers), shown_candidate, context)
+        example = LaveExample(question, people.shown, shown_candidate, context)
         prompt = self.prompts.text(example, is_binary(references), self.rationale)
         messages = [{"role": "user", "content": prompt}]
-        named = [label_of(reference, options) for reference in references]
-        probe = AnswerProbe(question, label_of(candidate, options, question), tuple(named))
+        probe = AnswerProbe(question, label_of(candidate, options, question), people.labels)
         asked = Question(messages, probe=probe, description=candidate_in(prompt))
         return Asked(asked, start, read, end, quote(shown_candidate))
 
