@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from spanreward.rewards.language.answer_text import NUMBERS, normalise
 from spanreward.rewards.language.letter_lists import letters_listed
@@ -95,7 +96,7 @@ def tokens_of(answer: str) -> list[str]:
 
 
 def is_spelled(tokens: Sequence[str]) -> bool:
-    """Whether several tokens are letters all, of which "a" is no article."""
+    """Whether there are several tokens, and each is a letter. Then "a" is no article."""
     return len(tokens) > 1 and all(len(token) == 1 and token.isalpha() for token in tokens)
 
 
@@ -108,6 +109,7 @@ def has_letters(token: str) -> bool:
     return any(map(str.isalpha, token))
 
 
+@lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def plain_answer(answer: str) -> str:
     """Returns the plain text of an answer with all its signs: a power as "^2", "\u2260" as "!="."""
     text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")

@@ -19,7 +19,7 @@ UNPARSED. A row without a question or without answers is NOT_APPLICABLE.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -39,7 +39,7 @@ from spanreward.rewards.lave.compared import found_answer, label_of, options_for
 from spanreward.rewards.lave.options import options_written
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
-from spanreward.rewards.reward.reading import ReadingReward
+from spanreward.rewards.reward.reading import ReadingReward, outside
 from spanreward.rewards.text.filler import Filler, beside, find_filler, penalise_filler
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.length import judged_length
@@ -306,22 +306,14 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     return penalise_filler(verdict, len(text), padding, {"score": 0.0})
 
 
-def unread_parts(completion: str, asked: Asked) -> Iterator[Unread]:
-    """Yields what of a completion the judge was not shown: the markup in the answer, and what
+def unread_parts(completion: str, asked: Asked) -> list[Unread]:
+    """Returns what of a completion the judge was not shown: the markup in the answer, and what
     stands around the answer.
     """
-    yield from _outside(completion, 0, asked.start)
+    parts = outside(completion, 0, asked.start, OUTSIDE_ANSWER)
     for start, end, kind in read_text(completion[asked.start : asked.read]).unread:
-        yield Unread(asked.start + start, asked.start + end, kind)
-    yield from _outside(completion, asked.end, len(completion))
-
-
-def _outside(completion: str, start: int, end: int) -> Iterator[Unread]:
-    """Yields these characters, without white space at their ends, if they have others."""
-    part = completion[start:end]
-    if part.strip():
-        begin = start + len(part) - len(part.lstrip())
-        yield Unread(begin, start + len(part.rstrip()), OUTSIDE_ANSWER)
+        parts.append(Unread(asked.start + start, asked.start + end, kind))
+    return parts + outside(completion, asked.end, len(completion), OUTSIDE_ANSWER)
 
 
 def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:

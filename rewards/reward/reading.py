@@ -65,12 +65,20 @@ class ReadingReward(Reward):
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
         if self.mode == "published":
             return self.assess_plain(samples)
-        plain = [plain_sample(sample, self._reads_answer(sample)) for sample in samples]
+        readings = []
+        plain = []
+        for sample in samples:
+            reads_answer = self._reads_answer(sample)
+            reading = read_text(sample.completion, reads_answer)
+            readings.append(reading)
+            plain.append(_plain(sample, reading, reads_answer))
         verdicts = []
-        for verdict, sample in zip(self.assess_plain(plain), samples, strict=True):
-            text, reads_answer = sample.completion, self._reads_answer(sample)
-            written = as_written(verdict, sample, reads_answer)
-            padding = find_padding(text, read_text(text, reads_answer).unread)
+        for verdict, sample, reading in zip(
+            self.assess_plain(plain), samples, readings, strict=True
+        ):
+            text = sample.completion
+            written = as_written(verdict, sample, reading)
+            padding = find_padding(text, reading.unread)
             if padding.pieces:
                 written = penalise_filler(written, len(text), padding, self.lowest)
             verdicts.append(written)
@@ -91,38 +99,42 @@ def _on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
         replace(span, start=span.start + start, end=span.end + start) for span in verdict.spans
     ]
     unread = [Unread(part.start + start, part.end + start, part.kind) for part in verdict.unread]
-    outside = _outside(text, 0, start) + unread + _outside(text, end, len(text))
-    return replace(verdict, spans=tuple(spans), unread=tuple(outside))
+    before = outside(text, 0, start, OUTSIDE)
+    behind = outside(text, end, len(text), OUTSIDE)
+    return replace(verdict, spans=tuple(spans), unread=(*before, *unread, *behind))
 
 
-def _outside(text: str, start: int, end: int) -> list[Unread]:
-    """Returns the range without white space around it, none where it is white space alone."""
+def outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
+    """Returns what stands outside of what is judged, [start, end), without white space around it;
+    none where it is white space alone.
+    """
     within = text[start:end].strip()
     if not within:
         return []
     start = text.index(within[0], start)
-    return [Unread(start, start + len(within), OUTSIDE)]
+    return [Unread(start, start + len(within), kind)]
 
 
-def plain_sample(sample: Sample, answers: bool = False) -> Sample:
-    """Returns the sample with its completion, references, context and anchor as plain texts.
+def plain_sample(sample: Sample) -> Sample:
+    """Returns the sample with its completion, references, context and anchor as plain texts."""
+    return _plain(sample, read_text(sample.completion), answers=False)
 
-    answers: see `read_text`.
-    """
+
+def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
+    """Returns what `plain_sample` does. reading: of the completion. answers: see `read_text`."""
     return replace(
         sample,
-        completion=read_text(sample.completion, answers).plain,
+        completion=reading.plain,
         references=tuple(read_text(reference).plain for reference in sample.references),
         context=sample.context and read_text(sample.context).plain,
         anchor=sample.anchor and read_text(sample.anchor, answers).plain,
     )
 
 
-def as_written(verdict: Verdict, sample: Sample, answers: bool = False) -> Verdict:
-    """Returns the verdict on `plain_sample(sample)` with spans on the sample's own texts, and with
-    what of the completion was not read.
+def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
+    """Returns the verdict on the plain sample with spans on the sample's own texts, and with what
+    of the completion was not read. reading: of the completion.
     """
-    reading = read_text(sample.completion, answers)
     spans = _as_written(verdict.spans, reading, sample.completion)
     missed = verdict.missed
     if missed:

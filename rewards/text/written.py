@@ -122,16 +122,20 @@ def _read(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Readin
     last = reading.origin[-1:]
     for stage in stages:
         reading = _kept(reading, stage, kinds)
-    end = len(reading.plain if reading.origin[-1:] == [*last] else reading.plain.rstrip())
+    keeps_end = list(reading.origin[-1:]) == list(last)
+    end = len(reading.plain if keeps_end else reading.plain.rstrip())
     return Reading(reading.plain[:end], reading.origin[:end])
 
 
 def _kept(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     """Returns what a stage keeps and puts."""
     text, origin = reading.plain, reading.origin
+    pieces = list(stage(text))
+    if pieces == [(0, len(text))]:
+        return reading
     kept: list[str] = []
     places: list[int] = []
-    for piece in stage(text):
+    for piece in pieces:
         if len(piece) == 3:
             start, end, kind = piece
             for place in origin[start:end]:
