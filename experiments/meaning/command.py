@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import readings
-from .marks import all_marks
-from .pairs import COUNT, Pair, all_pairs
-from .readings import Outcome
+from experiments.meaning import readings
+from experiments.meaning.marks import all_marks
+from experiments.meaning.pairs import COUNT, Pair, all_pairs
+from experiments.meaning.readings import Outcome
 
 SHOWN = 3  # failures of a dimension
 Table = dict[str, dict[str, list[Outcome]]]  # outcomes by reading, and by family and dimension

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .markup import WRAPPERS, Wrapper, wrap
-from .pairs import COUNT, around, fitting, suits, texts_of
+from experiments.meaning.markup import WRAPPERS, Wrapper, wrap
+from experiments.meaning.pairs import COUNT, around, fitting, suits, texts_of
 
 BEFORE = {
     "nothing before": ("",),

@@ -243,7 +243,7 @@ def escapes(text: str) -> str:
 
 
 def invisible(text: str, rng: random.Random) -> str:
-    """Returns the text with one to three characters that nobody sees."""
+    """Returns the text with one to three invisible characters."""
     places = [0, len(text)] + [place for place, character in enumerate(text) if character == " "]
     for place in sorted(rng.sample(places, min(len(places), rng.randint(1, 3))), reverse=True):
         text = text[:place] + rng.choice("\u200b\u2060\ufeff") + text[place:]

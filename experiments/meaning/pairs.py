@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .captions import CAPTIONS
-from .markup import IN_MATHS, WRAPPERS, Wrapper, fits, together, wrap
-from .numbers import NUMBERS
-from .official import official
-from .spellings import SPELLINGS
-from .symbols import SYMBOLS
+from experiments.meaning.captions import CAPTIONS
+from experiments.meaning.markup import IN_MATHS, WRAPPERS, Wrapper, fits, together, wrap
+from experiments.meaning.numbers import NUMBERS
+from experiments.meaning.official import official
+from experiments.meaning.spellings import SPELLINGS
+from experiments.meaning.symbols import SYMBOLS
 
 COUNT = 40  # pairs of a dimension
 MIXED = "two or three kinds"

@@ -12,14 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.meaning.marks import CELLS, Mark
+from experiments.meaning.pairs import Pair
 from spanreward.rewards import FunctionJudge, LaveReward, MatchJudge, PoshReward, Reward, Sample
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.lave.vqa import vqa_accuracy
 from spanreward.rewards.rows.lines import read_rows
 from spanreward.rewards.text.written import read_text
-
-from .marks import CELLS, Mark
-from .pairs import Pair
 
 PEOPLE = 10  # who all gave the right answer
 TOLERANCE = 1e-9  # of scores that are equal

@@ -19,13 +19,16 @@ from typing import Any
 
 import numpy as np
 
+# how pandas, Python and JSON write a missing value as text
+MISSING = ("None", "nan", "NaN", "null", "<NA>", "NaT")
+_MISSING = "|".join(MISSING)
 _LIST = re.compile(
-    r"""\s*(?:array\()?\[\s*\[?\s*\{?\s*(?:(?:None|nan|NaN|null|<NA>|NaT)\s*,\s*)*(?:np\.str_\()?['"\u201c](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""",
+    rf"""\s*(?:array\()?\[\s*\[?\s*\{{?\s*(?:(?:{_MISSING})\s*,\s*)*(?:np\.str_\()?['"\u201c](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""",
     re.DOTALL,
 )  # maybe cut off
 # a list of numbers or of nothing, with a missing value
 _GAPS = re.compile(
-    r"\s*\[\s*(?:[-+\d.e]+\s*,\s*)*(?:None|nan|NaN|null|<NA>|NaT)\s*(?:,[-+\d.e,\sa-zA-Z<>]*)?\]\s*\Z"
+    rf"\s*\[\s*(?:[-+\d.e]+\s*,\s*)*(?:{_MISSING})\s*(?:,[-+\d.e,\sa-zA-Z<>]*)?\]\s*\Z"
 )
 _NUMPY = re.compile(
     r"\bnp\.str_\(((['\"])(?:(?!\2).)*\2)\)|\Aarray\((?=\[)|(?<=\])(?:, dtype=[\w<.']+)?\)\Z"

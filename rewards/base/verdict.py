@@ -257,13 +257,3 @@ class Verdict:
 
 
 READER = TypeAdapter(Verdict)
-
-
-def unread_counts(verdict: Verdict) -> dict[str, int]:
-    """Returns how many characters of the completion were not read, by kind, in the order of their
-    first place.
-    """
-    counts: dict[str, int] = {}
-    for unread in verdict.unread:
-        counts[unread.kind] = counts.get(unread.kind, 0) + unread.end - unread.start
-    return counts

@@ -3,7 +3,7 @@ options do.
 
     letters_listed("A, C and D")            # ("A", "C", "D")
     letters_listed("(C) & (A)")             # ("A", "C"): a list has no order
-    order_counts(["C, A, B"])               # True: nobody chooses several in this order
+    order_counts(["C, A, B"])               # True: this is an order, and no choice
     letters_listed("A C", joined=True)      # ("A", "C"), also "AC": where people answer with lists
 
 A list is nothing but different letters and what joins them. In it "A" is a letter and no article.

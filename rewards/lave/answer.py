@@ -17,7 +17,7 @@ from operator import itemgetter
 
 from spanreward.rewards.judges.match.answer_pieces import (
     DENYING,
-    EVASIVE,
+    DOUBTING,
     NO,
     YES,
     asserted,
@@ -26,7 +26,7 @@ from spanreward.rewards.judges.match.answer_pieces import (
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.language.answer_tokens import comparable_form, plain_answer
 from spanreward.rewards.language.numbers import NUMBER_WORDS
-from spanreward.rewards.language.words import DIGITS, HEDGES, word_set
+from spanreward.rewards.language.words import DIGITS, word_set
 from spanreward.rewards.lave import trimming
 from spanreward.rewards.lave.announced import announced
 from spanreward.rewards.lave.options import LETTERS, LISTED_LETTERS, lists_several, only
@@ -88,7 +88,6 @@ _PUBLISHED_KINDS = {
     r"\d+": (rf"\A{_DIGITS}(?![\w%/:]|[.,-]\d| (?:hundred|thousand|million)|[^\0]*\b{_DIGITS}\b)",),
 }
 _WHY = word_set("explanation reason reasoning rationale because since as note")
-_DOUBTS = EVASIVE | HEDGES | {"or"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +260,7 @@ def _of_kind(said: str, kind: str, manner: Manner) -> tuple[int, int] | None:
         word = found[0][0].lower()
         if word == "no":
             against = YES
-        doubted = not _DOUBTS.union(against).isdisjoint({*_words(text)} - {word})
+        doubted = not DOUBTING.union(against).isdisjoint({*_words(text)} - {word})
         return None if doubted else found[0].span()
     return None
 
@@ -280,7 +279,7 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
         or _WHY.issuperset(rest[:1])
         or (frame and _words(text[start:frame])[0] != "there" and not _framed(text, first + 1, end))
     )
-    if rest and (len(rest) < LISTED or not alone or not _DOUBTS.union(DENYING).isdisjoint(rest)):
+    if rest and (len(rest) < LISTED or not alone or not DOUBTING.union(DENYING).isdisjoint(rest)):
         return start, end
     return frame or start, first
 

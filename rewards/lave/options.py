@@ -15,11 +15,11 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spanreward.rewards.judges.match.answer_pieces import EVASIVE, Piece, asserted, pieces_of
+from spanreward.rewards.judges.match.answer_pieces import DOUBTING, Piece, asserted, pieces_of
 from spanreward.rewards.language.answer_tokens import plain_answer, tokens_of
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.letter_lists import JOINING, letters_listed
-from spanreward.rewards.language.words import HEDGES, PICTURES, word_set
+from spanreward.rewards.language.words import PICTURES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 COLUMNS = ("options", "choices")
@@ -76,8 +76,7 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     pieces = pieces_of(plain, {word for text in options.values() for word in tokens_of(text)})
     kept = asserted(pieces)
     words = [lemma(word) for piece in kept for word in piece.words]
-    doubts = EVASIVE | HEDGES | {"or"}
-    if any(not doubts.isdisjoint(piece.words) for piece in kept):
+    if not DOUBTING.isdisjoint(word for piece in kept for word in piece.words):
         return ""
     texts = {label: list(map(lemma, tokens_of(text))) for label, text in options.items()}
     text = _without_texts(only(plain, kept), options)
@@ -113,7 +112,7 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     known = {word for text in options.values() for word in tokens_of(text)}
     kept = asserted(pieces_of(plain, known))
     words = [word for piece in kept for word in piece.words]
-    if not {*EVASIVE, *HEDGES, "or"}.isdisjoint(words):
+    if not DOUBTING.isdisjoint(words):
         return ()
     labels = _labels_of(only(plain, kept), options)
     if labels is None:

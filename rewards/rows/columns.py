@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from spanreward.rewards.base.texts import people, texts
+from spanreward.rewards.base.texts import MISSING, people, texts
 from spanreward.rewards.rows.values import box, one_text, pictures
 
 READERS: dict[str, Callable[[Any, str], Any]] = {
@@ -27,9 +27,8 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
 }
 READ = frozenset({*READERS, "id", "prompt", "image", "images"})
 OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
-# How pandas writes a missing value as text. An answer may be "None". What a model is said to have
-# written stays as it is: text/no_answers.py names it.
-MISSING = frozenset({"nan", "NaN", "<NA>", "NaT", "None", "null"})
+# Of MISSING, an answer may be "None". What a model is said to have written stays as it is:
+# text/no_answers.py names it.
 SAYABLE = frozenset({"None", "null"})
 # How R and spreadsheets write one. People may say these.
 MARKED = frozenset({"NA", "N/A", "NULL", "#N/A"})
@@ -72,7 +71,7 @@ def without_missing(
     for column in READ:
         key = names.get(column, column)
         value = row.get(key)
-        if isinstance(value, str) and value in MISSING | MARKED:
+        if isinstance(value, str) and value in MARKED.union(MISSING):
             if column == "answers" and value in SAYABLE | MARKED:
                 continue
             filled = {**filled, key: None}

@@ -357,9 +357,8 @@ def penalise_filler(
     """Returns the verdict with score, credits and parts reduced by the share of filler, and a span
     on every piece.
 
-    length: characters of which the pieces are this share. lowest: the parts that shrink with the
-    score, and their lowest values. What the verdict has lost before stays in its part: of what was
-    left, this share goes.
+    length: the pieces have this share of so many characters. lowest: the parts that shrink with the
+    score, and their lowest values. The share is taken of what an earlier filler has left.
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict

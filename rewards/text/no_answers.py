@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from spanreward.rewards.base.texts import MISSING
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.text.bag_of_words import STOP_WORDS
 
@@ -30,7 +31,7 @@ NAMED = 3  # kinds that a sentence names
 LONGEST = 100  # characters of each
 HEAD = 2000  # characters in which a failure names itself
 # how Python, pandas, JavaScript, JSON and SQL write that there is no value
-MISSING = frozenset(["None", "nan", "NaN", "null", "NULL", "NaT", "<NA>", "undefined"])
+NO_VALUE = frozenset((*MISSING, "NULL", "undefined"))
 ERROR_KEYS = frozenset(["error", "errors", "exception", "error_message", "error_code"])
 
 # a sign of Chinese, Japanese or Korean counts as a word
@@ -189,7 +190,7 @@ def is_missing(sample: Sample) -> bool:
     question.
     """
     text = sample.completion.strip()
-    return text in MISSING and not (text == "None" and sample.question)
+    return text in NO_VALUE and not (text == "None" and sample.question)
 
 
 def is_expected(sample: Sample) -> bool:
@@ -227,7 +228,7 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: in
         return True
     if len(of_text) > ALWAYS * len(samples):
         return False
-    if text.strip() not in MISSING and all(map(is_short_answer, of_text)):
+    if text.strip() not in NO_VALUE and all(map(is_short_answer, of_text)):
         return False
     return not is_said(text, samples)
 

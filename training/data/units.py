@@ -3,9 +3,9 @@
     check_units([Mark("line 1: ", "🚢🚢 A green heron.", 7, 12)], "mistakes")
     # a ValueError: in UTF-16 units it would be [5, 10] = 'green'
 
-JavaScript and Java count UTF-16 units, of which an emoji has two, and so do tools such as Label
-Studio. Others count bytes. Then every mark behind such a character is shifted, and begins or ends
-within a word.
+JavaScript and Java count UTF-16 units, and tools such as Label Studio do so too. An emoji has two.
+Others count bytes. Then every mark behind such a character is shifted, and begins or ends within a
+word.
 """
 
 import re
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 # the first is named.
 ENCODINGS = {"UTF-16 units": ("utf-16-le", 2), "UTF-8 bytes": ("utf-8", 1)}
 LONGEST = 40  # characters of a word that a message has on each side
-# letters of which a word may be any part, as no space or a particle follows it: Thai to Burmese,
-# Khmer, kana and Chinese, Hangul
+# Letters of languages that write no spaces, or glue particles to a word: Thai to Burmese, Khmer,
+# kana and Chinese, Hangul. There a place between two letters may end a word.
 UNSPACED = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )

@@ -12,11 +12,12 @@ from itertools import zip_longest
 
 from spanreward.rewards.language.answer_text import NEGATED
 from spanreward.rewards.language.answer_tokens import Token, read_tokens
-from spanreward.rewards.language.words import ARTICLES, word_set
+from spanreward.rewards.language.words import ARTICLES, HEDGES, word_set
 
 YES = word_set("yes yeah yep yup true")
 NO = NEGATED | word_set("no nope nah not false never cannot")
 EVASIVE = word_set("sure unsure know maybe perhaps unknown unanswerable")
+DOUBTING = EVASIVE | HEDGES | {"or"}  # an answer with one of these commits itself to nothing
 DENYING = NO | word_set(
     "nor neither without doubt doubts doubted deny denies unlikely doubtful untrue wrong incorrect "
     "mistake mistaken impossible lie myth ruled unsure hardly scarcely supposedly allegedly if "

@@ -61,7 +61,7 @@ class TextIndex:
         self.is_place = [any(name <= PLACES for name in of_entity) for of_entity in names]
         # (subject, object) -> relations
         self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
-        # the relations of which the entity is the subject, and those of which it is the object
+        # by entity: relations that it is the subject of, and those that it is the object of
         self.does: list[list[frozenset[str]]] = [[] for _ in heads]
         self.undergoes: list[list[frozenset[str]]] = [[] for _ in heads]
         self.linked: list[set[int]] = [set() for _ in heads]

@@ -21,7 +21,8 @@ from spanreward import (
     load_judge,
 )
 from spanreward.rewards.base.coloured_text import legible
-from spanreward.rewards.base.verdict import Unread, unread_counts
+from spanreward.rewards.base.unread import not_read
+from spanreward.rewards.base.verdict import Unread
 from spanreward.rewards.experimental.jury_judge import JuryJudge
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.own_parts import overlap
@@ -75,7 +76,8 @@ def test_a_file_of_verdicts_from_before_unread_text_was_known_is_read() -> None:
 
 def test_unread_text_is_counted_by_kind() -> None:
     parts = (Unread(0, 3, "HTML"), Unread(5, 9, "reasoning"), Unread(9, 10, "HTML"))
-    assert unread_counts(Verdict(0.5, unread=parts)) == {"HTML": 4, "reasoning": 4}
+    verdict = Verdict(0.5, unread=parts)
+    assert not_read([("x" * 10, verdict.unread)]).unread == {"HTML": 4, "reasoning": 4}
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

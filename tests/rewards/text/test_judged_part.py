@@ -7,7 +7,7 @@ import pytest
 
 from spanreward import MatchJudge, PoshReward, Sample, Status
 from spanreward.rewards import CriteriaReward, HarmonicReward, JudgedReward, PairwiseReward
-from spanreward.rewards.base.verdict import unread_counts
+from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.text.judged_part import check_part, judged_range
 from spanreward.rewards.text.written import read_text
@@ -108,7 +108,7 @@ def test_only_the_part_is_judged(mode: Any) -> None:
     assert verdict.score == 1.0
     words = {text[span.start : span.end] for span in verdict.spans}
     assert {"red", "kite"} <= words
-    counts = unread_counts(verdict)
+    counts = not_read([(text, verdict.unread)]).unread
     assert (
         counts.pop("outside the judged part") == len("<caption></caption><answer>kite</answer>") + 1
     )

@@ -12,7 +12,8 @@ from hypothesis import example, given, settings, strategies as st
 from experiments.field.texts import text_cases
 from experiments.hacking.hostile_texts import CONTROL
 from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward
-from spanreward.rewards.base.verdict import Sample, Status, unread_counts
+from spanreward.rewards.base.unread import not_read
+from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.reward.reading import plain_sample
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
@@ -243,7 +244,7 @@ def test_a_verdict_says_what_was_not_read() -> None:
     sample = Sample("", WRITTEN, references=("A dog.",))
     (verdict,) = PoshReward(MatchJudge()).assess([sample])
     counts = {"reasoning": 21, "labels": 10, "Markdown": 4, "HTML": 7, "special tokens": 4}
-    assert unread_counts(verdict) == counts
+    assert not_read([(WRITTEN, verdict.unread)]).unread == counts
     first = verdict.unread[0]
     assert WRITTEN[first.start : first.end] == "<think>A dog.</think>"
     (published,) = PoshReward(MatchJudge(), mode="published").assess([sample])

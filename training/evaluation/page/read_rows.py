@@ -3,7 +3,7 @@
     for row in readings(reward, rows, verdicts, stand_in):
         print(in_text(row))
 
-A judge that only listens stands in for the real one, so nobody is asked and no score changes.
+A stand-in takes the judge's place and only listens. So no question is asked and no score changes.
 """
 
 from collections.abc import Sequence
