@@ -202,7 +202,7 @@ def test_docent_granular(tmp_path: Path) -> None:
                 "reference": "a a y a.",
             }
             | {
-                "mistakes": json.dumps([{"start": 6, "end": 7, "text": "x"}]),
+                "mistakes": json.dumps([{"start": 6, "end": 7, "text": generation[6:7]}]),
                 "omissions": '[{"start": 4, "end": 5}]',
             }
         )
@@ -247,7 +247,7 @@ def test_marks_may_be_pairs_objects_or_a_text_of_them(tmp_path: Path, marked: An
         (None, "must hold a list of"),
         ('[{"start": 6, "end": 99}]', "must hold spans of its text of 11 characters"),
         ('[{"start": 6}]', "got {'start': 6}"),
-        ('[{"start": "6", "end": "7"}]', "got ['6', '7']"),
+        ('[{"start": "6", "end": "7"}]', "got {'start': '6', 'end': '7'}"),
     ],
 )
 def test_marks_that_are_none_are_refused_in_words(tmp_path: Path, marked: Any, reason: str) -> None:
