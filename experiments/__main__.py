@@ -52,6 +52,7 @@ COMMANDS = {  # each command: its module, and what it is for
     ),
     "trl-tests": ("trl_tests.command", "TRL's own tests of its trainer, with ours in its place"),
     "teach": ("judging.teach", "teach a small language model to judge Scenes"),
+    "updates": ("updates", "how many updates one rollout of DAPO should pay for"),
 }
 
 
