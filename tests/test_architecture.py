@@ -26,7 +26,7 @@ FLOORS = {
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
     ),
     "training": (
-        "recipe_file trainer_settings grpo recipe recipe_rewards data policy run_folder evaluation "
+        "recipe_file trainer_settings grpo recipe recipe_rewards data policy run_folder full_disk evaluation "
         "callbacks run plan serve commands experimental"
     ),
     "training.evaluation": "answers judged statistics page",

@@ -54,9 +54,13 @@ def load_policy(
         return policy, processor
     try:
         return saved_policy(policy_folder(model), dtype)
-    except (OSError, ValueError) as error:
-        # what transformers raises for a missing file and for another kind of model
-        reason = str(error).splitlines()[0].rstrip(".:")
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        # A missing file and another kind of model are OSError and ValueError. A damaged folder
+        # raises whatever its reader does: tokenizers a plain Exception, safetensors its own.
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = lines[0].rstrip(".:")
         raise RecipeError(
             f"there is no image-text-to-text or text-generation policy in {model!r} ({reason}): "
             "policy.model takes a folder that a run has written (run its recipe first), a hub id, "
@@ -71,10 +75,11 @@ def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
     """
     if not Path(model).is_dir():
         offline_without_hub()
-    config = AutoConfig.from_pretrained(base_of(model))
-    return model_class(config).from_pretrained(model, dtype=getattr(torch, dtype)), saved_processor(
-        model, config
+    config = AutoConfig.from_pretrained(base_of(model), trust_remote_code=False)
+    policy = model_class(config).from_pretrained(
+        model, dtype=getattr(torch, dtype), trust_remote_code=False
     )
+    return policy, saved_processor(model, config)
 
 
 def saved_processor(model: str, config: PretrainedConfig) -> Processor:
@@ -84,7 +89,7 @@ def saved_processor(model: str, config: PretrainedConfig) -> Processor:
     """
     if model_class(config) is transformers.AutoModelForCausalLM:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
-            processor_folder(model, TOKENIZER_FILES)
+            processor_folder(model, TOKENIZER_FILES), trust_remote_code=False
         )
         tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
         return tokenizer

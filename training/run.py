@@ -33,6 +33,7 @@ from spanreward.training.callbacks.stop_on_signal import StopOnSignal
 from spanreward.training.callbacks.win_rate import WinRateCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
+from spanreward.training.full_disk import named_full_disk
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
@@ -97,9 +98,10 @@ def run(
         check_launch(trainer.accelerator)
         if stop is not None:
             trainer.add_callback(stop)
-        problem = train(trainer, recipe, checkpoint, stop_on, rewards)
-        if stop is None or stop.stopped_at is None:
-            trainer.save_model(str(output))
+        with named_full_disk(output):
+            problem = train(trainer, recipe, checkpoint, stop_on, rewards)
+            if stop is None or stop.stopped_at is None:
+                trainer.save_model(str(output))
         # A rank that leaves its process group, and vLLM's in it, to the interpreter's end may
         # abort, with all written.
         trainer.accelerator.wait_for_everyone()

@@ -296,7 +296,12 @@ MISPLACED = [
     ),
     graded(
         "BB",
-        score("a trainer's setting for a metric", "valid are coref, judged_part, mode", *MATCH, "span_coef=0.5"),
+        score(
+            "a trainer's setting for a metric",
+            "valid are coref, judged_part, mode",
+            *MATCH,
+            "span_coef=0.5",
+        ),
     ),
     graded(
         "AA",

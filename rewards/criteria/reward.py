@@ -20,7 +20,7 @@ from typing import Any, Literal
 from spanreward.rewards.base.checks import Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
-from spanreward.rewards.files.templates import fill, read_texts
+from spanreward.rewards.files.templates import read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.judges.probe import MeetsProbe
 from spanreward.rewards.pairwise.questions import (
@@ -35,6 +35,7 @@ from spanreward.rewards.pairwise.questions import (
 from spanreward.rewards.reward.by_row import Raw, Row, Spans
 from spanreward.rewards.reward.judged_reward import JudgedReward
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
+from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 DEFAULT = Path(__file__).with_name("prompts.yaml")
@@ -153,7 +154,10 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
 
 def ask_criterion(prompts: Texts, pair: Texts, shown: Shown, text: str, criterion: str) -> Question:
     """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
-    before = head(prompts["instructions"], pair, shown)
-    after = "\n\n".join(["", fill(prompts["criterion"], criterion=criterion), prompts["rating"]])
+    marks = marks_in(*pair.values(), *prompts.values())
+    before = head(prompts["instructions"], {**pair, **prompts}, shown)
+    asked = fill_masked(prompts["criterion"], marks, criterion=criterion)
+    after = f"\n\n{asked}\n\n{prompts['rating']}"
     probe = MeetsProbe(criterion, text, shown.request, shown.context)
-    return question_of(shown, probe, before, prompts["text"], after, "text", text=text)
+    masked = mask(text, marks)
+    return question_of(shown, probe, before, prompts["text"], after, "text", text=masked)

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.criteria.reward import read_criteria
-from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Judge, Question
 from spanreward.rewards.pairwise.questions import Shown, Texts, ask
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.by_row import Raw, Row
 from spanreward.rewards.reward.rows import judged
+from spanreward.rewards.text.quoting import fill_masked, marks_in
 
 SCALE = ("A", "B", "C", "D")
 OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the part of the verdict that counts it
@@ -61,8 +61,10 @@ def ask_vote(
     C or D.
     """
     numbered = [f"{number}. {text}" for number, text in enumerate(criteria, start=1)]
-    instruction = fill(prompts["vote"], criteria="\n".join(numbered))
-    return ask({**pair, "answer": prompts["answer"]}, shown, first, second, criteria, instruction)
+    pieces = {**pair, "vote": prompts["vote"], "answer": prompts["answer"]}
+    marks = marks_in(*pieces.values())
+    instruction = fill_masked(prompts["vote"], marks, criteria="\n".join(numbered))
+    return ask(pieces, shown, first, second, criteria, instruction)
 
 
 def _verdict_of(votes: PairVotes) -> Verdict:

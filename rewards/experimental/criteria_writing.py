@@ -11,9 +11,10 @@ from pathlib import Path
 
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status
 from spanreward.rewards.criteria.reward import CriteriaReward, ask_criterion
-from spanreward.rewards.files.templates import fill, read_texts
+from spanreward.rewards.files.templates import read_texts
 from spanreward.rewards.judges.judge import Failure, Question, Rating, answered
 from spanreward.rewards.pairwise.questions import head, show
+from spanreward.rewards.text.quoting import fill_masked, marks_in
 from spanreward.rewards.text.written_list import WORD, read_list, unlisted
 
 PROMPTS = read_texts(None, Path(__file__).with_name("criteria_writing.yaml"))
@@ -41,12 +42,13 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
         shown = show(sample, reward.evidence)
     except NotApplicable as reason:
         return Failure(Status.NOT_APPLICABLE, str(reason))
-    pieces = [
-        fill(PROMPTS["reference"], reference=unlisted(reference)) for reference in sample.references
-    ]
-    content = head(PROMPTS["instructions"], reward.pair, shown) + "\n\n".join(
-        [*pieces, PROMPTS["ask"]]
-    )
+    marks = marks_in(*reward.pair.values(), *PROMPTS.values())
+    pieces = []
+    for reference in sample.references:
+        pieces.append(fill_masked(PROMPTS["reference"], marks, reference=unlisted(reference)))
+    pieces.append(PROMPTS["ask"])
+    before = head(PROMPTS["instructions"], {**reward.pair, **PROMPTS}, shown)
+    content = before + "\n\n".join(pieces)
     return Question([{"role": "user", "content": content}], shown.images)
 
 

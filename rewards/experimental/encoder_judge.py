@@ -94,7 +94,11 @@ class EncoderJudge(Judge):
         if self._loaded is None:
             folder = model_folder(self.model)
             model, loaded = AutoModelForTokenClassification.from_pretrained(
-                folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+                folder,
+                use_safetensors=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+                trust_remote_code=False,
             )
             if loaded["missing_keys"]:  # transformers would draw these at random
                 raise ValueError(
@@ -208,7 +212,7 @@ def padding_tokenizer(folder: Path) -> Any:
     """Returns the folder's tokenizer, which pads on the right; one without a padding token with the
     end's.
     """
-    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="right")
+    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="right", trust_remote_code=False)
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     return tokenizer
 

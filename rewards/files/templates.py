@@ -57,6 +57,17 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+def literal_lines(template: str) -> list[str]:
+    """Returns the lines of the template that have no placeholder but `{number}`, which counts, and
+    are not empty. White space at their ends is dropped.
+    """
+    lines = []
+    for line in template.splitlines():
+        if line.strip() and placeholders(line) <= {"number"}:
+            lines.append(line.strip())
+    return lines
+
+
 class Wording(BaseModel):
     """A part of a file of prompts.
 

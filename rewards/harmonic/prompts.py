@@ -12,7 +12,7 @@ builds the questions.
 A criteria file has a question and a text for each of the levels 1 to 5, per criterion
 (docs/metrics.md). A completion that itself contains `{noun}` stays plain text. Criteria without
 `sees` get the text alone: no picture, context or question (appendix C.4). Stars replace the
-layout's `end` wherever the text spells it, so a text cannot end itself early.
+layout's lines wherever the text spells them, so a text cannot end itself early.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.reward.rows import Evidence, seen
 from spanreward.rewards.rows.pictures import with_box
-from spanreward.rewards.text.quoting import masked
+from spanreward.rewards.text.quoting import Mark, fill_masked, marks_in, mask
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 # HarmonicEval, table 1
@@ -111,6 +111,12 @@ class Layout(Wording):
     scale: Annotated[str, takes({"question", "levels"}, free={*TASK_WORDS, "criterion"})]
     whole: Words
     sentence: Annotated[str, takes({"sentence"}, free={*TASK_WORDS})]
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The lines that no text in a prompt may spell."""
+        above = (self.instructions, self.picture, self.context, self.question, self.alone)
+        return marks_in(*above, self.begin, self.end, self.whole, self.sentence)
 
 
 Criteria = Annotated[dict[str, Criterion], BeforeValidator(named)]
@@ -226,8 +232,9 @@ def ask(
     """Returns the rating question about the text, or about the sentence at its characters [start,
     end).
     """
+    marks = layout.marks
     said = "" if sentence is None else text[slice(*sentence)]
-    line = " ".join(masked(said, layout.end).split())
+    line = " ".join(mask(said, marks).split())
     parts = {
         "instructions": fill(layout.instructions, **shown.task),
         "evidence": _evidence(layout, criterion, shown),
@@ -242,7 +249,7 @@ def ask(
     before = "\n\n".join([*above, f"{layout.begin}\n" if layout.begin else ""])
     after = "\n\n".join([f"\n{layout.end}" if layout.end else "", *below])
     return Question(
-        [{"role": "user", "content": before + masked(text, layout.end) + after}],
+        [{"role": "user", "content": before + mask(text, marks) + after}],
         images=shown.images if criterion.sees else (),
         probe=CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", said),
         description=(len(before), len(before) + len(text)),
@@ -255,9 +262,11 @@ def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
     if not criterion.sees:
         return fill(layout.alone, **words)
     seen = (
-        fill(layout.context, context=shown.context, **words)
+        fill_masked(layout.context, layout.marks, context=shown.context, **words)
         if shown.context
         else fill(layout.picture, **words)
     )
-    asked = fill(layout.question, question=shown.question, **words) if shown.question else ""
-    return "\n\n".join(piece for piece in (seen, asked) if piece)
+    if not shown.question:
+        return seen
+    asked = fill_masked(layout.question, layout.marks, question=shown.question, **words)
+    return f"{seen}\n\n{asked}" if seen else asked

@@ -58,13 +58,15 @@ def _convert(packaged: Path, folder: Path) -> None:
         "pretrained_model_name_or_path": packaged.parent,
         "gguf_file": packaged.name,
     }
-    read = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+    read = AutoModelForCausalLM.from_pretrained(
+        **where, dtype=torch.float32, trust_remote_code=False
+    )
     config = copy.deepcopy(read.config)
     del config.quantization_config  # the tensors are plain numbers now
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32, trust_remote_code=False)
     model.load_state_dict(read.state_dict())
     model.save_pretrained(folder)
-    tokenizer = AutoTokenizer.from_pretrained(**where)
+    tokenizer = AutoTokenizer.from_pretrained(**where, trust_remote_code=False)
     # 5.17 reads another
     tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)
     tokenizer.save_pretrained(folder)

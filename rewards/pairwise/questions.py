@@ -15,6 +15,7 @@ from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import PairProbe, QualityProbe
 from spanreward.rewards.reward.rows import Evidence, seen
+from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
 Texts = Mapping[str, str]  # the pieces of prompts, see prompts.yaml
@@ -56,12 +57,16 @@ def opponents(sample: Sample, column: str) -> tuple[str, ...]:
 
 def head(instructions: str, prompts: Texts, shown: Shown) -> str:
     """Returns the beginning of a prompt: instructions, picture or context, and request."""
-    picture = prompts["picture"] if shown.images else prompts["unseen"]
-    pieces = [
-        instructions,
-        fill(prompts["context"], context=shown.context) if shown.context else picture,
-    ]
-    pieces += [fill(prompts["request"], request=shown.request)] if shown.request else []
+    marks = marks_in(*prompts.values())
+    pieces = [instructions]
+    if shown.context:
+        pieces.append(fill_masked(prompts["context"], marks, context=shown.context))
+    elif shown.images:
+        pieces.append(prompts["picture"])
+    else:
+        pieces.append(prompts["unseen"])
+    if shown.request:
+        pieces.append(fill_masked(prompts["request"], marks, request=shown.request))
     return "\n\n".join(pieces) + "\n\n"
 
 
@@ -81,27 +86,25 @@ def ask(
     after = "\n\n".join(["", *([more] if more else []), prompts["answer"]])
     longer = "first" if len(first) >= len(second) else "second"
     probe = PairProbe(shown.request, first, second, shown.context, criteria)
-    return question_of(
-        shown, probe, before, prompts["texts"], after, longer, first=first, second=second
-    )
+    marks = marks_in(*prompts.values())
+    texts = {"first": mask(first, marks), "second": mask(second, marks)}
+    return question_of(shown, probe, before, prompts["texts"], after, longer, **texts)
 
 
 def ask_score(prompts: Texts, shown: Shown, text: str) -> Question:
     """Returns the question how well a text serves the request, to be rated from 1 to 5."""
-    before, probe = (
-        head(prompts["score"], prompts, shown),
-        QualityProbe(shown.request, text, shown.context),
-    )
-    return question_of(
-        shown, probe, before, prompts["text"], f"\n\n{prompts['rating']}", "text", text=text
-    )
+    before = head(prompts["score"], prompts, shown)
+    after = f"\n\n{prompts['rating']}"
+    probe = QualityProbe(shown.request, text, shown.context)
+    masked = mask(text, marks_in(*prompts.values()))
+    return question_of(shown, probe, before, prompts["text"], after, "text", text=masked)
 
 
 def question_of(
     shown: Shown, probe: Any, before: str, template: str, after: str, longest: str, **texts: str
 ) -> Question:
     """Returns the question with the filled template between `before` and `after`. longest: the text
-    that may be cut.
+    that may be cut. texts: masked, so that none spells a line of the prompt.
     """
     start, end = places(template, **texts)[longest]
     content = before + fill(template, **texts) + after

@@ -20,6 +20,7 @@ from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.pairwise.questions import Shown, Texts, head
 from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
+from spanreward.rewards.text.quoting import marks_in, mask
 
 RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
 NUMBER = re.compile(r"[0-9]+")
@@ -35,10 +36,11 @@ def ask_ranking(prompts: Texts, shown: Shown, texts: Sequence[str]) -> Question:
     The end of the longest text may be cut.
     """
     content = head(prompts["batch"], prompts, shown)
+    marks = marks_in(*prompts.values())
     longest = max(range(len(texts)), key=lambda number: len(texts[number]))
     description = (0, 0)
     for number, text in enumerate(texts):
-        values = {"number": str(number + 1), "text": text}
+        values = {"number": str(number + 1), "text": mask(text, marks)}
         if number == longest:
             start, end = places(prompts["numbered"], **values)["text"]
             description = (len(content) + start, len(content) + end)

@@ -19,6 +19,7 @@ from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.posh.candidates import Found
 from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
+from spanreward.rewards.text.quoting import Mark, mask
 
 PRESENCE_THRESHOLD = 2.0
 # the most attributes, and the most places, that distinguish an entity from others of its name
@@ -29,7 +30,8 @@ MOST_SAID = 16
 class Interview:
     """One direction of one pair: are the source's components in the target?
 
-    denials: what the source says is not there. The class has no slots, because they allow no cached
+    denials: what the source says is not there. marks: lines of the prompt that no text in it may
+    spell. The class has no slots, because they allow no cached
     properties.
     """
 
@@ -41,15 +43,14 @@ class Interview:
     wording: DirectionPrompts
     presence_threshold: float = PRESENCE_THRESHOLD
     denials: Sequence[Denial] = ()
+    marks: tuple[Mark, ...] = ()
 
     @property
     def texts(self) -> dict[str, str]:
         """The texts by their names in the prompt."""
-        return {
-            "target_text": self.target_text,
-            "source_text": self.source_text,
-            "text": self.target_text,
-        }
+        target = mask(self.target_text, self.marks)
+        source = mask(self.source_text, self.marks)
+        return {"target_text": target, "source_text": source, "text": target}
 
     @cached_property
     def prefix(self) -> str:

@@ -17,6 +17,7 @@ from pydantic import AliasPath, Field
 from spanreward.rewards.files.json_lines import read_value
 from spanreward.rewards.files.templates import read_as, takes
 from spanreward.rewards.files.yaml_file import read_yaml_file
+from spanreward.rewards.text.quoting import Mark, marks_in
 
 PromptSource = str | Path | tuple[str | Path, str | Path]
 
@@ -76,6 +77,14 @@ class PoshPrompts:
 
     precision: DirectionPrompts
     recall: DirectionPrompts
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The lines that no text in a prompt may spell."""
+        templates = []
+        for direction in (self.precision, self.recall):
+            templates += [direction.instructions, direction.prefix]
+        return marks_in(*templates)
 
 
 def load_prompts(source: PromptSource | None = None) -> PoshPrompts:

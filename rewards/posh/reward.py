@@ -61,6 +61,7 @@ from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.reading import ReadingReward
 from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.text.judged_part import check_part
+from spanreward.rewards.text.quoting import Mark
 
 REMEMBERED_REFERENCES = 4096
 # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
@@ -323,7 +324,11 @@ class PoshReward(ReadingReward):
             self.presence_threshold,
         )
         _, supporting = row.references[index]
-        claimed = asserted(completion, row.graph) if self.mode == "default" else completion
+        claimed = completion
+        marks: tuple[Mark, ...] = ()
+        if self.mode == "default":
+            claimed = asserted(completion, row.graph)
+            marks = self.prompts.marks
         prompts, denials = self.prompts, row.graph.denials
         precision = Interview(
             number,
@@ -334,8 +339,11 @@ class PoshReward(ReadingReward):
             prompts.precision,
             threshold,
             denials,
+            marks,
         )
-        recall = Interview(number, wanted, reference, claimed, paid, prompts.recall, threshold)
+        recall = Interview(
+            number, wanted, reference, claimed, paid, prompts.recall, threshold, (), marks
+        )
         return Pair(index, AnswerSheet(precision), AnswerSheet(recall))
 
     def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:

@@ -11,8 +11,9 @@ read.
     polite(["Where is it?"], ["Over there, please."])       # [0.82]
 
 A placeholder is a column of the row. Text that fills one stays data: placeholders are filled in one
-pass, and a model's control tokens in it are plain text. CriteriaReward and HarmonicReward are
-JudgedRewards that ask several questions a row: they override `questions_on` and `verdict_on`.
+pass, a model's control tokens in it are plain text, and stars replace a line of the prompt that it
+spells. CriteriaReward and HarmonicReward are JudgedRewards that ask several questions a row: they
+override `questions_on` and `verdict_on`.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from spanreward.rewards.files.templates import fill, placeholders, places
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward
 from spanreward.rewards.reward.rows import Evidence, judged, seen
+from spanreward.rewards.text.quoting import fill_masked, marks_in, mask, quoted, without_quotes
 
 PLACEHOLDERS = (
     "prompt",
@@ -105,6 +107,8 @@ class JudgedReward(RowReward):
                 )
             asked = repr((prompt, tuple(scale), max_tokens))
             self.wording = sha256(asked.encode()).hexdigest()[:16]
+            self.marks = marks_in(prompt, CONTEXT)
+            self.quoted = quoted(prompt)
             self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
             self.main_parts = () if parse else ("rating",)
             if _are_numbers(scale):
@@ -121,8 +125,11 @@ class JudgedReward(RowReward):
         assert self.prompt is not None
         _, sample, _ = row
         images, context, values = shown
-        texts = {**values, "completion": judged(sample)}
-        before = fill(CONTEXT, context=context) if context else ""
+        texts = {}
+        for name, text in {**values, "completion": judged(sample)}.items():
+            masked = mask(text, self.marks)
+            texts[name] = without_quotes(masked) if name in self.quoted else masked
+        before = fill_masked(CONTEXT, self.marks, context=context) if context else ""
         content = before + fill(self.prompt, **texts)
         start, end = places(self.prompt, **texts)["completion"]
         # where the chat is too long, the completion loses its end, and nothing else does

@@ -45,11 +45,13 @@ SHOWN = (
 class MetricsFile(TrainerCallback):
     """Writes every logged line of numbers, with its step, to a JSONL file.
 
-    A resumed run continues the file.
+    A resumed run continues the file. A full disk warns once, and the training goes on: what it has
+    learnt is worth more than its log. Later lines are tried anew.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._warned = False
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -61,9 +63,20 @@ class MetricsFile(TrainerCallback):
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
-        if state.is_world_process_zero and logs:
+        if not (state.is_world_process_zero and logs):
+            return
+        try:
             with self.path.open("a") as file:
                 file.write(json.dumps({"step": state.global_step, **logs}) + "\n")
+        except OSError as error:
+            if not self._warned:
+                log.error(
+                    "%s: step %d could not be written (%s), and the training goes on.",
+                    self.path,
+                    state.global_step,
+                    error.strerror,
+                )
+            self._warned = True
 
 
 class ProgressBar(ProgressCallback):

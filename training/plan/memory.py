@@ -203,7 +203,9 @@ def size_by_name(model: str) -> Size | None:
     Looks at a folder's config.json, the hub's local cache, then known_models.yaml.
     """
     try:
-        return size_of(AutoConfig.from_pretrained(model, local_files_only=True))
+        return size_of(
+            AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
+        )
     except (OSError, ValueError):
         config = dict(CONFIGS.get(model, {}))
         if not config:
@@ -216,7 +218,7 @@ def size_of(config: PretrainedConfig) -> Size:
     weights.
     """
     with torch.device("meta"):
-        model = model_class(config).from_config(config)
+        model = model_class(config).from_config(config, trust_remote_code=False)
     text = config.get_text_config()
     head = model.get_output_embeddings()
     linear = [

@@ -27,7 +27,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward
 from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.rows.pictures import opened
-from spanreward.rewards.text.quoting import masked
+from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 from spanreward.rewards.text.written_list import unlisted
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
@@ -96,13 +96,15 @@ class DifferencesReward(RowReward):
         ]
 
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
-        template, one = self.prompts["text"], self.prompts["reference"]
-        pieces = [self.prompts["instructions"], *([self.prompts["picture"]] if images else [])]
-        pieces += [
-            fill(one, number=f"{n}", reference=unlisted(text))
-            for n, text in enumerate(sample.references, 1)
-        ]
-        text = unlisted(masked(judged(sample), template.partition("{text}")[2]))
+        template = self.prompts["text"]
+        marks = marks_in(*self.prompts.values())
+        pieces = [self.prompts["instructions"]]
+        if images:
+            pieces.append(self.prompts["picture"])
+        for number, reference in enumerate(sample.references, start=1):
+            values = {"number": str(number), "reference": unlisted(reference)}
+            pieces.append(fill_masked(self.prompts["reference"], marks, **values))
+        text = unlisted(mask(judged(sample), marks))
         before, place = "\n\n".join([*pieces, ""]), places(template, text=text)["text"]
         content = f"{before}{fill(template, text=text)}\n\n{self.prompts['ask']}"
         at = (len(before) + place[0], len(before) + place[1])

@@ -120,9 +120,11 @@ def load_processor(folder: Path | str, config: PretrainedConfig | None = None) -
 
     Without torchvision, which only videos need, it is one that takes no videos.
     """
-    kind: Any = PROCESSOR_MAPPING[type(config or AutoConfig.from_pretrained(folder))]
+    if config is None:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    kind: Any = PROCESSOR_MAPPING[type(config)]
     parts = kind.get_attributes()
     if "video_processor" in parts and not is_torchvision_available():
         parts = [part for part in parts if part != "video_processor"]
         kind = type(kind.__name__, (kind,), {"get_attributes": classmethod(lambda _: parts)})
-    return kind.from_pretrained(folder)
+    return kind.from_pretrained(folder, trust_remote_code=False)

@@ -94,7 +94,7 @@ class LocalJudge(Judge):
     @cached_property
     def config(self) -> Any:
         """The model's configuration."""
-        return AutoConfig.from_pretrained(self.folder)
+        return AutoConfig.from_pretrained(self.folder, trust_remote_code=False)
 
     @property
     def sees_pictures(self) -> bool:  # type: ignore[override]  # its files say it
@@ -119,8 +119,11 @@ class LocalJudge(Judge):
                 f"{self.model} sees pictures, which plain text does not show: leave out "
                 "chat_template."
             )
-        load: Any = load_processor if self.sees_pictures else AutoTokenizer.from_pretrained
-        reader = load(self.folder)
+        reader: Any
+        if self.sees_pictures:
+            reader = load_processor(self.folder)
+        else:
+            reader = AutoTokenizer.from_pretrained(self.folder, trust_remote_code=False)
         if given:
             reader.chat_template = chat_template(
                 given, reader.tokenizer if self.sees_pictures else reader

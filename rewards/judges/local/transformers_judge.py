@@ -83,7 +83,9 @@ class TransformersJudge(LocalJudge):
             AutoModelForSeq2SeqLM if self.config.is_encoder_decoder else AutoModelForCausalLM
         )
         kind: Any = AutoModelForImageTextToText if self.sees_pictures else text_model
-        model: Any = kind.from_pretrained(self.folder, dtype=self.dtype).to(self.device)
+        model: Any = kind.from_pretrained(
+            self.folder, dtype=self.dtype, trust_remote_code=False
+        ).to(self.device)
         # A model's own settings may have a repetition penalty, which changes greedy texts.
         ends = model.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends

@@ -156,12 +156,13 @@ class Busy:
 @dataclass(frozen=True, slots=True)
 class Served:
     """A model in a server's list. root: whose weights. max_model_len: tokens of a prompt and its
-    answer, or None.
+    answer, or None. digest: of the weights, "" where the server tells none.
     """
 
     id: str
     root: str | None = None
     max_model_len: int | None = None
+    digest: str = ""
 
 
 def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
@@ -234,11 +235,16 @@ def read_models(content: bytes) -> dict[str, Served]:
         name = next(
             (entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), ""
         )
-        root, longest = entry.get("root"), entry.get("max_model_len")
-        length = longest if isinstance(longest, int) and longest > 0 else None
-        models.setdefault(
-            name, Served(name, legible(root) if isinstance(root, str) else None, length)
+        root = entry.get("root")
+        longest = entry.get("max_model_len")
+        digest = entry.get("digest")
+        served = Served(
+            name,
+            legible(root) if isinstance(root, str) else None,
+            longest if isinstance(longest, int) and longest > 0 else None,
+            legible(digest) if isinstance(digest, str) else "",
         )
+        models.setdefault(name, served)
     return {name: served for name, served in models.items() if name}
 
 

@@ -118,12 +118,21 @@ class RemoteJudge(Judge):
 
     @property
     def name(self) -> str:
-        """Model, its entry in the server's list (origin of the weights, length), how it is asked,
-        and settings. If the server does not answer, the name is unique, and nothing is raised.
+        """Model, address, the model's entry in the server's list (origin of the weights, digest,
+        length), how it is asked, and settings. Two servers may have other weights under one id, so
+        the address is part of it. If the server does not answer, the name is unique, and nothing is
+        raised.
         """
         served = self.served
-        length = f" tokens<={served.max_model_len}" if served and served.max_model_len else ""
-        source = f"{served.root or served.id}{length}" if served else f"unseen-{uuid.uuid4().hex}"
+        if served is None:
+            source = f"unseen-{uuid.uuid4().hex}"
+        else:
+            known = [self.endpoint.url, served.root or served.id]
+            if served.digest:
+                known.append(served.digest)
+            if served.max_model_len:
+                known.append(f"tokens<={served.max_model_len}")
+            source = " ".join(known)
         settings = f"{self.asked_as} mass>={self.min_mass}"
         if self.samples:
             settings += f" samples={self.samples}"

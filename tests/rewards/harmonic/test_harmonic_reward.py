@@ -21,7 +21,7 @@ from spanreward.rewards.judges.judge import Rating
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.text.filler import FILLER
 from spanreward.rewards.text.length import JUDGED_CHARACTERS
-from spanreward.rewards.text.quoting import masked
+from spanreward.rewards.text.quoting import marks_in, mask
 from spanreward.rewards.text.written import read_text
 from tests.support.fakes import (
     FakeJudge,
@@ -208,7 +208,7 @@ def test_hostile_completions_are_data(completion: str, spans: str) -> None:
         span.end <= len(completion) and completion[span.start : span.end].strip()
         for span in verdict.spans
     )
-    shown = masked(read_text(completion).plain, "END OF TEXT")
+    shown = mask(read_text(completion).plain, marks_in("END OF TEXT"))
     for question in judge.questions[:5]:
         assert prompt_of(question).count(f"\n{shown}\n") == 1
         assert prompt_of(question).startswith("You rate a text on one criterion.")

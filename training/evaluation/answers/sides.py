@@ -80,7 +80,7 @@ def on_hub(model: str) -> bool:
     from transformers import AutoConfig
 
     try:
-        return bool(AutoConfig.from_pretrained(model))
+        return bool(AutoConfig.from_pretrained(model, trust_remote_code=False))
     except (OSError, ValueError):
         return False
 

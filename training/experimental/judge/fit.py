@@ -92,7 +92,8 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     if not resume:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
-    tokenizer, count = padding_tokenizer(base), AutoConfig.from_pretrained(base).num_hidden_layers
+    tokenizer = padding_tokenizer(base)
+    count = AutoConfig.from_pretrained(base, trust_remote_code=False).num_hidden_layers
     if (recipe.frozen_layers or 0) > count:  # before the long work
         raise RecipeError(
             f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} "
@@ -100,7 +101,9 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         )
     set_seed(recipe.seed)
     *sides, pictures = examples_of(recipe)
-    model = AutoModelForTokenClassification.from_pretrained(base, num_labels=2, dtype=torch.float32)
+    model = AutoModelForTokenClassification.from_pretrained(
+        base, num_labels=2, dtype=torch.float32, trust_remote_code=False
+    )
     on_gpu = torch.cuda.is_available()
     frozen, batch, rate = settled(recipe, model.num_parameters(), count, on_gpu)
     freeze(model, count, frozen)

@@ -72,7 +72,8 @@ def load_weights(model: Any, folder: str) -> None:
 
     Raises OSError where there are none.
     """
-    model.load_state_dict(type(model).from_pretrained(folder, dtype=model.dtype).state_dict())
+    saved = type(model).from_pretrained(folder, dtype=model.dtype, trust_remote_code=False)
+    model.load_state_dict(saved.state_dict())
 
 
 class ResumingTrainer(CheckpointWeights, GRPOTrainer):

@@ -668,10 +668,15 @@ def test_ctrl_c_passes_through(server: Any, folder: Path) -> None:
 
 def test_equal_names_are_equal_judges(server: Any, folder: Path) -> None:
     judge = ServerJudge(server.url, "m", folder)
-    assert re.fullmatch(r"server:m@/weights/m tokens-[0-9a-f]{12} mass>=0.05", judge.name)
-    other = Server()
-    # wherever it is
-    assert ServerJudge(other.url + "/v1/", "m", folder, deadline=3.0).name == judge.name
+    address = re.escape(server.url.removesuffix("/v1"))
+    name = rf"server:m@{address} /weights/m tokens-[0-9a-f]{{12}} mass>=0.05"
+    assert re.fullmatch(name, judge.name)
+    assert ServerJudge(server.url + "/v1/", "m", folder, deadline=3.0).name == judge.name
+    other = Server()  # the same id and root, and who knows which weights
+    elsewhere = ServerJudge(other.url, "m", folder).name
+    assert elsewhere != judge.name
+    other.models = [{"id": "m", "root": "/weights/m", "digest": "sha256:1"}]
+    assert "sha256:1" in ServerJudge(other.url, "m", folder).name
     other.models = [{"id": "m", "root": "/weights/other"}]
     names = {
         ServerJudge(other.url, "m", folder).name,
@@ -796,7 +801,8 @@ def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
     assert seen == pytest.approx(
         {entry: by_ids.probabilities[entry] * by_ids.mass for entry in seen}, rel=0.05
     )
-    assert ServerJudge(chat.endpoint.url, "smollm2").name.startswith("server:smollm2@/")
+    url = chat.endpoint.url
+    assert ServerJudge(url, "smollm2").name.startswith(f"server:smollm2@{url} /")
     assert vllm_judge.write([ask("Say hello.")], max_tokens=6) == TransformersJudge(
         "smollm2"
     ).write([ask("Say hello.")], max_tokens=6)

@@ -1,0 +1,108 @@
+"""A full disk: what writes to /dev/full is recognised, a log line that cannot be written ends no
+training, and a checkpoint that cannot be written is one sentence.
+"""
+
+import errno
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import Trainer, TrainerControl, TrainerState, TrainingArguments
+
+from experiments.scenes.parts import TINY, scenes_part
+from spanreward.training.callbacks.json_lines import MetricsFile
+from spanreward.training.full_disk import is_full_disk, named_full_disk, way_on
+from spanreward.training.recipe import Recipe, RecipeError
+from spanreward.training.run import run
+from spanreward.training.run_folder import STATE
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.is_char_device(), reason="needs /dev/full")
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "write",
+    [lambda: FULL.write_text("x"), lambda: torch.save({"weight": torch.zeros(10)}, FULL)],
+    ids=["text", "torch"],
+)
+def test_what_a_full_disk_raises_is_recognised(write: Any) -> None:
+    with pytest.raises((OSError, RuntimeError)) as error:
+        write()
+    assert is_full_disk(error.value)
+
+
+def test_so_is_what_safetensors_says() -> None:
+    """Its writer is Rust's, whose words these are; it renames a file, so /dev/full is no test."""
+    assert is_full_disk(RuntimeError("I/O error: No space left on device (os error 28)"))
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EACCES, "Permission denied"), ValueError("x")])
+def test_other_errors_stay_what_they_are(error: Exception, tmp_path: Path) -> None:
+    with pytest.raises(type(error)), named_full_disk(tmp_path):
+        raise error
+
+
+def test_the_way_on_is_the_last_whole_checkpoint(tmp_path: Path) -> None:
+    assert "begin anew" in way_on(tmp_path)
+    for step in (5, 10, 15):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    for step in (5, 10):
+        (tmp_path / f"checkpoint-{step}" / STATE).write_text("{}")
+    assert "checkpoint-10," in way_on(tmp_path)
+
+
+@needs_full
+def test_a_log_line_that_cannot_be_written_warns_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.symlink_to(FULL)
+    metrics = MetricsFile(path)
+    args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
+        for step in (1, 2):
+            state = TrainerState(global_step=step, is_world_process_zero=True)
+            metrics.on_log(args, state, TrainerControl(), {"loss": 1.0})
+        path.unlink()
+        metrics.on_log(args, state, TrainerControl(), {"loss": 2.0})  # there is room again
+    (warning,) = caplog.messages
+    assert "step 1" in warning
+    assert "No space left" in warning
+    assert path.read_text() == '{"step": 2, "loss": 2.0}\n'
+
+
+def test_a_checkpoint_that_cannot_be_written_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first checkpoint is whole, the second one meets a full disk."""
+    whole = Trainer._save_checkpoint
+
+    def save(trainer: Trainer, *arguments: Any) -> None:
+        if trainer.state.global_step > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        whole(trainer, *arguments)
+
+    monkeypatch.setattr(Trainer, "_save_checkpoint", save)
+    recipe = Recipe(
+        algorithm="sft",
+        output=str(tmp_path / "out"),
+        policy={"model": TINY},
+        data=scenes_part(count=8),
+        trainer={
+            "max_steps": 3,
+            "per_device_train_batch_size": 2,
+            "save_strategy": "steps",
+            "save_steps": 1,
+            "report_to": "none",
+            "use_cpu": True,
+            "bf16": False,
+            "max_length": None,
+        },
+    )
+    with pytest.raises(RecipeError, match="is full") as error:
+        run(recipe)
+    assert "checkpoint-1," in str(error.value)
+    assert "\n" not in str(error.value)
