@@ -176,11 +176,8 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
     columns: list[str] = []
     if isinstance(dataset, (Dataset, IterableDataset)) and not lazy:
         columns = dataset.column_names or []
-    if columns and "prompt" not in columns:
-        raise ValueError(
-            "train_dataset needs the column 'prompt', which the policy completes, and has "
-            f"{columns}."
-        )
+    if columns:
+        check_prompt("train_dataset", columns)
     pictures = next((name for name in PICTURES if name in columns), None)
     if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
         raise ValueError(
@@ -205,6 +202,14 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             "the prompts are messages, and the policy's processing_class has no chat_template to "
             "write them with: take an instruct model, set processing_class.chat_template, or make "
             "each prompt a text."
+        )
+
+
+def check_prompt(part: str, columns: Sequence[str]) -> None:
+    """Raises ValueError for a dataset without prompts."""
+    if "prompt" not in columns:
+        raise ValueError(
+            f"{part} needs the column 'prompt', which the policy completes, and has {columns}."
         )
 
 
@@ -238,6 +243,7 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
             check_rows(rewards, processor, f"{part}[{name!r}]", one)
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
+    check_prompt(part, dataset.column_names)
     names = [name for name in dataset.column_names if name not in PICTURES]
     pictured = len(names) < len(dataset.column_names)
     placeholder = vars(processor).get("image_token") if pictured else None
