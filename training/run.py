@@ -47,6 +47,7 @@ from spanreward.training.recipe import (
 )
 from spanreward.training.recipe_rewards import (
     build_rewards,
+    columns_asked_by,
     judged_parts,
     one_line,
     readers,
@@ -117,7 +118,8 @@ def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
     """
     for reward, data in unseeing_rewards(recipe, rewards):
         with refusals():
-            check_pictures([reward], "the data", load_data(data, look=False))
+            asked = columns_asked_by([reward])
+            check_pictures([reward], "the data", load_data(data, look=False, asked=asked))
 
 
 def train(
@@ -142,7 +144,8 @@ def train(
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
     for part in recipe.watching:
-        prompts = prompts_of_recipe(recipe, recipe, part.prompts)
+        asked = columns_asked_by(rewards[-1:])
+        prompts = prompts_of_recipe(recipe, recipe, part.prompts, asked=asked)
         for warning in prompts.warnings:
             log.warning("win_rate: %s", warning.replace("--set ", ""))
         settings = part.model_dump(exclude={"metric", "judge", "options"})
@@ -191,7 +194,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     if not learned:
         pad_left(processor)
-    dataset = load_data(recipe.data, learned)
+    asked = columns_asked_by(rewards)
+    dataset = load_data(recipe.data, learned, asked=asked)
     validation = recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning(
@@ -204,7 +208,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "args": args,
         "processing_class": processor,
         "train_dataset": dataset,
-        "eval_dataset": load_data(validation, learned)
+        "eval_dataset": load_data(validation, learned, asked=asked)
         if validation and args.eval_strategy != "no"
         else None,
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,

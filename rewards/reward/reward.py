@@ -122,10 +122,11 @@ class Reward:
         its columns, [] where TRL may have dropped them.
         """
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
+        named = ""
+        if any(repr(column) in missing for column in READ):  # a metric's own have no other names
+            named = ", or name it in data.columns"
         dropped = "" if present else ", and leave remove_unused_columns=False"
-        return ValueError(
-            f"{needed}: rename the column that holds it, or name it in data.columns{dropped}."
-        )
+        return ValueError(f"{needed}: rename the column that holds it{named}{dropped}.")
 
     def cost(self, words: float, references: int) -> Cost | None:
         """Returns the estimated cost of one completion of `words` words, or None if the metric

@@ -38,6 +38,7 @@ from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import (
     build_rewards,
+    columns_asked_by,
     judged_parts,
     one_line,
     refusals,
@@ -109,8 +110,8 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
             "the run does, before its first step",
         )
     try:
-        data = load_data(recipe.data, look=False)
         rewards = build_rewards(recipe.rewards)
+        data = load_data(recipe.data, look=False, asked=columns_asked_by(rewards))
         folder = str(model_folder(model, download=False))
         processor = saved_processor(folder, AutoConfig.from_pretrained(folder))
         check_columns(rewards, "the data", data)
@@ -133,7 +134,8 @@ def pictures_here(recipe: Recipe) -> Iterator[Finding]:
     try:
         for reward, data in unseeing_rewards(recipe, build_rewards(judged_parts(recipe))):
             if all(isinstance(part, JsonlPart) for part in data.parts):
-                check_pictures([reward], "the data", load_data(data, look=False))
+                rows = load_data(data, look=False, asked=columns_asked_by([reward]))
+                check_pictures([reward], "the data", rows)
             else:
                 doubt = "the run looks for pictures in the rows, and then refuses"
                 yield Finding("pictures", None, doubt, unseeing(reward))
