@@ -455,6 +455,14 @@ def trainer_config(algorithm: str) -> Any:
     return SpanGRPOConfig
 
 
+def trainer_arguments(recipe: Recipe) -> dict[str, Any]:
+    """Returns the arguments of `trainer_config` that the recipe gives."""
+    arguments = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
+    if recipe.algorithm != "sft":
+        arguments["reward_weights"] = [part.weight for part in recipe.rewards]
+    return arguments
+
+
 def apply_override(data: dict[str, Any], override: str) -> None:
     """Set `a.b=value` in nested data.
 

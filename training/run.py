@@ -26,6 +26,7 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import closing
 from spanreward.rewards.judges.local.vllm_engine import END
 from spanreward.rewards.reward.reward import Reward, judges_of
+from spanreward.training.before_loading import check_before_loading
 from spanreward.training.callbacks.json_lines import MetricsFile, ProgressBar, VerdictFile
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback
@@ -43,6 +44,7 @@ from spanreward.training.recipe import (
     MetricPart,
     Recipe,
     RecipeError,
+    trainer_arguments,
     trainer_config,
 )
 from spanreward.training.recipe_rewards import (
@@ -88,6 +90,7 @@ def run(
     if not resume:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
+    check_before_loading(recipe, PROCESSES)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded
@@ -172,11 +175,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     Raises RecipeError for what they refuse.
     """
     learned = recipe.algorithm == "sft"
-    arguments: dict[str, Any] = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
-    if not learned:
-        arguments["reward_weights"] = [part.weight for part in recipe.rewards]
     with refusals():
-        args = trainer_config(recipe.algorithm)(**arguments)
+        args = trainer_config(recipe.algorithm)(**trainer_arguments(recipe))
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks'
     # devices.
     PartialState().wait_for_everyone()

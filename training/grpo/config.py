@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from trl import GRPOConfig
 
-from spanreward.training.trainer_settings import AMOUNT, COUNT, SHARE, fault
+from spanreward.training.trainer_settings import AMOUNT, CHOICES, COUNT, SHARE, fault
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class SpanGRPOConfig(GRPOConfig):
             self.metric_for_best_model = "eval_reward"
             self.greater_is_better = True
         super().__post_init__()
-        for name in SpanGRPOConfig.__annotations__:
+        for name in (*SpanGRPOConfig.__annotations__, *CHOICES["GRPOConfig"]):
             if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
                 raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
         cache = self.soft_overlong_cache

@@ -26,6 +26,9 @@ from spanreward.rewards.rows.columns import READ
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.grpo.reward_functions import check_function
+from spanreward.training.trainer_settings import lacking_packages
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +63,9 @@ def check_parts(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
             )
+    for sentence in lacking_packages(vars(args)).values():
+        raise ValueError(sentence)
+    _check_functions(functions, given)
     names = [reward.__name__ for reward in rewards]
     rollout_func = given.get("rollout_func")
     if args.reward_weights is not None and len(args.reward_weights) != len(functions):
@@ -123,6 +129,21 @@ def check_parts(
             check_pictures(rewards, part, given.get(part))
     _check_saves(args)
     _check_best(args, rewards, len(functions))
+
+
+def _check_functions(functions: Sequence[Any], given: Mapping[str, Any]) -> None:
+    """Raises ValueError for a reward function of one's own that TRL cannot call. given: see
+    `check_parts`.
+    """
+    dataset = given.get("train_dataset")
+    columns = None
+    if isinstance(dataset, Dataset) and not is_lazy(dataset):
+        columns = dataset.column_names
+    if given.get("rollout_func") or given.get("environment_factory"):
+        columns = None  # these add some
+    for function in functions:
+        if callable(function) and not isinstance(function, Recorder):
+            check_function(function, columns)
 
 
 def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int) -> None:

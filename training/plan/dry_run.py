@@ -8,7 +8,7 @@ Counts come from the recipe and TRL's defaults. A number that depends on complet
 is an estimate.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.reward.viewers import unseeing
 from spanreward.rewards.rows.tables import table_rows
+from spanreward.training.before_loading import faults_of
 from spanreward.training.callbacks.win_rate import MAX_TOKENS, questions_of
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import (
@@ -71,6 +72,10 @@ def dry_run(
         if plan is not None:
             needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
         found.append(gpus_here(launch.processes // launch.machines, needed))
+    known = ["trainer.use_vllm"]  # what has a finding of its own
+    if found[0].ok is False:
+        known.append("policy")
+    found += named_here(recipe, launch.processes, known)
     rows_fit = True
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
@@ -94,6 +99,15 @@ def dry_run(
     stops = [str(finding) for finding in found if finding.ok is False]
     if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
+
+
+def named_here(recipe: Recipe, processes: int, known: Collection[str]) -> Iterator[Finding]:
+    """Yields a finding for each part that the recipe names and a run would refuse, but for those
+    that are known already.
+    """
+    for what, sentence in faults_of(recipe, processes):
+        if what not in known:
+            yield Finding(what, False, one_line(sentence))
 
 
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
