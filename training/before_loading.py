@@ -107,10 +107,10 @@ def check_split(part: HubPart) -> None:
         )
 
 
-def check_call(name: str, function: Callable[..., Any], *given: Any, **options: Any) -> None:
+def check_call(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
     """Raises ValueError for a function that cannot be called with these arguments."""
     try:
-        inspect.signature(function).bind(*given, **options)
+        inspect.signature(function).bind(*arguments, **options)
     except TypeError as error:
         raise ValueError(f"{name} cannot be called as it is: {error}.") from None
 
@@ -145,4 +145,4 @@ def rows_of_files(data: DataPart, rewards: Sequence[Reward]) -> Dataset | None:
     for part in data.parts:
         if not isinstance(part, JsonlPart) or not Path(part.path).is_file():
             return None
-    return load_data(data, look=False, asked=columns_asked_by(rewards))
+    return load_data(data, look=False, extra_columns=columns_asked_by(rewards))

@@ -67,10 +67,10 @@ def columns_asked_by(rewards: Sequence[Reward]) -> set[str]:
     """Returns the columns of the data that the rewards read under their own names: those that are
     no columns of a Sample.
     """
-    asked: set[str] = set()
+    extra_columns: set[str] = set()
     for reward in rewards:
-        asked.update(reward.columns, reward.one_of)
-    return asked - READ
+        extra_columns.update(reward.columns, reward.one_of)
+    return extra_columns - READ
 
 
 def build_judge(part: JudgePart) -> Judge:

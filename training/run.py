@@ -121,8 +121,10 @@ def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
     """
     for reward, data in unseeing_rewards(recipe, rewards):
         with refusals():
-            asked = columns_asked_by([reward])
-            check_pictures([reward], "the data", load_data(data, look=False, asked=asked))
+            extra_columns = columns_asked_by([reward])
+            check_pictures(
+                [reward], "the data", load_data(data, look=False, extra_columns=extra_columns)
+            )
 
 
 def train(
@@ -147,8 +149,8 @@ def train(
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
     for part in recipe.watching:
-        asked = columns_asked_by(rewards[-1:])
-        prompts = prompts_of_recipe(recipe, recipe, part.prompts, asked=asked)
+        extra_columns = columns_asked_by(rewards[-1:])
+        prompts = prompts_of_recipe(recipe, recipe, part.prompts, extra_columns=extra_columns)
         for warning in prompts.warnings:
             log.warning("win_rate: %s", warning.replace("--set ", ""))
         settings = part.model_dump(exclude={"metric", "judge", "options"})
@@ -194,8 +196,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     if not learned:
         pad_left(processor)
-    asked = columns_asked_by(rewards)
-    dataset = load_data(recipe.data, learned, asked=asked)
+    extra_columns = columns_asked_by(rewards)
+    dataset = load_data(recipe.data, learned, extra_columns=extra_columns)
     validation = recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning(
@@ -208,7 +210,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "args": args,
         "processing_class": processor,
         "train_dataset": dataset,
-        "eval_dataset": load_data(validation, learned, asked=asked)
+        "eval_dataset": load_data(validation, learned, extra_columns=extra_columns)
         if validation and args.eval_strategy != "no"
         else None,
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,

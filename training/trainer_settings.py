@@ -210,5 +210,5 @@ def check_together(config: Any, settings: Mapping[str, Any], processes: int) -> 
         _n_gpu = 1
         world_size = processes
 
-    given = {key: value for key, value in settings.items() if key not in OF_DEVICES}
-    Deviceless(**given, use_cpu=True)
+    arguments = {key: value for key, value in settings.items() if key not in OF_DEVICES}
+    Deviceless(**arguments, use_cpu=True)

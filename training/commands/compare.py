@@ -222,12 +222,12 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
     chosen = arguments.limit, arguments.slices, arguments.cluster
-    asked = columns_asked_by(rewards)
+    extra_columns = columns_asked_by(rewards)
     if arguments.data:
         columns = metric_options.renamed(arguments.columns)
-        prompts = prompts_of_file(arguments.data, *chosen, columns, asked)
+        prompts = prompts_of_file(arguments.data, *chosen, columns, extra_columns)
     else:
-        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen, asked)
+        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen, extra_columns)
     read_by = readers(rewards)
     return Setup(
         sides=sides,

@@ -28,21 +28,21 @@ from spanreward.training.recipe import HubPart, RecipeError
 
 
 def hub_rows(
-    data: HubPart, asked: Collection[str] = ()
+    data: HubPart, extra_columns: Collection[str] = ()
 ) -> tuple[list[dict[str, Any]], Dataset | None]:
     """Returns at most `data.count` rows, and the split's pictures (column image), which stay on
     disk.
 
     With `streaming` the rows hold their images, undecoded, and the second is None, as it is without
     pictures. Raises ValueError for a dataset that cannot be loaded, a column that is missing or
-    holds no pictures, and rows that cannot be used. asked: see `read_rows`.
+    holds no pictures, and rows that cannot be used. extra_columns: see `read_rows`.
     """
     split = load_split(data.id, data.split, data.subset, data.revision, data.streaming)
     features = split.features or Features()  # a stream of JSON does not know its own
     key = picture_key(data.columns, features)
     check_columns(data, features)
     names: Mapping[Any, str] = data.columns
-    columns = {key, *asked}.union(names.get(name, name) for name in COLUMNS)
+    columns = {key, *extra_columns}.union(names.get(name, name) for name in COLUMNS)
     pictured = key in features
     records = split.select_columns([name for name in features if name in columns])
     if pictured:
@@ -57,7 +57,7 @@ def hub_rows(
         check_picture(value, where, folders)
         return value if data.streaming else None
 
-    rows = read_rows(named, data, picture, asked=asked)
+    rows = read_rows(named, data, picture, extra_columns=extra_columns)
     if isinstance(split, IterableDataset) or not pictured:
         return rows, None
     pictures = split.select_columns([key]).cast_column(key, Image())

@@ -22,14 +22,14 @@ from spanreward.training.recipe import JsonlPart
 
 
 def jsonl_rows(
-    data: JsonlPart, look: bool = True, asked: Collection[str] = ()
+    data: JsonlPart, look: bool = True, extra_columns: Collection[str] = ()
 ) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be
     used.
 
     look: whether pictures are opened; if not, a row has the line's name in its picture's place.
-    asked: see `read_rows`.
+    extra_columns: see `read_rows`.
     """
     path = data.file
     picture = partial(usable_picture, path.parent) if look else lambda _, where: where
-    return read_rows(read_table(path), data, picture, asked=asked)
+    return read_rows(read_table(path), data, picture, extra_columns=extra_columns)

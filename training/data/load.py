@@ -39,17 +39,17 @@ def load_data(
     data: DataPart,
     completions: bool = False,
     look: bool = True,
-    asked: Collection[str] = (),
+    extra_columns: Collection[str] = (),
 ) -> Dataset:
     """Returns the dataset of a recipe's data block. Raises RecipeError, naming the row, for one
     that cannot be used.
 
     look: whether pictures of files are opened; if not, the dataset names their places in their
-    stead. asked: columns of the data that a row keeps, since a metric of one's own reads them
+    stead. extra_columns: of the data, that a row keeps since a metric of one's own reads them
     (`columns_asked_by`).
     """
     try:
-        parts = [load_part(part, completions, look, asked) for part in data.parts]
+        parts = [load_part(part, completions, look, extra_columns) for part in data.parts]
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
@@ -66,7 +66,10 @@ def load_data(
 
 
 def load_part(
-    data: JsonlPart | HubPart | FilePart, completions: bool, look: bool, asked: Collection[str]
+    data: JsonlPart | HubPart | FilePart,
+    completions: bool,
+    look: bool,
+    extra_columns: Collection[str],
 ) -> Dataset:
     """Returns the dataset of a block.
 
@@ -74,11 +77,11 @@ def load_part(
     """
     pictures = None
     if isinstance(data, HubPart):
-        rows, pictures = hub_rows(data, asked)
+        rows, pictures = hub_rows(data, extra_columns)
     elif isinstance(data, FilePart):
         rows = custom_rows(data)
     else:
-        rows = jsonl_rows(data, look, asked)
+        rows = jsonl_rows(data, look, extra_columns)
     rows = chat_rows(rows, completions)
     if not rows:
         content = "a reference or answers" if completions else "something to judge by"

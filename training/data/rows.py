@@ -49,14 +49,14 @@ def read_rows(
     data: RowsPart,
     picture: Callable[[Any, str], Any],
     others: bool = False,
-    asked: Collection[str] = (),
+    extra_columns: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot
     be used.
 
     records: (name for error messages, record). picture: turns the record's picture into the row's
     image, or raises. A row's id is its record's number from 1, as text. others: a row has its
-    record's other keys too. asked: other keys that a row has anyway, since rewards read them.
+    record's other keys too. extra_columns: those that it has anyway, since rewards read them.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
@@ -82,7 +82,7 @@ def read_rows(
         row = {"id": str(number), "image": image, "prompt": prompt, **values}
         if others:
             row |= other_columns(record, data)
-        row |= asked_columns(record, asked)
+        row |= columns_named(record, extra_columns)
         rows.append(row)
         if len(rows) == data.count:
             break
@@ -124,9 +124,9 @@ def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in read}
 
 
-def asked_columns(record: Mapping[str, Any], asked: Collection[str]) -> dict[str, Any]:
+def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> dict[str, Any]:
     """Returns what the record holds under these names, whatever it stands for in `data.columns`."""
-    return {name: record[name] for name in sorted(asked) if name in record}
+    return {name: record[name] for name in sorted(extra_columns) if name in record}
 
 
 def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

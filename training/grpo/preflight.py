@@ -63,9 +63,7 @@ def check_parts(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
             )
-    for sentence in lacking_packages(vars(args)).values():
-        raise ValueError(sentence)
-    _check_functions(functions, given)
+    _check_functions(args, functions, given)
     names = [reward.__name__ for reward in rewards]
     rollout_func = given.get("rollout_func")
     if args.reward_weights is not None and len(args.reward_weights) != len(functions):
@@ -131,15 +129,19 @@ def check_parts(
     _check_best(args, rewards, len(functions))
 
 
-def _check_functions(functions: Sequence[Any], given: Mapping[str, Any]) -> None:
-    """Raises ValueError for a reward function of one's own that TRL cannot call. given: see
-    `check_parts`.
+def _check_functions(
+    args: SpanGRPOConfig, functions: Sequence[Any], options: Mapping[str, Any]
+) -> None:
+    """Raises ValueError for a setting whose package is missing, and for a reward function of one's
+    own that TRL cannot call. options: GRPOTrainer's other arguments.
     """
-    dataset = given.get("train_dataset")
+    for sentence in lacking_packages(vars(args)).values():
+        raise ValueError(sentence)
+    dataset = options.get("train_dataset")
     columns = None
     if isinstance(dataset, Dataset) and not is_lazy(dataset):
         columns = dataset.column_names
-    if given.get("rollout_func") or given.get("environment_factory"):
+    if options.get("rollout_func") or options.get("environment_factory"):
         columns = None  # these add some
     for function in functions:
         if callable(function) and not isinstance(function, Recorder):

@@ -29,12 +29,12 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
     except (TypeError, ValueError):  # written in C, it has none
         return
     name = get_callable_name(function)
-    given = [*GIVEN]
+    keywords = [*GIVEN]
     if columns is not None:
-        given += [column for column in columns if column not in NOT_GIVEN]
+        keywords += [column for column in columns if column not in NOT_GIVEN]
     open_ended = any(parameter.kind is VAR_KEYWORD for parameter in parameters)
     taken = {parameter.name for parameter in parameters if parameter.kind in BY_KEYWORD}
-    refused = [keyword for keyword in given if keyword not in taken]
+    refused = [keyword for keyword in keywords if keyword not in taken]
     if refused and not open_ended:
         raise ValueError(
             f"the reward function {name} does not take what TRL gives it, such as "
@@ -48,7 +48,7 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
                 "keywords: leave out the /."
             )
         by_name = needed and parameter.kind in BY_KEYWORD
-        if by_name and columns is not None and parameter.name not in given:
+        if by_name and columns is not None and parameter.name not in keywords:
             raise ValueError(
                 f"the reward function {name} needs {parameter.name!r}, and neither does TRL give "
                 f"it nor has train_dataset a column of that name, only {sorted(columns)}."

@@ -72,10 +72,10 @@ def dry_run(
         if plan is not None:
             needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
         found.append(gpus_here(launch.processes // launch.machines, needed))
-    known = ["trainer.use_vllm"]  # what has a finding of its own
+    covered = ["trainer.use_vllm"]  # what has a finding of its own
     if found[0].ok is False:
-        known.append("policy")
-    found += named_here(recipe, launch.processes, known)
+        covered.append("policy")
+    found += named_here(recipe, launch.processes, covered)
     rows_fit = True
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
@@ -101,12 +101,12 @@ def dry_run(
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
-def named_here(recipe: Recipe, processes: int, known: Collection[str]) -> Iterator[Finding]:
-    """Yields a finding for each part that the recipe names and a run would refuse, but for those
-    that are known already.
+def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
+    """Yields a finding for each part that the recipe names and a run would refuse, but for what is
+    covered by another.
     """
     for what, sentence in faults_of(recipe, processes):
-        if what not in known:
+        if what not in covered:
             yield Finding(what, False, one_line(sentence))
 
 
@@ -125,7 +125,7 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
         )
     try:
         rewards = build_rewards(recipe.rewards)
-        data = load_data(recipe.data, look=False, asked=columns_asked_by(rewards))
+        data = load_data(recipe.data, look=False, extra_columns=columns_asked_by(rewards))
         folder = str(model_folder(model, download=False))
         processor = saved_processor(folder, AutoConfig.from_pretrained(folder))
         check_columns(rewards, "the data", data)
@@ -148,7 +148,7 @@ def pictures_here(recipe: Recipe) -> Iterator[Finding]:
     try:
         for reward, data in unseeing_rewards(recipe, build_rewards(judged_parts(recipe))):
             if all(isinstance(part, JsonlPart) for part in data.parts):
-                rows = load_data(data, look=False, asked=columns_asked_by([reward]))
+                rows = load_data(data, look=False, extra_columns=columns_asked_by([reward]))
                 check_pictures([reward], "the data", rows)
             else:
                 doubt = "the run looks for pictures in the rows, and then refuses"

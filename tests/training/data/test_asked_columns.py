@@ -62,17 +62,17 @@ def sources(rows: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("source", ["jsonl", "hub", "stream", "file", "mixed"])
 def test_it_is_kept(rows: Path, source: str) -> None:
     data: DataPart = sources(rows)[source]
-    kept = load_data(data, asked={"label", "absent"})
+    kept = load_data(data, extra_columns={"label", "absent"})
     assert kept["label"][:2] == ["cat", None]
     assert "absent" not in kept.column_names
     assert ("other" in kept.column_names) == (source == "file")
-    assert "label" not in load_data(data, asked=()).column_names or source == "file"
+    assert "label" not in load_data(data, extra_columns=()).column_names or source == "file"
 
 
 def test_a_key_that_stands_for_a_column_of_ours_is_kept_under_its_own_name(rows: Path) -> None:
     columns: Any = {"reference": "label"}
     data = JsonlPart(source="jsonl", path=str(rows), columns=columns)
-    (row,) = load_data(data, asked={"label"})
+    (row,) = load_data(data, extra_columns={"label"})
     assert (row["label"], row["reference"]) == ("cat", ["cat"])
 
 
@@ -80,7 +80,7 @@ def test_values_of_several_kinds_are_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps({**ROWS[0], "label": one}) + "\n" for one in ("a", 1, [2])))
     with pytest.raises(RecipeError, match="a column of the data of jsonl holds values of several"):
-        load_data(JsonlPart(source="jsonl", path=str(path)), asked={"label"})
+        load_data(JsonlPart(source="jsonl", path=str(path)), extra_columns={"label"})
 
 
 def test_only_a_metrics_own_columns_are_asked_for() -> None:
@@ -111,8 +111,8 @@ def test_a_recipe_its_plan_and_a_comparison_read_it(rows: Path, tmp_path: Path) 
         ],
     )
     rewards = build_rewards(recipe.rewards)
-    asked = columns_asked_by(rewards)
+    extra_columns = columns_asked_by(rewards)
     assert rows_here(recipe, True).ok, rows_here(recipe, True)
-    compared = prompts_of_recipe(recipe, recipe, 2, asked=asked).rows
+    compared = prompts_of_recipe(recipe, recipe, 2, extra_columns=extra_columns).rows
     assert [row["label"] for row in compared] == ["cat", None]
-    assert prompts_of_file(str(rows), 2, asked=asked).rows[0]["label"] == "cat"
+    assert prompts_of_file(str(rows), 2, extra_columns=extra_columns).rows[0]["label"] == "cat"
