@@ -1,6 +1,8 @@
 """`spanreward labels`."""
 
+from spanreward.rewards.files.home import expand_arguments
 from spanreward.training.commands.labels import main
 
 if __name__ == "__main__":
+    expand_arguments()
     main()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -31,6 +32,7 @@ from pydantic import (
 
 from spanreward.rewards.base.checks import CLOSE, unknown
 from spanreward.rewards.files.custom_file import is_custom
+from spanreward.rewards.files.home import expanded, expanded_within
 from spanreward.rewards.judges.by_name import members
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import fault
@@ -49,6 +51,10 @@ Column = Literal[
 ]
 
 P = TypeVar("P", bound="Part")
+# a path, maybe in the name of a part, such as FILE.py:NAME or encoder:FOLDER
+PathText = Annotated[str, AfterValidator(expanded)]
+# arguments of a class, of which some may be paths
+Arguments = Annotated[dict[str, Any], AfterValidator(expanded_within)]
 
 
 class Part(BaseModel):
@@ -60,7 +66,7 @@ class RunPart(Part):
     (training/run_folder.py).
     """
 
-    output: str
+    output: PathText
     overwrite: bool = False
 
 
@@ -78,7 +84,7 @@ class PolicyPart(Part):
     (training/policy.py).
     """
 
-    model: str
+    model: PathText
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     lora: LoraPart | None = None
 
@@ -106,7 +112,7 @@ class JsonlPart(RowsPart):
     """A file with one JSON object a line, or another table (training/data/jsonl.py)."""
 
     source: Literal["jsonl"]
-    path: str
+    path: PathText
 
     @property
     def file(self) -> Path:
@@ -126,7 +132,7 @@ class HubPart(RowsPart):
     """
 
     source: Literal["hub"]
-    id: str
+    id: PathText
     subset: str | None = None
     split: str = "train"
     revision: str | None = None
@@ -144,8 +150,8 @@ class FilePart(RowsPart):
     (training/data/custom.py).
     """
 
-    source: str
-    options: dict[str, Any] = {}
+    source: PathText
+    options: Arguments = {}
 
 
 def source_of(block: Any) -> Any:
@@ -207,9 +213,9 @@ class JudgePart(Part):
     judge's class, such as {memory: 2e9}.
     """
 
-    name: str = "cascade"
-    cache: bool | str = False
-    options: dict[str, Any] = {}
+    name: PathText = "cascade"
+    cache: bool | PathText = False
+    options: Arguments = {}
     cascade: CascadePart | None = None
 
     @model_validator(mode="after")
@@ -236,9 +242,9 @@ class MetricPart(Part):
     metric's class.
     """
 
-    metric: str
+    metric: PathText
     judge: Asked = JudgePart(name="match")
-    options: dict[str, Any] = {}
+    options: Arguments = {}
 
 
 class RewardPart(MetricPart):
@@ -249,7 +255,7 @@ class WinRatePart(MetricPart):
     """Arguments of WinRateCallback."""
 
     every: int = Field(50, gt=0)
-    anchor: str | None = None
+    anchor: PathText | None = None
     prompts: int = Field(64, gt=1)
     max_tokens: int | None = Field(None, gt=0)
     stop: bool = False
@@ -275,11 +281,11 @@ class Recipe(RunPart):
     data: Annotated[
         RowsOf | Annotated[MixedPart, Tag("mixed")], Discriminator(source_of, **WRONG_SOURCE)
     ]
-    validation: dict[str, Any] | None = None
+    validation: Arguments | None = None
     rewards: list[RewardPart] = []
     referees: list[RewardPart] = []
     win_rate: WinRatePart | None = None
-    trainer: dict[str, Any] = {}
+    trainer: Arguments = {}
 
     @property
     def watching(self) -> list[WinRatePart]:
@@ -336,6 +342,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the keys and values of a recipe, of any kind, with overrides. Raises RecipeError."""
+    path = path.expanduser()
     if not path.is_file():
         raise RecipeError(
             f"there is no recipe {path}: `spanreward recipes` lists those of this package."
@@ -353,7 +360,7 @@ def with_files(block: Any, folder: Path) -> Any:
     file holds.
     """
     if isinstance(block, str):
-        path = folder / block
+        path = folder / expanded(block)
         if not path.is_file():
             raise RecipeError(
                 f"recipe key data: there is no data file {path}; the path goes from the recipe's "
@@ -446,6 +453,14 @@ def trainer_config(algorithm: str) -> Any:
     from spanreward.training.grpo.config import SpanGRPOConfig
 
     return SpanGRPOConfig
+
+
+def trainer_arguments(recipe: Recipe) -> dict[str, Any]:
+    """Returns the arguments of `trainer_config` that the recipe gives."""
+    arguments = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
+    if recipe.algorithm != "sft":
+        arguments["reward_weights"] = [part.weight for part in recipe.rewards]
+    return arguments
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:

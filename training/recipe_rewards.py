@@ -13,6 +13,7 @@ from spanreward.rewards.judges import Judge, load_judge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import unseeing
+from spanreward.rewards.rows.columns import READ
 from spanreward.training.recipe import (
     DataPart,
     JudgePart,
@@ -60,6 +61,16 @@ def judged_parts(recipe: Recipe) -> list[MetricPart]:
     if recipe.algorithm == "sft":
         return [*recipe.watching]
     return [*recipe.rewards, *recipe.watching]
+
+
+def columns_asked_by(rewards: Sequence[Reward]) -> set[str]:
+    """Returns the columns of the data that the rewards read under their own names: those that are
+    no columns of a Sample.
+    """
+    extra_columns: set[str] = set()
+    for reward in rewards:
+        extra_columns.update(reward.columns, reward.one_of)
+    return extra_columns - READ
 
 
 def build_judge(part: JudgePart) -> Judge:

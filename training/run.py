@@ -26,6 +26,7 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import closing
 from spanreward.rewards.judges.local.vllm_engine import END
 from spanreward.rewards.reward.reward import Reward, judges_of
+from spanreward.training.before_loading import check_before_loading
 from spanreward.training.callbacks.json_lines import MetricsFile, ProgressBar, VerdictFile
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.callbacks.span_table import SpanTableCallback
@@ -44,10 +45,12 @@ from spanreward.training.recipe import (
     MetricPart,
     Recipe,
     RecipeError,
+    trainer_arguments,
     trainer_config,
 )
 from spanreward.training.recipe_rewards import (
     build_rewards,
+    columns_asked_by,
     judged_parts,
     one_line,
     readers,
@@ -88,6 +91,7 @@ def run(
     if not resume:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
+    check_before_loading(recipe, PROCESSES)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded
@@ -119,7 +123,10 @@ def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
     """
     for reward, data in unseeing_rewards(recipe, rewards):
         with refusals():
-            check_pictures([reward], "the data", load_data(data, look=False))
+            extra_columns = columns_asked_by([reward])
+            check_pictures(
+                [reward], "the data", load_data(data, look=False, extra_columns=extra_columns)
+            )
 
 
 def train(
@@ -144,7 +151,8 @@ def train(
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
     for part in recipe.watching:
-        prompts = prompts_of_recipe(recipe, recipe, part.prompts)
+        extra_columns = columns_asked_by(rewards[-1:])
+        prompts = prompts_of_recipe(recipe, recipe, part.prompts, extra_columns=extra_columns)
         for warning in prompts.warnings:
             log.warning("win_rate: %s", warning.replace("--set ", ""))
         settings = part.model_dump(exclude={"metric", "judge", "options"})
@@ -171,11 +179,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     Raises RecipeError for what they refuse.
     """
     learned = recipe.algorithm == "sft"
-    arguments: dict[str, Any] = {"output_dir": recipe.output, "seed": recipe.seed, **recipe.trainer}
-    if not learned:
-        arguments["reward_weights"] = [part.weight for part in recipe.rewards]
     with refusals():
-        args = trainer_config(recipe.algorithm)(**arguments)
+        args = trainer_config(recipe.algorithm)(**trainer_arguments(recipe))
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks'
     # devices.
     PartialState().wait_for_everyone()
@@ -193,7 +198,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
     if not learned:
         pad_left(processor)
-    dataset = load_data(recipe.data, learned)
+    extra_columns = columns_asked_by(rewards)
+    dataset = load_data(recipe.data, learned, extra_columns=extra_columns)
     validation = recipe.validation_data
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning(
@@ -206,7 +212,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "args": args,
         "processing_class": processor,
         "train_dataset": dataset,
-        "eval_dataset": load_data(validation, learned)
+        "eval_dataset": load_data(validation, learned, extra_columns=extra_columns)
         if validation and args.eval_strategy != "no"
         else None,
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,

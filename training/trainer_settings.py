@@ -1,8 +1,16 @@
-"""Checks trainer arguments by their types, a recipe's before anything is loaded: TRL's dataclasses
-take them unread.
+"""Checks trainer arguments before anything is loaded: their types and values, the packages that
+they need, and whether they go together. TRL's dataclasses take them unread, and a trainer asks for
+a package once its policy is loaded.
+
+    fault(SpanGRPOConfig, "loss_type", "dapoo")     # "Input should be 'grpo', ... or 'vespo'"
+    lacking_packages({"optim": "adamw_8bit"})       # {"optim": "... needs bitsandbytes, ..."}
+    check_together(SpanGRPOConfig, {"num_generations": 3, ...}, processes=1)
 """
 
+import re
+from collections.abc import Iterator, Mapping
 from enum import Enum
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -33,6 +41,79 @@ TYPES: dict[str, Any] = {
 }
 
 
+REPORTERS = (
+    "azure_ml",
+    "clearml",
+    "codecarbon",
+    "comet_ml",
+    "dagshub",
+    "dvclive",
+    "flyte",
+    "kubeflow",
+    "mlflow",
+    "neptune",
+    "swanlab",
+    "tensorboard",
+    "trackio",
+    "wandb",
+)
+# By the class that has the setting: the texts that it is compared with later on.
+CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
+    "TrainingArguments": {
+        "report_to": ("all", "none", *REPORTERS),
+        "train_sampling_strategy": ("random", "sequential", "group_by_length", "batch_rebalance"),
+        "log_level": ("debug", "info", "warning", "error", "critical", "passive"),
+        "log_level_replica": ("debug", "info", "warning", "error", "critical", "passive"),
+    },
+    "GRPOConfig": {
+        "loss_type": ("grpo", "dr_grpo", "dapo", "bnpo", "cispo", "sapo", "luspo", "vespo"),
+        "scale_rewards": ("group", "batch", "none"),
+        "importance_sampling_level": ("token", "sequence"),
+        "multi_objective_aggregation": ("sum_then_normalize", "normalize_then_sum"),
+        "vllm_mode": ("colocate", "server"),
+        "vllm_importance_sampling_mode": (
+            "token_truncate",
+            "token_mask",
+            "sequence_truncate",
+            "sequence_mask",
+        ),
+    },
+    "SFTConfig": {
+        "loss_type": ("nll", "dft", "chunked_nll"),
+        "packing_strategy": ("bfd", "bfd_split", "wrapped", "bfd-requeue"),
+        "truncation_mode": ("keep_start", "keep_end"),
+    },
+}
+# What transformers imports for an optimizer, by a pattern of its names: the module, and what pip
+# calls it.
+OPTIMIZERS = {
+    r"(paged_)?(adamw|ademamix|lion)_(bnb_)?(8bit|32bit)|ademamix|rmsprop_bnb.*": (
+        "bitsandbytes",
+        "bitsandbytes",
+    ),
+    r"adamw_torch_[48]bit": ("torchao", "torchao"),
+    r"adamw_anyprecision": ("torchdistx", "torchdistx"),
+    r"adamw_torch_xla": ("torch_xla", "torch_xla"),
+    r"adamw_torch_npu_fused": ("torch_npu", "torch_npu"),
+    r"galore_.*": ("galore_torch", "galore-torch"),
+    r"apollo_.*": ("apollo_torch", "apollo-torch"),
+    r"(ada)?lomo": ("lomo_optim", "lomo-optim"),
+    r"grokadamw": ("grokadamw", "grokadamw"),
+    r"schedule_free_.*": ("schedulefree", "schedulefree"),
+    r"stable_adamw": ("optimi", "torch-optimi"),
+}
+# settings that ask the devices of this machine
+OF_DEVICES = ("use_cpu", "deepspeed", "fsdp", "fsdp_config", "tf32", "torch_compile")
+# of reporters whose module has another name
+MODULES = {"azure_ml": "azureml", "flyte": "flytekit"}
+# settings that need a package wherever they are not False or None
+SWITCHES = {
+    "use_liger_kernel": ("liger_kernel", "liger-kernel"),
+    "use_vllm": ("vllm", "'spanreward[vllm]'"),
+    "deepspeed": ("deepspeed", "deepspeed"),
+}
+
+
 def fault(config: type, key: str, value: Any) -> str:
     """Returns what the dataclass's field `key` takes, in place of the value; "" if it takes the
     value.
@@ -40,6 +121,11 @@ def fault(config: type, key: str, value: Any) -> str:
     Texts are no numbers, and 1 is no truth value, for TRL would get them as they are. Names in an
     Enum are texts.
     """
+    choices = choices_of(config, key)
+    unknown = [word for word in words_of(value) if choices and word not in choices]
+    if unknown and not in_help(config, key, unknown):
+        *others, last = map(repr, choices)
+        return f"Input should be {', '.join(others)} or {last}"
     wanted = TYPES.get(key) or get_type_hints(config, include_extras=True)[key]
     enums = [one for one in get_args(wanted) if isinstance(one, type) and issubclass(one, Enum)]
     try:
@@ -49,3 +135,80 @@ def fault(config: type, key: str, value: Any) -> str:
             "or Input should be", "or"
         )
     return ""
+
+
+def choices_of(config: type, key: str) -> tuple[str, ...]:
+    """Returns the texts that a setting takes, () where any text may do."""
+    for kind in config.__mro__:
+        choices = CHOICES.get(kind.__name__, {})
+        if key in choices:
+            return choices[key]
+    return ()
+
+
+def words_of(value: Any) -> list[str]:
+    """Returns the texts in a value that is a text, a text of an Enum or a list of texts."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [word for word in value if isinstance(word, str)]
+    return []
+
+
+def in_help(config: Any, key: str, words: list[str]) -> bool:
+    """Returns whether the setting's own help names these texts, as that of a later TRL may."""
+    text = str(config.__dataclass_fields__[key].metadata.get("help"))
+    return all(f"'{word}'" in text for word in words)
+
+
+def lacking_packages(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Returns by setting which package its value needs and this machine lacks, as a sentence."""
+    lacking: dict[str, str] = {}
+    for key, value, (module, name) in needed_packages(settings):
+        if find_spec(module) is None:
+            lacking[key] = (
+                f"{key} {value!r} needs {module}, which is not installed: pip install {name}, or "
+                "give it another value."
+            )
+    return lacking
+
+
+def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tuple[str, str]]]:
+    """Yields a setting, its value, and the module that this value needs with pip's name for it."""
+    for optimizer in words_of(settings.get("optim")):
+        for pattern, package in OPTIMIZERS.items():
+            if re.fullmatch(pattern, optimizer):
+                yield "optim", optimizer, package
+    for reporter in words_of(settings.get("report_to")):
+        if reporter == "tensorboard" and find_spec("tensorboardX") is not None:
+            continue
+        if reporter in REPORTERS:
+            module = MODULES.get(reporter, reporter)
+            yield "report_to", reporter, (module, module.replace("_", "-"))
+    for key, package in SWITCHES.items():
+        if settings.get(key):
+            yield key, settings[key], package
+    loading = settings.get("model_init_kwargs")
+    if isinstance(loading, Mapping) and loading.get("attn_implementation") == "flash_attention_2":
+        yield "model_init_kwargs", loading, ("flash_attn", "flash-attn")
+
+
+def check_together(config: Any, settings: Mapping[str, Any], processes: int) -> None:
+    """Raises what the dataclass raises for settings that exclude each other: mostly ValueError.
+
+    No device is touched and no other process waited for, as a judge may start first. What devices
+    decide is left out.
+    """
+    import torch
+
+    class Deviceless(config):  # type: ignore[misc]
+        """The settings as on a CPU, in one of `processes`."""
+
+        _setup_devices = torch.device("cpu")
+        _n_gpu = 1
+        world_size = processes
+
+    arguments = {key: value for key, value in settings.items() if key not in OF_DEVICES}
+    Deviceless(**arguments, use_cpu=True)

@@ -7,6 +7,7 @@ def overlap(sample: Sample) -> float:
 GRPOTrainer(reward_funcs=[overlap], ...)        # in a recipe: metric: my_rewards.py:overlap
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
@@ -29,6 +30,7 @@ class FunctionReward(Reward):
         name: str = "",
     ) -> None:
         super().__init__(name or function.__name__)
+        _check_signature(function)
         self.function = function
         self.columns = (columns,) if isinstance(columns, str) else tuple(columns)
         self.__module__ = function.__module__
@@ -48,7 +50,7 @@ def reward(
 
     columns: the dataset columns that the function needs. A missing one is a ValueError at the first
     call. name: the reward's name in logs, by default the function's. Raises ValueError for
-    `@reward` without its parentheses.
+    `@reward` without its parentheses, and for a function of anything but one sample.
     """
     if callable(columns):
         raise ValueError(
@@ -56,6 +58,17 @@ def reward(
             "@reward(columns=...)."
         )
     return lambda function: FunctionReward(function, columns, name)
+
+
+def _check_signature(function: Callable[[Sample], Judged]) -> None:
+    """Raises ValueError for a function that cannot be called with one sample."""
+    try:
+        inspect.signature(function).bind(Sample("", ""))
+    except TypeError as error:
+        raise ValueError(
+            f"@reward calls {function.__name__} with one Sample ({error}): write def "
+            f"{function.__name__}(sample), and take columns from sample.columns."
+        ) from None
 
 
 def _judged(function: Callable[[Sample], Judged], sample: Sample) -> Verdict:

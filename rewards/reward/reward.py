@@ -21,6 +21,7 @@ from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.unread import MUCH, NotRead, not_read
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.reward.failures import first_failure, many_failed
 from spanreward.rewards.rows.sample import READ, read_sample
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,8 @@ class Reward:
     by_batch: bool = False
     deadline: float | None = None
     _named_unread = False  # whether a warning has said what was not read
+    _named_failure = False  # likewise, why a first completion could not be judged
+    _named_many = False  # likewise, that most of a call's could not
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -119,10 +122,11 @@ class Reward:
         its columns, [] where TRL may have dropped them.
         """
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
+        named = ""
+        if any(repr(column) in missing for column in READ):  # a metric's own have no other names
+            named = ", or name it in data.columns"
         dropped = "" if present else ", and leave remove_unused_columns=False"
-        return ValueError(
-            f"{needed}: rename the column that holds it, or name it in data.columns{dropped}."
-        )
+        return ValueError(f"{needed}: rename the column that holds it{named}{dropped}.")
 
     def cost(self, words: float, references: int) -> Cost | None:
         """Returns the estimated cost of one completion of `words` words, or None if the metric
@@ -147,6 +151,7 @@ class Reward:
         value. Other errors give None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
+        self.name_many_failures(verdicts)
         return [verdict.score for verdict in verdicts]
 
     def compute(
@@ -192,6 +197,7 @@ class Reward:
         samples = self.read_samples(prompts, completions, **columns)
         verdicts = self.judge_samples(samples)
         self.name_unread(samples, verdicts)
+        self.name_failure(verdicts)
         if log_metric is not None:
             for metric, value in summarise(verdicts, samples).items():
                 log_metric(f"{self.__name__}/{metric}", value)
@@ -209,6 +215,31 @@ class Reward:
                 self.__name__,
                 100 * found.share,
                 found,
+            )
+
+    def name_failure(self, verdicts: Sequence[Verdict]) -> None:
+        """Warns of the first of these completions that could not be judged, once a run."""
+        reason = first_failure(verdicts)
+        if reason and not self._named_failure:
+            self._named_failure = True
+            log.warning(
+                "%s could not judge a completion, and gives None for it: %s. Later failures are "
+                "counted, and not written here.",
+                self.__name__,
+                reason,
+            )
+
+    def name_many_failures(self, verdicts: Sequence[Verdict]) -> None:
+        """Warns where a call of TRL's own trainers fails on most completions, once a run."""
+        count = many_failed(verdicts)
+        if count and not self._named_many:
+            self._named_many = True
+            log.warning(
+                "%s could not judge %s completions of a call, and TRL's trainers go on: there None "
+                "beside another reward counts as 0, and a completion with None alone is dropped. "
+                "Mend the reward or its judge; SpanGRPOTrainer leaves such rows out, and stops.",
+                self.__name__,
+                count,
             )
 
     def read_samples(

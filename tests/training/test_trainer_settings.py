@@ -2,16 +2,28 @@
 taken.
 """
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+from transformers.training_args import OptimizerNames
 from trl import SFTConfig
 
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.recipe import RecipeError, load_recipe
-from spanreward.training.trainer_settings import TYPES, fault
+from spanreward.training.trainer_settings import (
+    CHOICES,
+    REPORTERS,
+    TYPES,
+    choices_of,
+    fault,
+    in_help,
+    needed_packages,
+)
 from tests.support.paths import ROOT
+from tests.support.tiny_trainer import COMMON
 
 BARE = "(YAML reads a bare no or off as False: quote it)"
 DAPO, SFT = (ROOT / "recipes" / "quickstart" / f"scenes-{name}.yaml" for name in ("dapo", "sft"))
@@ -37,6 +49,17 @@ DAPO, SFT = (ROOT / "recipes" / "quickstart" / f"scenes-{name}.yaml" for name in
         ("dynamic_sampling=1", "Input should be a valid boolean, got 1."),
         ("save_strategy=step", "Input should be 'no', 'steps', 'epoch' or 'best', got 'step'."),
         ("logging_strategy=no", f"Input should be 'no', 'steps' or 'epoch', got False {BARE}."),
+        (
+            "loss_type=dapoo",
+            "Input should be 'grpo', 'dr_grpo', 'dapo', 'bnpo', 'cispo', 'sapo', 'luspo' or "
+            "'vespo', got 'dapoo'.",
+        ),
+        ("scale_rewards=std", "Input should be 'group', 'batch' or 'none', got 'std'."),
+        ("vllm_mode=colocated", "Input should be 'colocate' or 'server', got 'colocated'."),
+        (
+            "importance_sampling_level=seq",
+            "Input should be 'token' or 'sequence', got 'seq'.",
+        ),
         ("deepspeed=3", "Input should be a valid dictionary or a valid string, got 3."),
     ],
 )
@@ -76,21 +99,74 @@ def test_what_trl_takes_is_taken(override: str, value: Any) -> None:
     assert load_recipe(DAPO, [f"trainer.{name}={text}"]).trainer[name] == value
 
 
+@pytest.mark.parametrize(
+    "override", ["optim=adam", "lr_scheduler_type=cosin", "report_to=wandbb", "report_to=[wandbb]"]
+)
+def test_a_value_of_a_long_list_is_refused(override: str) -> None:
+    key, _, value = override.partition("=")
+    with pytest.raises(RecipeError, match=rf"recipe key trainer\.{key}: Input should be ") as error:
+        load_recipe(DAPO, [f"trainer.{override}"])
+    assert str(error.value).endswith(f"got {value!r}." if "[" not in value else "got ['wandbb'].")
+
+
+def test_a_config_in_python_refuses_the_same(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"loss_type: Input should be 'grpo', .* got 'dapoo'"):
+        SpanGRPOConfig(**COMMON, output_dir=str(tmp_path), loss_type="dapoo")
+
+
+def test_choices_are_those_of_trl_and_transformers() -> None:
+    """Each is named by the help of its setting, but for those that are deprecated, are written
+    otherwise there, or are another setting's.
+    """
+    assert set(REPORTERS) == set(INTEGRATION_TO_CALLBACK)
+    for config in (SpanGRPOConfig, SFTConfig):
+        for kind in config.__mro__:
+            for key in CHOICES.get(kind.__name__, {}):
+                words = {*choices_of(config, key)} - {*REPORTERS, "all", "none"}
+                words -= {"chunked_nll", "bfd-requeue", "group"}
+                if key == "log_level_replica":
+                    key = "log_level"
+                assert in_help(config, key, sorted(words)), key
+
+
+def test_a_later_trls_value_is_taken() -> None:
+    @dataclass
+    class Later(SFTConfig):
+        loss_type: str = field(default="nll", metadata={"help": "Either 'nll' or 'newest'."})
+
+    assert fault(Later, "loss_type", "newest") == ""
+    assert fault(Later, "loss_type", "newer").startswith("Input should be 'nll', 'dft' or")
+
+
+@pytest.mark.parametrize("optimizer", list(OptimizerNames))
+def test_every_optimizer_of_transformers_has_its_package(optimizer: OptimizerNames) -> None:
+    """transformers' own message names the package, where it has one."""
+    needed = [package[0] for _, _, package in needed_packages({"optim": optimizer})]
+    plain = {"adamw_torch", "adamw_torch_fused", "adafactor", "sgd", "adagrad", "rmsprop"}
+    assert len(needed) == (optimizer.value not in plain), optimizer
+
+
 def test_sft_has_its_own_types() -> None:
     with pytest.raises(
         RecipeError,
         match=r"recipe key trainer\.packing: Input should be a valid boolean, got 'dense'\.",
     ):
         load_recipe(SFT, ["trainer.packing=dense"])
+    with pytest.raises(
+        RecipeError, match="Input should be 'nll', 'dft' or 'chunked_nll', got 'dapo'"
+    ):
+        load_recipe(SFT, ["trainer.loss_type=dapo"])
     assert load_recipe(SFT, ["trainer.max_length=null"]).trainer["max_length"] is None
 
 
 @pytest.mark.parametrize("config", [SpanGRPOConfig, SFTConfig])
 def test_every_default_is_taken(config: Any) -> None:
-    for field in fields(config):
-        value = field.default if field.default_factory is MISSING else field.default_factory()
-        assert not fault(config, field.name, value), field.name
+    for setting in fields(config):
+        value = setting.default
+        if setting.default_factory is not MISSING:
+            value = setting.default_factory()
+        assert not fault(config, setting.name, value), setting.name
 
 
 def test_every_type_of_ours_is_of_a_setting() -> None:
-    assert set(TYPES) <= {field.name for field in fields(SpanGRPOConfig)}
+    assert set(TYPES) <= {setting.name for setting in fields(SpanGRPOConfig)}

@@ -44,7 +44,7 @@ class Watching(TrainerCallback):
         self.recorders = list(listed)
         self.fresh = False
         self._training = self._warned = False
-        self._judged = 0
+        self._judged: list[Recorder] = []  # of a batch that is not whole yet
         for recorder in self.recorders:
             recorder.watchers.append(self._on_judged)
 
@@ -61,12 +61,15 @@ class Watching(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         if not self._warned and not self.fresh and state.is_world_process_zero:
+            unasked = [
+                recorder.__name__ for recorder in self.recorders if recorder not in self._judged
+            ]
             log.warning(
                 "%s has seen no completion judged by %s in step %d: give the trainer the same "
                 "Recorder objects as reward functions. A trainer without rewards, such as "
                 "SFTTrainer, has nothing to watch.",
                 type(self).__name__,
-                " and ".join(recorder.__name__ for recorder in self.recorders),
+                " and ".join(unasked),
                 state.global_step,
             )
         self._warned = True
@@ -75,9 +78,11 @@ class Watching(TrainerCallback):
     def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
         if not self._training:
             return
-        self._judged += 1
-        if self._judged == len(self.recorders):
-            self._judged = 0
+        if recorder in self._judged:  # the next batch: the trainer does not ask all of them
+            self._judged = []
+        self._judged.append(recorder)
+        if len(self._judged) == len(self.recorders):
+            self._judged = []
             self.fresh = True
             self.observe(log_metric)
 

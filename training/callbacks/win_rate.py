@@ -45,6 +45,7 @@ from spanreward.training.evaluation.answers.slicing import numbered, picture_of
 from spanreward.training.evaluation.judged.compute import CURVE
 from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +58,8 @@ class WinRateCallback(TrainerCallback):
 
     Args:
         trainer: the one that gets this callback.
-        reward: who decides. PairwiseReward needs anchor="anchor"; of another metric the higher
-            score wins.
+        reward: who decides, maybe in a Recorder. PairwiseReward needs anchor="anchor"; of another
+            metric the higher score wins.
         rows: held-out rows, each with a `prompt` of messages, maybe an `image`, and the columns of
             the reward.
         every: steps between two evaluations.
@@ -75,7 +76,7 @@ class WinRateCallback(TrainerCallback):
     def __init__(
         self,
         trainer: Trainer,
-        reward: Reward,
+        reward: Reward | Recorder,
         rows: Iterable[Mapping[str, Any]],
         every: int = 50,
         anchor: str | Path | None = None,
@@ -83,6 +84,8 @@ class WinRateCallback(TrainerCallback):
         max_tokens: int | None = None,
         stop: bool = False,
     ) -> None:
+        if isinstance(reward, Recorder):
+            reward = reward.reward
         self.trainer = trainer
         self.reward = reward
         self.every = every

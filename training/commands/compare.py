@@ -197,7 +197,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
-    from spanreward.training.recipe_rewards import build_rewards, readers
+    from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
     from spanreward.training.run_folder import machine, versions
 
     for name, value in (("--limit", arguments.limit), ("--max-tokens", arguments.max_tokens)):
@@ -210,22 +210,24 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         raise ValueError(
             "--max-tokens is for models that answer here, and all of these are files of answers."
         )
-    chosen = arguments.limit, arguments.slices, arguments.cluster
     learned: list[RewardPart] = []
     trainer: dict[str, Any] = {}
     if arguments.data:
-        prompts = prompts_of_file(
-            arguments.data, *chosen, metric_options.renamed(arguments.columns)
-        )
         parts = parts_of(arguments)
     else:
         recipe = load_recipe(arguments.recipe, arguments.options)
-        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen)
         learned = recipe.rewards
         parts = [*recipe.rewards, *recipe.referees]
         trainer = recipe.trainer
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
+    chosen = arguments.limit, arguments.slices, arguments.cluster
+    extra_columns = columns_asked_by(rewards)
+    if arguments.data:
+        columns = metric_options.renamed(arguments.columns)
+        prompts = prompts_of_file(arguments.data, *chosen, columns, extra_columns)
+    else:
+        prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen, extra_columns)
     read_by = readers(rewards)
     return Setup(
         sides=sides,

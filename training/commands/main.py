@@ -17,6 +17,7 @@ from typing import Any
 from rich.console import Console
 
 from spanreward.rewards.base.needs import lacking
+from spanreward.rewards.files.home import expand_arguments
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands.metric_options import add_flags
 
@@ -57,6 +58,7 @@ COMMANDS = {
 
 
 def main() -> None:
+    expand_arguments()
     about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
     command = choose(
         "spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()}

@@ -12,7 +12,7 @@ says what the columns mean.
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +27,24 @@ from spanreward.training.data.rows import COLUMNS, read_rows
 from spanreward.training.recipe import HubPart, RecipeError
 
 
-def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
+def hub_rows(
+    data: HubPart, extra_columns: Collection[str] = ()
+) -> tuple[list[dict[str, Any]], Dataset | None]:
     """Returns at most `data.count` rows, and the split's pictures (column image), which stay on
     disk.
 
     With `streaming` the rows hold their images, undecoded, and the second is None, as it is without
     pictures. Raises ValueError for a dataset that cannot be loaded, a column that is missing or
-    holds no pictures, and rows that cannot be used.
+    holds no pictures, and rows that cannot be used. extra_columns: see `read_rows`.
     """
     split = load_split(data.id, data.split, data.subset, data.revision, data.streaming)
     features = split.features or Features()  # a stream of JSON does not know its own
     key = picture_key(data.columns, features)
     check_columns(data, features)
     names: Mapping[Any, str] = data.columns
-    columns = [key, *(names.get(name, name) for name in COLUMNS)]
+    columns = {key, *extra_columns}.union(names.get(name, name) for name in COLUMNS)
     pictured = key in features
-    records = split.select_columns([name for name in columns if name in features])
+    records = split.select_columns([name for name in features if name in columns])
     if pictured:
         records = records.cast_column(key, Image(decode=False))  # structs become pictures too
     named = (
@@ -55,7 +57,7 @@ def hub_rows(data: HubPart) -> tuple[list[dict[str, Any]], Dataset | None]:
         check_picture(value, where, folders)
         return value if data.streaming else None
 
-    rows = read_rows(named, data, picture)
+    rows = read_rows(named, data, picture, extra_columns=extra_columns)
     if isinstance(split, IterableDataset) or not pictured:
         return rows, None
     pictures = split.select_columns([key]).cast_column(key, Image())

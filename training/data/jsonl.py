@@ -12,6 +12,7 @@ or the bytes of parquet files. docs/recipes.md says what
 the keys mean.
 """
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -20,12 +21,15 @@ from spanreward.training.data.rows import read_rows, usable_picture
 from spanreward.training.recipe import JsonlPart
 
 
-def jsonl_rows(data: JsonlPart, look: bool = True) -> list[dict[str, Any]]:
+def jsonl_rows(
+    data: JsonlPart, look: bool = True, extra_columns: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises ValueError, naming the line, for one that cannot be
     used.
 
     look: whether pictures are opened; if not, a row has the line's name in its picture's place.
+    extra_columns: see `read_rows`.
     """
     path = data.file
     picture = partial(usable_picture, path.parent) if look else lambda _, where: where
-    return read_rows(read_table(path), data, picture)
+    return read_rows(read_table(path), data, picture, extra_columns=extra_columns)

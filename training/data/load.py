@@ -9,11 +9,12 @@ SFT it is one row, whose completion is an answer. A row holds None in the column
 rows have. Pictures of hub datasets stay on disk until a row is read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Any
 
 from datasets import Dataset, Image, concatenate_datasets
+from pyarrow import ArrowException
 
 from spanreward.rewards.base.texts import texts
 from spanreward.rewards.files.hub import load_split
@@ -34,15 +35,21 @@ from spanreward.training.recipe import (
 )
 
 
-def load_data(data: DataPart, completions: bool = False, look: bool = True) -> Dataset:
+def load_data(
+    data: DataPart,
+    completions: bool = False,
+    look: bool = True,
+    extra_columns: Collection[str] = (),
+) -> Dataset:
     """Returns the dataset of a recipe's data block. Raises RecipeError, naming the row, for one
     that cannot be used.
 
     look: whether pictures of files are opened; if not, the dataset names their places in their
-    stead.
+    stead. extra_columns: of the data, that a row keeps since a metric of one's own reads them
+    (`columns_asked_by`).
     """
     try:
-        parts = [load_part(part, completions, look) for part in data.parts]
+        parts = [load_part(part, completions, look, extra_columns) for part in data.parts]
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
@@ -58,29 +65,46 @@ def load_data(data: DataPart, completions: bool = False, look: bool = True) -> D
     return dataset.with_transform(Pictures(pixels))
 
 
-def load_part(data: JsonlPart | HubPart | FilePart, completions: bool, look: bool) -> Dataset:
+def load_part(
+    data: JsonlPart | HubPart | FilePart,
+    completions: bool,
+    look: bool,
+    extra_columns: Collection[str],
+) -> Dataset:
     """Returns the dataset of a block.
 
     Raises ValueError for a row that cannot be used, and where no row is left.
     """
     pictures = None
     if isinstance(data, HubPart):
-        rows, pictures = hub_rows(data)
+        rows, pictures = hub_rows(data, extra_columns)
     elif isinstance(data, FilePart):
         rows = custom_rows(data)
     else:
-        rows = jsonl_rows(data, look)
+        rows = jsonl_rows(data, look, extra_columns)
     rows = chat_rows(rows, completions)
     if not rows:
         content = "a reference or answers" if completions else "something to judge by"
         raise RecipeError(f"the data of {data.source} holds no row with {content}.")
-    dataset = Dataset.from_list(rows)
+    dataset = as_dataset(rows, data.source)
     if pictures is not None:
         chosen = pictures.select([int(row["id"]) - 1 for row in rows])
         dataset = concatenate_datasets([chosen, dataset], axis=1)
     if "image" in dataset.column_names:
         dataset = dataset.cast_column("image", Image())
     return dataset
+
+
+def as_dataset(rows: list[dict[str, Any]], source: str) -> Dataset:
+    """Returns the rows. Raises RecipeError for a column whose values are of several kinds, which
+    only one that we do not read ourselves may have.
+    """
+    try:
+        return Dataset.from_list(rows)
+    except ArrowException as error:
+        raise RecipeError(
+            f"a column of the data of {source} holds values of several kinds: {error}."
+        ) from error
 
 
 def chat_rows(rows: Sequence[dict[str, Any]], completions: bool) -> list[dict[str, Any]]:

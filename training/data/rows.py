@@ -14,7 +14,7 @@ is for metrics without a reference.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os.path import exists
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,14 @@ def read_rows(
     data: RowsPart,
     picture: Callable[[Any, str], Any],
     others: bool = False,
+    extra_columns: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Returns at most `data.count` rows. Raises RecipeError, naming the record, for one that cannot
     be used.
 
     records: (name for error messages, record). picture: turns the record's picture into the row's
     image, or raises. A row's id is its record's number from 1, as text. others: a row has its
-    record's other keys too.
+    record's other keys too. extra_columns: those that it has anyway, since rewards read them.
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
@@ -81,6 +82,7 @@ def read_rows(
         row = {"id": str(number), "image": image, "prompt": prompt, **values}
         if others:
             row |= other_columns(record, data)
+        row |= columns_named(record, extra_columns)
         rows.append(row)
         if len(rows) == data.count:
             break
@@ -120,6 +122,11 @@ def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
     """Returns what the record holds beside what rewards and policies read."""
     read = {*READ, *data.columns.values()}
     return {name: value for name, value in record.items() if name not in read}
+
+
+def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> dict[str, Any]:
+    """Returns what the record holds under these names, whatever it stands for in `data.columns`."""
+    return {name: record[name] for name in sorted(extra_columns) if name in record}
 
 
 def with_equal_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

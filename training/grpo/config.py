@@ -8,13 +8,13 @@ here.
 """
 
 import logging
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from trl import GRPOConfig
 
-from spanreward.training.trainer_settings import AMOUNT, COUNT, SHARE, fault
+from spanreward.training.trainer_settings import AMOUNT, CHOICES, COUNT, SHARE, fault
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +47,55 @@ class SpanGRPOConfig(GRPOConfig):
     Raises ValueError for settings that exclude each other; the message names both.
     """
 
-    span_coef: AMOUNT = 0.0
-    max_failed_fraction: SHARE = 0.5
-    dynamic_sampling: bool = False
-    max_resamples: COUNT = 5
-    soft_overlong_cache: COUNT | None = None
-    reasoning_end: Annotated[str, Field(min_length=1)] | None = None
-    judged_turns: Literal["last", "all"] = "last"
-    tool_pictures: bool = False
+    span_coef: AMOUNT = field(
+        default=0.0,
+        metadata={
+            "help": "Weight of the spans' credit (in standard deviations) beside the scalar "
+            "advantage. 0 is stock GRPO."
+        },
+    )
+    max_failed_fraction: SHARE = field(
+        default=0.5,
+        metadata={
+            "help": "Training stops when a judge fails on a larger fraction of a step's "
+            "completions."
+        },
+    )
+    dynamic_sampling: bool = field(
+        default=False,
+        metadata={
+            "help": "Whether to replace prompts whose completions all have the same score (DAPO)."
+        },
+    )
+    max_resamples: COUNT = field(
+        default=5,
+        metadata={"help": "Rounds of generation that dynamic sampling makes for a batch."},
+    )
+    soft_overlong_cache: COUNT | None = field(
+        default=None,
+        metadata={
+            "help": "A completion that ends within this many tokens of max_completion_length "
+            "loses up to 1 of its reward (DAPO). None: no punishment."
+        },
+    )
+    reasoning_end: Annotated[str, Field(min_length=1)] | None = field(
+        default=None,
+        metadata={
+            "help": "Tag that ends the reasoning of a policy that thinks first, such as "
+            "'</think>'. Only the text after it is judged. None: the whole completion is."
+        },
+    )
+    judged_turns: Literal["last", "all"] = field(
+        default="last",
+        metadata={
+            "help": "Of a policy that calls tools: 'last' judges the assistant's last message, "
+            "'all' all of its messages."
+        },
+    )
+    tool_pictures: bool = field(
+        default=False,
+        metadata={"help": "Whether the judge also sees the pictures that tools return."},
+    )
     claimed = False  # True on what SpanGRPOTrainer has taken; no setting
 
     def __post_init__(self) -> None:
@@ -64,7 +105,7 @@ class SpanGRPOConfig(GRPOConfig):
             self.metric_for_best_model = "eval_reward"
             self.greater_is_better = True
         super().__post_init__()
-        for name in SpanGRPOConfig.__annotations__:
+        for name in (*SpanGRPOConfig.__annotations__, *CHOICES["GRPOConfig"]):
             if wrong := fault(SpanGRPOConfig, name, getattr(self, name)):
                 raise ValueError(f"{name}: {wrong}, got {getattr(self, name)!r}.")
         cache = self.soft_overlong_cache

@@ -26,6 +26,9 @@ from spanreward.rewards.rows.columns import READ
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.grpo.reward_functions import check_function
+from spanreward.training.trainer_settings import lacking_packages
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +63,7 @@ def check_parts(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
             )
+    _check_functions(args, functions, given)
     names = [reward.__name__ for reward in rewards]
     rollout_func = given.get("rollout_func")
     if args.reward_weights is not None and len(args.reward_weights) != len(functions):
@@ -125,6 +129,25 @@ def check_parts(
     _check_best(args, rewards, len(functions))
 
 
+def _check_functions(
+    args: SpanGRPOConfig, functions: Sequence[Any], options: Mapping[str, Any]
+) -> None:
+    """Raises ValueError for a setting whose package is missing, and for a reward function of one's
+    own that TRL cannot call. options: GRPOTrainer's other arguments.
+    """
+    for sentence in lacking_packages(vars(args)).values():
+        raise ValueError(sentence)
+    dataset = options.get("train_dataset")
+    columns = None
+    if isinstance(dataset, Dataset) and not is_lazy(dataset):
+        columns = dataset.column_names
+    if options.get("rollout_func") or options.get("environment_factory"):
+        columns = None  # these add some
+    for function in functions:
+        if callable(function) and not isinstance(function, Recorder):
+            check_function(function, columns)
+
+
 def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int) -> None:
     """Raises ValueError where the best checkpoint would be chosen by a number that says nothing, or
     is not logged.
@@ -176,11 +199,8 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
     columns: list[str] = []
     if isinstance(dataset, (Dataset, IterableDataset)) and not lazy:
         columns = dataset.column_names or []
-    if columns and "prompt" not in columns:
-        raise ValueError(
-            "train_dataset needs the column 'prompt', which the policy completes, and has "
-            f"{columns}."
-        )
+    if columns:
+        check_prompt("train_dataset", columns)
     pictures = next((name for name in PICTURES if name in columns), None)
     if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
         raise ValueError(
@@ -205,6 +225,14 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             "the prompts are messages, and the policy's processing_class has no chat_template to "
             "write them with: take an instruct model, set processing_class.chat_template, or make "
             "each prompt a text."
+        )
+
+
+def check_prompt(part: str, columns: Sequence[str]) -> None:
+    """Raises ValueError for a dataset without prompts."""
+    if "prompt" not in columns:
+        raise ValueError(
+            f"{part} needs the column 'prompt', which the policy completes, and has {columns}."
         )
 
 
@@ -238,6 +266,7 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
             check_rows(rewards, processor, f"{part}[{name!r}]", one)
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
+    check_prompt(part, dataset.column_names)
     names = [name for name in dataset.column_names if name not in PICTURES]
     pictured = len(names) < len(dataset.column_names)
     placeholder = vars(processor).get("image_token") if pictured else None

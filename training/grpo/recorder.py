@@ -138,6 +138,7 @@ class Recorder:
         self.paid = []
         self._judged = True
         self.reward.name_unread(samples, verdicts)
+        self.reward.name_failure(verdicts)
         if log_metric is not None:
             for metric, value in summarise(verdicts, samples).items():
                 log_metric(f"{self.__name__}/{metric}", value)
@@ -166,6 +167,7 @@ class Recorder:
         if not self._judged:
             with awake(self.reward.judges_to_wake) as asleep:
                 self.judge(prompts, completions, asleep, log_metric, **columns)
+            self.reward.name_many_failures(self.verdicts)
         self._judged = False
         if log_extra is not None:
             log_extra(f"{self.__name__}/spans", list(map(feedback, self.samples, self.verdicts)))

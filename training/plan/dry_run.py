@@ -8,7 +8,7 @@ Counts come from the recipe and TRL's defaults. A number that depends on complet
 is an estimate.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.reward.viewers import unseeing
 from spanreward.rewards.rows.tables import table_rows
+from spanreward.training.before_loading import faults_of
 from spanreward.training.callbacks.win_rate import MAX_TOKENS, questions_of
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import (
@@ -38,6 +39,7 @@ from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import (
     build_rewards,
+    columns_asked_by,
     judged_parts,
     one_line,
     refusals,
@@ -70,6 +72,10 @@ def dry_run(
         if plan is not None:
             needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
         found.append(gpus_here(launch.processes // launch.machines, needed))
+    covered = ["trainer.use_vllm"]  # what has a finding of its own
+    if found[0].ok is False:
+        covered.append("policy")
+    found += named_here(recipe, launch.processes, covered)
     rows_fit = True
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
@@ -95,6 +101,15 @@ def dry_run(
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
+def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
+    """Yields a finding for each part that the recipe names and a run would refuse, but for what is
+    covered by another.
+    """
+    for what, sentence in faults_of(recipe, processes):
+        if what not in covered:
+            yield Finding(what, False, one_line(sentence))
+
+
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
     """Checks rows as a trainer does before its first step, where they and the policy's processor
     are files here.
@@ -109,8 +124,8 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
             "the run does, before its first step",
         )
     try:
-        data = load_data(recipe.data, look=False)
         rewards = build_rewards(recipe.rewards)
+        data = load_data(recipe.data, look=False, extra_columns=columns_asked_by(rewards))
         folder = str(model_folder(model, download=False))
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         processor = saved_processor(folder, config)
@@ -134,7 +149,8 @@ def pictures_here(recipe: Recipe) -> Iterator[Finding]:
     try:
         for reward, data in unseeing_rewards(recipe, build_rewards(judged_parts(recipe))):
             if all(isinstance(part, JsonlPart) for part in data.parts):
-                check_pictures([reward], "the data", load_data(data, look=False))
+                rows = load_data(data, look=False, extra_columns=columns_asked_by([reward]))
+                check_pictures([reward], "the data", rows)
             else:
                 doubt = "the run looks for pictures in the rows, and then refuses"
                 yield Finding("pictures", None, doubt, unseeing(reward))

@@ -17,7 +17,7 @@ from huggingface_hub import constants
 from packaging.specifiers import SpecifierSet
 
 from spanreward.rewards.base.needs import EXTRAS, TRL, VLLM
-from spanreward.rewards.files.custom_file import is_custom
+from spanreward.rewards.files.custom_file import custom_function, is_custom
 from spanreward.rewards.judges import load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.model_files import model_folder
@@ -128,9 +128,11 @@ def files_here(what: str, model: str) -> Finding:
 def policy_here(model: str) -> Finding:
     if not is_custom(model):
         return files_here("policy", model)
-    there = Path(model.rpartition(":")[0]).is_file()
-    text = f"{model} is here" if there else f"{model} is not here"
-    return Finding("policy", there, text)
+    try:
+        custom_function(model)
+    except ValueError as error:
+        return Finding("policy", False, f"{model} is not here", str(error))
+    return Finding("policy", True, f"{model} is here")
 
 
 def judge_here(name: str, options: Mapping[str, Any]) -> Finding:

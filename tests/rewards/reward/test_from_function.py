@@ -47,6 +47,22 @@ def test_what_the_function_raises_is_a_failed_judgment() -> None:
     assert divide(["Describe."], ["a"]) == [None]
 
 
+def test_a_function_of_anything_but_one_sample_is_refused() -> None:
+    def of_columns(completions: list[str], reference: list[str]) -> float:
+        return 0.0
+
+    with pytest.raises(
+        ValueError, match=r"@reward calls of_columns with one Sample \(missing"
+    ) as no:
+        reward()(of_columns)
+    assert "write def of_columns(sample)" in str(no.value)
+    with pytest.raises(ValueError, match=r"with one Sample \(too many positional arguments\)"):
+
+        @reward(name="nothing")
+        def of_nothing() -> float:
+            return 0.0
+
+
 def test_a_recipe_names_it_by_its_file() -> None:
     file = Path(__file__).parents[2] / "support" / "own_parts.py"
     made = build_reward(f"{file}:overlap", MatchJudge(), {})

@@ -208,6 +208,22 @@ def test_a_callback_that_sees_nothing_says_what_to_do(
     assert "such as SFTTrainer, has nothing to watch" in record.getMessage()
 
 
+def test_the_recorder_that_no_trainer_asks_is_named(
+    tmp_path: Path, dataset: Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = Recorder(Scored(lambda sample: 0.5, name="asked"))
+    other = Recorder(Scored(lambda sample: 0.5, name="other"))
+    health = RewardHealthCallback([asked, other])
+    trainer = make_trainer(tmp_path, dataset, [asked], stock=True, max_steps=3)
+    trainer.add_callback(health)
+    with caplog.at_level(logging.WARNING, "spanreward.training"):
+        trainer.train()
+    (record,) = caplog.records
+    assert "RewardHealthCallback has seen no completion judged by other in step 1" in (
+        record.getMessage()
+    )
+
+
 @pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback])
 @pytest.mark.parametrize("recorders", [[], [Scored(lambda sample: 0.5)]])
 def test_a_reward_that_records_nothing_is_refused(kind: Any, recorders: list[Any]) -> None:

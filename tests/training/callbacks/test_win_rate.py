@@ -20,6 +20,7 @@ from spanreward.training.callbacks.win_rate import KEY, head_to_head
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.judged.compute import Compute, training_of
 from spanreward.training.evaluation.page.report import write_report
+from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import check_recipe
 from spanreward.training.run import run
@@ -61,6 +62,12 @@ def sft(path: Path, **settings: Any) -> SFTTrainer:
 
 def curve(trainer: Any) -> list[tuple[int, float]]:
     return [(line["step"], line[KEY]) for line in trainer.state.log_history if KEY in line]
+
+
+def test_a_recorder_stands_for_its_reward(tmp_path: Path) -> None:
+    trainer = sft(tmp_path, max_steps=1)
+    reward = Scored(length)
+    assert WinRateCallback(trainer, Recorder(reward), ROWS).reward is reward
 
 
 def test_an_anchor_of_other_rows_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ is refused.
 
 import math
 from contextlib import nullcontext
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 from datasets import Dataset
 from peft import LoraConfig
-from trl import GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer, TrlParser
 
 from spanreward.rewards import Status, Verdict
 from spanreward.training.grpo.trainer import NothingScored, SpanGRPOConfig
@@ -308,3 +309,16 @@ def test_of_several_messages_the_assistants_last_is_judged() -> None:
     assert [sample.completion for sample in reward.seen] == ["a", "a", "c"]
     with pytest.raises(ValueError, match="messages with one of the assistant's"):
         reward(["?"], [turns[1:] * 2])
+
+
+def test_each_setting_of_ours_is_explained_in_help() -> None:
+    ours = {setting.name: setting for setting in fields(SpanGRPOConfig)}
+    for setting in fields(GRPOConfig):
+        del ours[setting.name]
+    kinds: Any = [SpanGRPOConfig]
+    shown = " ".join(TrlParser(kinds).format_help().split())
+    assert "span_coef" in ours
+    for name, setting in ours.items():
+        text = setting.metadata.get("help", "")
+        assert len(text.split()) > 5, name
+        assert text[:40] in shown, name

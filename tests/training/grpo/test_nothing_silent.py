@@ -2,6 +2,7 @@
 step.
 """
 
+import logging
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from datasets import Dataset
 
-from spanreward import PoshReward, RewardHealthCallback, Span, Verdict
+from spanreward import PoshReward, RewardHealthCallback, Span, Verdict, reward
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.reward.reward import summarise
 from spanreward.training.grpo.recorder import Recorder
@@ -147,3 +148,24 @@ def test_the_causes_are_shares() -> None:
         "unscored_fraction/timeout": 3 / 8,
         "unscored_fraction/error": 1 / 8,
     }
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_typo_in_a_reward_is_named_in_trls_own_trainer(
+    tmp_path: Path, dataset: Dataset, caplog: pytest.LogCaptureFixture, recorded: bool
+) -> None:
+    @reward(name="boom")
+    def boom(sample: Sample) -> float:
+        return len(sample.completions)  # type: ignore[attr-defined]
+
+    def lengths(completions: list[object], **_: object) -> list[float]:
+        return [float(number) for number in range(len(completions))]
+
+    asked = Recorder(boom) if recorded else boom
+    trainer = make_trainer(tmp_path, dataset, [asked, lengths], stock=True, max_steps=2)
+    caplog.set_level(logging.WARNING)
+    trainer.train()
+    ours = [record.getMessage() for record in caplog.records if "boom" in record.getMessage()]
+    assert len(ours) == 2
+    assert "AttributeError: 'Sample' object has no attribute 'completions'" in ours[0]
+    assert ours[1].startswith("boom could not judge 8 of 8 completions of a call")

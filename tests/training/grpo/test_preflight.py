@@ -257,3 +257,23 @@ def test_a_recipes_scaled_pictures_hide_no_columns(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs the dataset column 'reference'"):
         check_columns([PoshReward("match")], "train_dataset", data)
     assert data[0]["image"].size == (31, 31)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_eval_dataset_without_prompts_is_one_sentence(tmp_path: Path, several: bool) -> None:
+    model, processor = load_policy(TINY)
+    data = scenes(8)
+    unasked: Any = data.remove_columns("prompt")
+    name = "eval_dataset"
+    if several:
+        unasked = {"own": unasked}
+        name = r"eval_dataset\['own'\]"
+    with pytest.raises(ValueError, match=f"{name} needs the column 'prompt', which the policy"):
+        SpanGRPOTrainer(
+            model,
+            Scored(lambda sample: 0.5),
+            SpanGRPOConfig(**COMMON, output_dir=str(tmp_path)),
+            train_dataset=data,
+            eval_dataset=unasked,
+            processing_class=processor,
+        )

@@ -44,8 +44,11 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     Path("some").mkdir()  # a folder of runs, in which this one is not
     assert files_here("policy", "some/model").ok is False
-    Path("policies.py").write_text("")
+    Path("policies.py").write_text("def small(seed):\n    return None, None\n")
     assert (policy_here("policies.py:small").ok, policy_here("none.py:small").ok) == (True, False)
+    typo = policy_here("policies.py:smal")
+    assert typo.ok is False
+    assert typo.advice == "policies.py has no function smal: did you mean 'small'?"
 
 
 def test_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ prompts = prompts_of_file("rows.jsonl", count=256)  # ids, references: enough fo
 prompts.slices["asked for"]  # [("question",), ...], one entry per row
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.rows.columns import picture_key
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
 from spanreward.rewards.rows.tables import folder_of, row_id, table_rows
-from spanreward.training.data.rows import asked_in, open_picture, read_values
+from spanreward.training.data.rows import asked_in, columns_named, open_picture, read_values
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.evaluation.answers.slicing import Values, parted
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
@@ -37,25 +37,34 @@ class Prompts:
 
 
 def prompts_of_recipe(
-    recipe: Recipe, as_written: Recipe, count: int, columns: Sequence[str] = (), cluster: str = ""
+    recipe: Recipe,
+    as_written: Recipe,
+    count: int,
+    columns: Sequence[str] = (),
+    cluster: str = "",
+    extra_columns: Collection[str] = (),
 ) -> Prompts:
     """Returns the first `count` rows that the recipe does not train on. as_written: see
-    held_out.py.
+    held_out.py. extra_columns: see `load_data`.
     """
     data, warnings = held_out_data(recipe, as_written)
-    prompts = prompts_of(held_out(data, count), columns, warnings, cluster)
+    prompts = prompts_of(held_out(data, count), columns, warnings, cluster, extra_columns)
     return replace(prompts, notes=first_of(len(prompts.rows), count, None))
 
 
 def prompts_of(
-    data: DataPart, columns: Sequence[str] = (), warnings: Sequence[str] = (), cluster: str = ""
+    data: DataPart,
+    columns: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    cluster: str = "",
+    extra_columns: Collection[str] = (),
 ) -> Prompts:
     """Returns every row of a data block, also sliced by these columns of its files. Rows with the
     same value in the column `cluster` are drawn together, without one those with the same picture.
     """
     from spanreward.training.data.load import load_data, records_of  # needs the extra train
 
-    rows = list(load_data(data))
+    rows = list(load_data(data, extra_columns=extra_columns))
     records = []
     if columns or cluster:
         records = records_of(data, [row["id"] for row in rows])
@@ -70,10 +79,12 @@ def prompts_of_file(
     columns: Sequence[str] = (),
     cluster: str = "",
     renamed: Mapping[str, str] | None = None,
+    extra_columns: Collection[str] = (),
 ) -> Prompts:
     """Returns the first `count` rows of a file or dataset that `table_rows` reads. A row has an
     `id` (default: its number) and those of `image`, `prompt`, `question`, `reference`, `answers`,
     `context`, ... that the metric needs. cluster: as for `prompts_of`. renamed: see `table_rows`.
+    extra_columns: see `load_data`.
     Raises RecipeError, naming the line, for a row that cannot be used or repeats an id.
     """
     rows: dict[str, dict[str, Any]] = {}
@@ -89,6 +100,7 @@ def prompts_of_file(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
         rows[name] = prompt_row(encodable(record, where), name, where, folder_of(path))
+        rows[name] |= columns_named(record, extra_columns)
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")

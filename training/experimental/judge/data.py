@@ -21,7 +21,7 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.marks import CharacterSpans, read_each, read_marked
 from spanreward.training.experimental.judge.changes import Changes, Example
-from spanreward.training.recipe import RecipeError, RunPart, checked, read_recipe
+from spanreward.training.recipe import PathText, RecipeError, RunPart, checked, read_recipe
 
 # training/experimental/judge/changes.py
 Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
@@ -33,11 +33,11 @@ class JudgeRecipe(RunPart):
     """
 
     seed: int = Field(0, ge=0)
-    base: str = "minilm"
+    base: PathText = "minilm"
     # by file: our names of its columns, and its own
-    captions: dict[str, dict[str, str]] = Field({})
-    labels: dict[str, dict[str, str]] = Field({})
-    teacher: list[str] = Field([])
+    captions: dict[PathText, dict[str, str]] = Field({})
+    labels: dict[PathText, dict[str, str]] = Field({})
+    teacher: list[PathText] = Field([])
     kinds: dict[Kind, Annotated[float, Field(gt=0)]] = Field(
         {"right": 1.0, "replaced": 2.0}, min_length=1
     )
