@@ -1,7 +1,7 @@
 """Soft overlong: what a completion that comes near the length limit loses of its reward (DAPO, Yu
 et al. 2025, arXiv 2503.14476, equation 13).
 
-    rewards = punish(rewards, column, weights, size=None, group=8, by_itself=False)  # (rows, R)
+    rewards = punish_overlong(rewards, column, weights, size=None, group=8, by_itself=False)
 
 TRL's `get_soft_overlong_punishment` gives each completion p, from -1 to 0. DAPO adds it to rewards
 of -1 and 1. Beside a metric whose completions differ by .03 in a group, one p of -1 is nearly all
@@ -9,7 +9,7 @@ of the group's standard deviation, by which the advantages of all others are div
 the loss follows the group's own rewards. What a whole group shares teaches nothing, so q is the
 group's max p less p, and a reward r becomes
 
-    r + q (floor - r),    floor = min r - DEPTH std(r)
+    r + q (floor - r),    floor = min r - FLOOR_DEPTH std(r)
 
 A completion with q = 1 is last in its group, and no reward is below the floor. docs/trainer.md says
 how much of their differences the others keep.
@@ -24,13 +24,13 @@ from torch import Tensor
 # differences: in groups of up to 8 of those that they have where it is not punished, in groups of
 # up to 16 of the smaller of these and of those that they have without it. Half a deviation would
 # leave .70 in a group of 8.
-DEPTH = 0.04
+FLOOR_DEPTH = 0.04
 # Rewards of a group that differ by less tell little beside the 1e-4 that TRL adds to their
 # standard deviation. There the long completion falls this much below the others.
-CLOSE = 5e-4
+CLOSE_REWARDS = 5e-4
 
 
-def punish(
+def punish_overlong(
     rewards: Tensor,
     column: int,
     weights: Tensor,
@@ -67,7 +67,8 @@ def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
     lowest = rows.masked_fill(absent, math.inf).amin(1, keepdim=True)
     highest = rows.masked_fill(absent, -math.inf).amax(1, keepdim=True)
     variance = (rows - rows.nanmean(1, keepdim=True)).square().nanmean(1, keepdim=True)
-    step = torch.where(highest - lowest < CLOSE, CLOSE, DEPTH * variance.sqrt())
+    close = highest - lowest < CLOSE_REWARDS
+    step = torch.where(close, CLOSE_REWARDS, FLOOR_DEPTH * variance.sqrt())
     return (rows + share * (lowest - step - rows)).reshape(-1)
 
 

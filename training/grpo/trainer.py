@@ -38,7 +38,7 @@ from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.judge_step import judge_step
-from spanreward.training.grpo.overlong import punish
+from spanreward.training.grpo.overlong import punish_overlong
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import (
     check_parts,
@@ -398,7 +398,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             dropped |= failed
         rewards = rewards.masked_fill(dropped.unsqueeze(1), torch.nan)
         if self.args.soft_overlong_cache is not None:
-            rewards = punish(
+            rewards = punish_overlong(
                 rewards,
                 column=self._scoring,
                 weights=self.reward_weights.to(rewards.device),

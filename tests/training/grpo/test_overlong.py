@@ -10,7 +10,7 @@ from hypothesis import example, given, settings, strategies as st
 from spanreward.rewards import Status, Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.dynamic_sampling import reward_of
-from spanreward.training.grpo.overlong import CLOSE, below_group, punish
+from spanreward.training.grpo.overlong import CLOSE_REWARDS, below_group, punish_overlong
 from tests.support.tiny_trainer import Scored, advantages_of, make_trainer, scenes
 
 LONG = torch.tensor([-1.0])
@@ -91,7 +91,7 @@ def test_the_numbers_of_the_issue() -> None:
 
 def test_equal_rewards_leave_the_long_one_last() -> None:
     advantages = normalised(below_group(torch.full((8,), 0.5), punishments(8).float(), 8))
-    assert CLOSE == 5e-4
+    assert CLOSE_REWARDS == 5e-4
     assert float(advantages[0]) == pytest.approx(-1.58, abs=0.02)
     assert advantages[1:].tolist() == pytest.approx([0.226] * 7, abs=0.01)
 
@@ -123,7 +123,9 @@ def test_the_rewards_that_are_summed_are_those_that_dynamic_sampling_compares() 
         made = {name: verdict_of(score) for name, score in verdicts.items()}
         expected.append(reward_of(made, weights))
     columns = [[first or torch.nan, second or torch.nan, 0.0, 0.7] for first, second in scores]
-    rewards = punish(torch.tensor(columns), 2, torch.tensor([*weights.values()]), None, 4, False)
+    rewards = punish_overlong(
+        torch.tensor(columns), 2, torch.tensor([*weights.values()]), None, 4, False
+    )
     summed = (rewards * torch.tensor([*weights.values()])).nansum(1).tolist()
     assert summed[:2] == pytest.approx(expected[:2])
     assert summed[3] == pytest.approx(expected[3])
@@ -137,12 +139,12 @@ def verdict_of(score: float | None) -> Verdict:
 
 def test_each_reward_has_its_own_floor_where_each_is_normalised() -> None:
     columns = torch.tensor([[0.9, -5.0, -1.0], [0.5, 5.0, 0.0], [0.6, 0.0, 0.0], [0.7, 1.0, 0.0]])
-    after = punish(columns, 2, torch.tensor([1.0, -1.0, 1.0]), None, 4, True)
+    after = punish_overlong(columns, 2, torch.tensor([1.0, -1.0, 1.0]), None, 4, True)
     assert after[0, 0] < 0.5
     assert after[0, 1] > 5.0  # a reward that costs
     assert torch.equal(after[1:, :2], columns[1:, :2])
     assert after[:, 2].tolist() == [0.0] * 4
-    fixed = punish(columns, 2, torch.tensor([1.0, -1.0, 1.0]), 0.5, 4, True)
+    fixed = punish_overlong(columns, 2, torch.tensor([1.0, -1.0, 1.0]), 0.5, 4, True)
     assert fixed[:, 0].tolist() == pytest.approx([0.4, 0.5, 0.6, 0.7])
 
 

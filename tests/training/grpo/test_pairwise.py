@@ -106,7 +106,9 @@ def test_a_cut_group_is_refused_in_a_stock_trainer(
     columns = {"image": [row["image"] for row in rows]}
     texts = [text * number for number in (1, 2) for text in TEXTS]
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match=r"pairwise compares .* this process has 2 or 6 of one: ma"):
+    with pytest.raises(
+        ValueError, match=r"pairwise compares .* this process has 2 or 6 of one: ma"
+    ):
         reward(prompts, texts, **columns)
     with pytest.raises(ValueError, match="this process has 1 of one: make"):
         reward(prompts[:1], texts[:1], image=columns["image"][:1])
