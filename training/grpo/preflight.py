@@ -26,6 +26,7 @@ from spanreward.rewards.rows.columns import READ
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.pictures import Pictures
 from spanreward.training.grpo.config import SpanGRPOConfig
+from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
@@ -70,16 +71,7 @@ def check_parts(
         raise ValueError(
             f"rewards need different names, got {function_names}: pass name=... to one of them."
         )
-    if args.span_coef and not rewards:
-        raise ValueError(
-            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or "
-            "set span_coef=0."
-        )
-    if args.dynamic_sampling and not rewards:
-        raise ValueError(
-            "dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is "
-            "none."
-        )
+    _check_deciding(args, functions)
     for name in ("tools", "environment_factory", "rollout_func"):
         if given.get(name) and args.dynamic_sampling:
             raise ValueError(
@@ -131,6 +123,24 @@ def _check_weights(weights: Sequence[float], functions: int) -> None:
     if not any(weights):
         raise ValueError(
             "every reward has the weight 0, so nothing is learnt: give one of them another weight."
+        )
+
+
+def _check_deciding(args: SpanGRPOConfig, functions: Sequence[Any]) -> None:
+    """Raises ValueError for settings that need a Reward with a weight."""
+    weights = args.reward_weights or [1.0] * len(functions)
+    for function, weight in zip(functions, weights, strict=True):
+        if isinstance(function, Recorder) and weight:
+            return
+    if args.span_coef:
+        raise ValueError(
+            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward, with "
+            "a weight: or set span_coef=0."
+        )
+    if args.dynamic_sampling:
+        raise ValueError(
+            "dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is "
+            "none with a weight."
         )
 
 

@@ -102,6 +102,21 @@ def test_its_scores_are_none_where_the_others_have_none(
         advantages_of(trainer, dataset, TEXTS * 2, monkeypatch)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"span_coef": 0.5}, "span_coef=0.5 needs a reward that gives spans, .* with a weight"),
+        ({"dynamic_sampling": True}, "and there is none with a weight"),
+    ],
+)
+def test_what_needs_a_reward_needs_its_weight(
+    tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    functions = [endless, Scored(by_length)]
+    with pytest.raises(ValueError, match=message):
+        make_trainer(tmp_path, scenes(), functions, reward_weights=[1.0, 0.0], **settings)
+
+
 def test_dynamic_sampling_does_not_look_at_it() -> None:
     failed = Verdict(None, Status.TIMEOUT)
     assert reward_of({"a": Verdict(0.5), "b": failed}, {"a": 2.0, "b": 0.0}) == 1.0
