@@ -32,6 +32,7 @@ RUNS = (
     "training/evaluation/page/test_report_browser.py",
     "training/evaluation/page/test_scored_browser.py",
     "training/experimental",
+    "training/grpo/test_by_the_docs.py",
     "training/grpo/test_drop_in.py",
     "training/grpo/test_ranks_agree.py",
     "training/grpo/trl_internals/test_resuming.py",

@@ -16,7 +16,9 @@ out. A completion without a readable pair has no score. With spans="ablation" ea
 span, whose credit is the score less the score of the text without it.
 """
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
@@ -25,7 +27,7 @@ from typing import Literal
 
 from spanreward.rewards.base.checks import Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
-from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
@@ -147,6 +149,24 @@ class PairwiseReward(RowReward):
     def show(self, sample: Sample) -> Shown:
         self.check(sample)
         return show(sample, self.evidence)
+
+    def check_groups(self, samples: Sequence[Sample]) -> None:
+        """In one process every group is whole. On several the number of completions of each request
+        tells, but for batches that are a part of one group.
+        """
+        if not self.by_batch or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+            return
+        shown: dict[int, Shown] = {}
+        for number, sample in enumerate(samples):
+            with suppress(NotApplicable):
+                shown[number] = self.show(sample)
+        sizes = sorted({len(group) for group in self._groups(shown)})
+        if sizes and (sizes[0] == 1 or len(sizes) > 1):
+            raise ValueError(
+                f"{self.__name__} compares the completions of a prompt, and this process has "
+                f"{' or '.join(map(str, sizes))} of one: make per_device_train_batch_size x "
+                "steps_per_generation a multiple of num_generations, so that no group is cut."
+            )
 
     def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
         return self._score(rows, shown) if self.form == "score" else self._compare(rows, shown)

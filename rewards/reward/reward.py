@@ -195,6 +195,7 @@ class Reward:
     ) -> tuple[list[Sample], list[Verdict]]:
         """Does what `__call__` does, and returns the samples and their verdicts."""
         samples = self.read_samples(prompts, completions, **columns)
+        self.check_groups(samples)
         verdicts = self.judge_samples(samples)
         self.name_unread(samples, verdicts)
         self.name_failure(verdicts)
@@ -204,6 +205,9 @@ class Reward:
         if log_extra is not None:
             log_extra(f"{self.__name__}/spans", list(map(feedback, samples, verdicts)))
         return samples, verdicts
+
+    def check_groups(self, samples: Sequence[Sample]) -> None:
+        """Raises ValueError where these are parts of groups of which the metric needs the whole."""
 
     def name_unread(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> None:
         """Warns where more than a few per cent of these completions was not read, once a run."""

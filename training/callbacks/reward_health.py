@@ -185,13 +185,17 @@ class RewardHealthCallback(Watching):
         for sample, verdicts in zip(self.recorders[0].samples, judged, strict=True):
             notes = []
             reasons = []  # of rewards without a score
+            deciding = 0
             for recorder, verdict in zip(self.recorders, verdicts, strict=True):
+                if not recorder.decides:
+                    continue
+                deciding += 1
                 if verdict.status.failed:
                     notes.append(verdict.note or verdict.status.value)
                 if verdict.score is None:
                     reasons.append(recorder.reward.unscored([verdict]))
             unscored = None
-            if len(reasons) == len(verdicts) and not notes:
+            if deciding and len(reasons) == deciding and not notes:
                 unscored = "; ".join(reasons)
             rows.append(
                 CompletionRow(

@@ -1,4 +1,4 @@
-"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, eight more, and the checks that they fit together.
+"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, nine more, and the checks that they fit together.
 
     args = SpanGRPOConfig(output_dir="out", span_coef=0.1, dynamic_sampling=True, epsilon_high=0.28)
 
@@ -14,14 +14,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from trl import GRPOConfig
 
-from spanreward.training.trainer_settings import AMOUNT, CHOICES, COUNT, SHARE, fault
+from spanreward.training.trainer_settings import AMOUNT, CHOICES, COUNT, POSITIVE, SHARE, fault
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig with eight more settings.
+    """TRL's GRPOConfig with nine more settings.
 
     Args:
         span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage;
@@ -34,8 +34,10 @@ class SpanGRPOConfig(GRPOConfig):
             still missing stay as they are. With half of the prompts solved, five rounds leave one
             group of 64 unfilled.
         soft_overlong_cache: a completion that ends within this many tokens of max_completion_length
-            loses up to 1 of its reward (DAPO, equation 13; TRL's get_soft_overlong_punishment).
-            None: no punishment.
+            loses some of its reward (DAPO, equation 13; TRL's get_soft_overlong_punishment). None:
+            no punishment.
+        soft_overlong_size: how much a completion loses that is as long as can be; DAPO's is 1.
+            None: it becomes the last of its group, by the group's own differences (overlong.py).
         reasoning_end: tag that ends the reasoning of a policy that thinks first, such as
             "</think>". Only the text after it is judged and gets span credit. A completion without
             it has no answer and scores 0. None: the whole completion is judged, as where the chat
@@ -78,6 +80,13 @@ class SpanGRPOConfig(GRPOConfig):
             "loses up to 1 of its reward (DAPO). None: no punishment."
         },
     )
+    soft_overlong_size: POSITIVE | None = field(
+        default=None,
+        metadata={
+            "help": "What the longest text loses by soft_overlong_cache, as a reward's weight (1 "
+            "is DAPO's). None: it ends just below the other completions of its group."
+        },
+    )
     reasoning_end: Annotated[str, Field(min_length=1)] | None = field(
         default=None,
         metadata={
@@ -115,6 +124,11 @@ class SpanGRPOConfig(GRPOConfig):
                 f"soft_overlong_cache must be at most max_completion_length, got {cache} and "
                 f"{longest}."
             )
+        if self.soft_overlong_size is not None and cache is None:
+            raise ValueError(
+                f"soft_overlong_size={self.soft_overlong_size:g} does nothing without "
+                "soft_overlong_cache: set both, or neither."
+            )
         if self.judged_turns == "all" and self.reasoning_end is not None:
             raise ValueError(
                 'judged_turns="all" and reasoning_end exclude each other: leave one of them out.'
@@ -150,8 +164,15 @@ class SpanGRPOConfig(GRPOConfig):
 
     def _check_token_advantages(self) -> None:
         """Raises ValueError where TRL moves all tokens of a completion alike, whatever their
-        advantages.
+        advantages, and where it leaves some of them out. Their mean is no longer 0 then, and a
+        text with a wrong word may gain from it.
         """
+        if self.top_entropy_quantile < 1:
+            raise ValueError(
+                f"top_entropy_quantile={self.top_entropy_quantile:g} leaves tokens out after the "
+                "spans' credit was centred over all of a completion, so that wrong words may gain: "
+                "set span_coef=0, or leave it out."
+            )
         one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
         if self.loss_type == "vespo":
             setting = "loss_type='vespo'"

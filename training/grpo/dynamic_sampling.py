@@ -46,15 +46,16 @@ class Rollout:
 
 def reward_of(verdicts: Mapping[str, Verdict], weights: Mapping[str, float]) -> float | None:
     """Returns the weighted sum of the scores that there are; None without any, or where a judge
-    failed.
+    failed. A reward of weight 0 decides nothing.
     """
-    if any(verdict.status.failed for verdict in verdicts.values()):
-        return None
-    scores = [
-        weights[name] * verdict.score
-        for name, verdict in verdicts.items()
-        if verdict.score is not None
-    ]
+    scores = []
+    for name, verdict in verdicts.items():
+        if weights[name] == 0:
+            continue
+        if verdict.status.failed:
+            return None
+        if verdict.score is not None:
+            scores.append(weights[name] * verdict.score)
     return sum(scores) if scores else None
 
 
@@ -100,11 +101,13 @@ class DynamicSampling:
     `max_resamples` rounds. The rows of `dataset` are read by number, in an order that the settings'
     seed decides.
 
+    whole_groups: whether each rank drafts whole groups, for a reward that compares within one.
     drawn: the number of rows read so far, which is its whole state.
     """
 
-    def __init__(self, dataset: Any, args: SpanGRPOConfig) -> None:
+    def __init__(self, dataset: Any, args: SpanGRPOConfig, whole_groups: bool = False) -> None:
         self.dataset = dataset
+        self.whole_groups = whole_groups
         self.max_resamples = args.max_resamples
         self.seed = args.seed
         self.drawn = 0
@@ -129,13 +132,14 @@ class DynamicSampling:
         reward = sum(rewards) / len(rewards) if rewards else math.nan
         missing = [number for number, group in enumerate(groups) if not has_variance(group)]
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset
+        unit = 1 if self.whole_groups else size
         rounds = 0
         drawn = 0
         useful = len(groups) - len(missing)
         while missing and rounds < self.max_resamples:
             wanted = groups_to_draw(len(missing), useful, len(groups) + drawn, len(groups))
             begin = self.drawn
-            self.drawn += round_groups(wanted, size, ranks)
+            self.drawn += round_groups(wanted, unit, ranks)
             numbers = draw(len(self.dataset), self.seed, begin, self.drawn)
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
             found = draft([self._read(row, inputs[0]) for row in rows])

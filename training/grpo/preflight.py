@@ -58,7 +58,8 @@ def check_parts(
     GRPOTrainer's other arguments.
     """
     for function in functions:
-        if function in METRICS or isinstance(function, type):
+        named = isinstance(function, str) and function in METRICS
+        if named or isinstance(function, type):
             raise ValueError(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
@@ -66,30 +67,14 @@ def check_parts(
     _check_functions(args, functions, given)
     names = [reward.__name__ for reward in rewards]
     rollout_func = given.get("rollout_func")
-    if args.reward_weights is not None and len(args.reward_weights) != len(functions):
-        raise ValueError(
-            f"reward_weights has {len(args.reward_weights)} numbers for {len(functions)} reward "
-            "functions: give one each, and none for soft_overlong_cache, whose weight is 1."
-        )
-    if args.reward_weights is not None and not any(args.reward_weights):
-        raise ValueError(
-            "every reward has the weight 0, so nothing is learnt: give one of them another weight."
-        )
+    if args.reward_weights is not None:
+        _check_weights(args.reward_weights, len(functions))
     function_names = [get_callable_name(function) for function in functions if callable(function)]
     if any(function_names.count(name) > 1 for name in names):
         raise ValueError(
             f"rewards need different names, got {function_names}: pass name=... to one of them."
         )
-    if args.span_coef and not rewards:
-        raise ValueError(
-            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward: or "
-            "set span_coef=0."
-        )
-    if args.dynamic_sampling and not rewards:
-        raise ValueError(
-            "dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is "
-            "none."
-        )
+    _check_deciding(args, functions)
     for name in ("tools", "environment_factory", "rollout_func"):
         if given.get(name) and args.dynamic_sampling:
             raise ValueError(
@@ -125,6 +110,8 @@ def check_parts(
         for part in ("train_dataset", "eval_dataset"):
             check_columns(rewards, part, given.get(part))
             check_pictures(rewards, part, given.get(part))
+    if any(reward.by_batch for reward in rewards):
+        _check_groups(args, given.get("eval_dataset"))
     _check_saves(args)
     _check_best(args, rewards, len(functions))
 
@@ -146,6 +133,60 @@ def _check_functions(
     for function in functions:
         if callable(function) and not isinstance(function, Recorder):
             check_function(function, columns)
+
+
+def _check_weights(weights: Sequence[float], functions: int) -> None:
+    """Raises ValueError for weights that are not one each, or all 0."""
+    if len(weights) != functions:
+        raise ValueError(
+            f"reward_weights has {len(weights)} numbers for {functions} reward functions: give one "
+            "each, and none for soft_overlong_cache, whose weight is soft_overlong_size."
+        )
+    if not any(weights):
+        raise ValueError(
+            "every reward has the weight 0, so nothing is learnt: give one of them another weight."
+        )
+
+
+def _check_deciding(args: SpanGRPOConfig, functions: Sequence[Any]) -> None:
+    """Raises ValueError for settings that need a Reward with a weight."""
+    weights = args.reward_weights or [1.0] * len(functions)
+    for function, weight in zip(functions, weights, strict=True):
+        if isinstance(function, Recorder) and weight:
+            return
+    if args.span_coef:
+        raise ValueError(
+            f"span_coef={args.span_coef} needs a reward that gives spans, such as PoshReward, with "
+            "a weight: or set span_coef=0."
+        )
+    if args.dynamic_sampling:
+        raise ValueError(
+            "dynamic_sampling looks at the scores of a Reward, such as PoshReward, and there is "
+            "none with a weight."
+        )
+
+
+def _check_groups(args: SpanGRPOConfig, eval_dataset: Any) -> None:
+    """Raises ValueError where a rank gets a part of a group, whose completions a reward compares.
+
+    Each rank gets neighbours: in training the rows of per_device_train_batch_size x
+    steps_per_generation.
+    """
+    if args.world_size == 1:
+        return
+    assert args.num_generations is not None  # TRL's __post_init__ sets these
+    assert args.steps_per_generation is not None
+    rows = args.per_device_train_batch_size * args.steps_per_generation
+    sizes = [("per_device_train_batch_size x steps_per_generation", rows, args.num_generations)]
+    if eval_dataset is not None:
+        size = args.num_generations_eval or args.num_generations
+        sizes.append(("per_device_eval_batch_size", args.per_device_eval_batch_size, size))
+    for setting, rows, size in sizes:
+        if rows % size:
+            raise ValueError(
+                f"a reward compares the {size} completions of a prompt, and a process gets {rows} "
+                f"({setting}), so that groups are cut: make it a multiple of {size}."
+            )
 
 
 def _check_best(args: SpanGRPOConfig, rewards: Sequence[Reward], functions: int) -> None:
@@ -189,6 +230,15 @@ def is_lazy(dataset: Any) -> bool:
         return False
     transform = dataset.format["format_kwargs"].get("transform")
     return transform is not None and not isinstance(transform, Pictures)
+
+
+def check_trained(model: Any) -> None:
+    """Raises ValueError for a policy without anything to train."""
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError(
+            "no parameter of the policy requires a gradient, as after merge_and_unload, so nothing "
+            "would be trained: call model.requires_grad_(True), or give a peft_config."
+        )
 
 
 def check_policy(processing_class: Any, dataset: Any) -> None:

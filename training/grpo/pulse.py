@@ -8,13 +8,18 @@ the cause.
 It logs, over all ranks: `learning/rows` and `learning/tokens`, the shares of the completions and of
 the sampled tokens that have an advantage and count in the loss; `learning/gradients`, the share of
 trained tensors with a gradient; and `learning/moved`, the share of a sample of the trained weights
-that the step has changed. A step is idle where no sampled weight moved or, where weights are
-sharded out of sight (ZeRO-3), where no row has an advantage.
+that the step has changed.
+
+A step teaches where a row has an advantage, a trained tensor has a gradient and a sampled weight
+moved. Weight decay and momentum move weights in steps that teach nothing. What is sharded out of
+sight, as DeepSpeed's gradients are, is not asked for. With several updates a batch of completions,
+the batch is idle where none of its steps taught.
 """
 
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -23,11 +28,13 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 log = logging.getLogger(__name__)
 
-IDLE = 5  # steps
+IDLE = 5  # batches of completions, or steps if a step takes several batches
 # that must have equal rewards before that ends a run, since a small batch may have them by chance
 GROUPS = 32
 TENSORS = 256  # of the trained weights that are looked at, at most
 EACH = 1024  # entries of each, at most
+# of an untrained policy to itself is 0; rounding in bfloat16 makes less than a hundredth of this
+LARGEST_KL = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class BatchCounts:
 
 class Pulse(TrainerCallback):
     """stopped: why the run was ended, or "". batch: counts of the last one. idle: so many idle
-    steps end it.
+    batches end it.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -55,9 +62,15 @@ class Pulse(TrainerCallback):
         self.stopped = ""
         self.batch = BatchCounts()
         self.idle = IDLE
-        self._before: list[torch.Tensor] = []
+        self._before: list[tuple[torch.nn.Parameter, torch.Tensor]] = []
         self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained ones
-        self._idle = self._groups = 0
+        self._open: list[BatchCounts] = []  # batches that are not used up, or end with this step
+        self._first_pass = 0  # TRL's number of the last batch's first pass
+        self._taught = False  # whether a step of the open batches did
+        self._moved = False  # whether weights moved in an idle step
+        self._idle_batches = 0
+        self._idle_steps = 0
+        self._idle_groups = 0
 
     def see(self, output: Mapping[str, torch.Tensor]) -> None:
         """Counts a training batch. output: as TRL's `_generate_and_score_completions` returns it,
@@ -76,15 +89,17 @@ class Pulse(TrainerCallback):
             mask.sum(),
         ]
         self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
-
-    def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        self._before = sample_of(self.trainer.model.parameters())
+        self._open.append(self.batch)
+        self._first_pass = self.trainer._step
+        self._idle_groups += self.batch.completions // self.trainer.num_generations
 
     def on_pre_optimizer_step(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        # as late as can be: a callback may have frozen or unfrozen layers
+        self._before = sample_of(self.trainer.model.parameters())
+        if state.global_step == 0 and state.is_world_process_zero:
+            self._name_another_reference()
         trained = [
             parameter for parameter in self.trainer.model.parameters() if parameter.requires_grad
         ]
@@ -97,14 +112,13 @@ class Pulse(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        both = zip(sample_of(self.trainer.model.parameters()), self._before, strict=True)
-        # ZeRO-3 gathers some and empties others
-        pairs = [(now, then) for now, then in both if len(now) == len(then)]
-        counts = torch.tensor(
-            [0, sum(len(now) for now, _ in pairs), *self._gradients], device=args.device
-        )
-        for now, then in pairs:  # without waiting for the device at each of them
-            counts[0] += (now != then).sum().to(args.device)
+        counts = torch.tensor([0, 0, *self._gradients], device=args.device)
+        for parameter, then in self._before:
+            now = entries_of(parameter)
+            if len(now) == len(then):  # ZeRO-3 gathers some and empties others
+                counts[0] += (now != then).sum().to(args.device)  # without waiting for the device
+                counts[1] += len(now)
+        self._before = []
         moved, looked_at, with_gradient, trained = self._over_ranks(counts)
         batch = self.batch
         shares = {"rows": (batch.rows, batch.completions), "tokens": (batch.tokens, batch.sampled)}
@@ -113,20 +127,61 @@ class Pulse(TrainerCallback):
             for name, (part, whole) in shares.items():
                 if whole:
                     self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
-        if moved or (not looked_at and batch.rows):
-            self._idle = self._groups = 0
+        rows = sum(seen.rows for seen in self._open)
+        if rows and (moved or not looked_at) and (with_gradient or not trained):
+            self._taught = True
+        else:
+            self._moved = self._moved or moved > 0
+        self._idle_steps += 1
+        passes = self.trainer._step - self._first_pass
+        used_up = passes >= self.trainer.args.passes_per_batch
+        if used_up or len(self._open) > 1:
+            self._close(with_gradient, state, control)
+            self._open = self._open[-1:]
+        if used_up:
+            self._open = []
+
+    def _close(self, with_gradient: int, state: TrainerState, control: TrainerControl) -> None:
+        """A batch is used up. Ends the run after too many that taught nothing."""
+        equal = self.batch.kept and not self.batch.rows
+        self._idle_batches += 1
+        if self._taught:
+            self._taught = False
+            self._moved = False
+            self._idle_batches = 0
+            self._idle_steps = 0
+            self._idle_groups = 0
             return
-        self._idle += 1
-        self._groups += batch.completions // self.trainer.num_generations
-        equal = batch.kept and not batch.rows
-        if self._idle >= self.idle and (not equal or self._groups >= GROUPS):
-            self.stopped = (
-                f"{self._idle} steps moved no weight, so nothing is learnt: "
-                f"{self._cause(with_gradient)}"
-            )
-            control.should_training_stop = True
-            if state.is_world_process_zero:
-                log.error("training stops at step %d: %s", state.global_step, self.stopped)
+        if self._idle_batches < self.idle or (equal and self._idle_groups < GROUPS):
+            return
+        how = "moved no weight"
+        if self._moved:
+            how = "moved weights without a reward, as by weight decay or momentum"
+        self.stopped = (
+            f"{self._idle_steps} steps {how}, so nothing is learnt: {self._cause(with_gradient)}"
+        )
+        control.should_training_stop = True
+        if state.is_world_process_zero:
+            log.error("training stops at step %d: %s", state.global_step, self.stopped)
+
+    def _name_another_reference(self) -> None:
+        """Warns where the KL before the first update says that the reference is another policy."""
+        if not self.trainer.beta:
+            return
+        kl = fmean(self.trainer._metrics["train"]["kl"])
+        if not kl > LARGEST_KL:
+            return
+        reference = "the model without its adapter"
+        if self.trainer.ref_model is not None:
+            reference = f"loaded from {self.trainer.ref_model.config._name_or_path!r}"
+        log.warning(
+            "the KL before the first update is %.3g and should be 0: beta=%g holds the policy to a "
+            "reference that is %s, and this is another policy. Save the policy, with an adapter "
+            "merged, and load it from that folder.",
+            kl,
+            self.trainer.beta,
+            reference,
+        )
 
     def _over_ranks(self, counts: torch.Tensor) -> list[int]:
         sums = self.trainer.accelerator.reduce(counts.double(), reduction="sum")
@@ -170,18 +225,20 @@ class Pulse(TrainerCallback):
         )
 
 
-def sample_of(parameters: Iterable[torch.nn.Parameter]) -> list[torch.Tensor]:
-    """Returns copies of up to EACH entries, evenly spaced, of up to TENSORS trained tensors that
-    this rank has.
-    """
+def sample_of(
+    parameters: Iterable[torch.nn.Parameter],
+) -> list[tuple[torch.nn.Parameter, torch.Tensor]]:
+    """Returns up to TENSORS trained tensors, each with copies of some of its entries."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     step = max(1, len(trained) // TENSORS)
-    copies = []
-    for parameter in trained[::step][:TENSORS]:
-        entries = local(parameter.detach()).reshape(-1)
-        stride = max(1, entries.numel() // EACH)
-        copies.append(entries[::stride][:EACH].clone())
-    return copies
+    return [(parameter, entries_of(parameter)) for parameter in trained[::step][:TENSORS]]
+
+
+def entries_of(parameter: torch.nn.Parameter) -> torch.Tensor:
+    """Returns copies of up to EACH entries, evenly spaced, of what this rank has."""
+    entries = local(parameter.detach()).reshape(-1)
+    stride = max(1, entries.numel() // EACH)
+    return entries[::stride][:EACH].clone()
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:

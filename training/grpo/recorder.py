@@ -52,6 +52,7 @@ class Recorder:
             itself, with span_coef.
         paid: from SpanGRPOTrainer, by completion, what each of its reward functions gave, NaN for
             none, and its weight.
+        decides: whether its failures count, which those of a reward of weight 0 do not.
         watchers: called after every batch, outside any `with judge:`, with the recorder and TRL's
             `log_metric`.
     """
@@ -65,6 +66,7 @@ class Recorder:
         self.advantages: list[float] | None = None
         self.token_advantages: dict[int, Received] = {}
         self.paid: Sequence[Paid] = []
+        self.decides = True
         self.watchers: list[Callable[[Recorder, LogMetric | None], None]] = []
         self._judged = False  # whether verdicts wait for a call to fetch their scores
 
@@ -85,7 +87,9 @@ class Recorder:
         answer. The answers are judged; the samples and spans that are kept refer to the whole
         completions. Raises ValueError as `Reward.__call__` does.
         """
-        samples, verdicts = self.ask(self.read(prompts, completions, columns), asleep, parts)
+        samples = self.read(prompts, completions, columns)
+        self.reward.check_groups(samples)
+        samples, verdicts = self.ask(samples, asleep, parts)
         self.keep(samples, verdicts, log_metric)
 
     def read(
@@ -205,9 +209,11 @@ def rewards_by_function(rewards: torch.Tensor, weights: Mapping[str, float]) -> 
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
-    """Returns for each completion whether a judge failed on it, for any reward."""
+    """Returns for each completion whether a judge failed on it, for any reward that decides."""
     failed = [False] * rows
     for recorder in recorders:
+        if not recorder.decides:
+            continue
         for row in range(rows):
             if recorder.verdicts[row].status.failed:
                 failed[row] = True

@@ -54,8 +54,9 @@ class SpanCredit:
                 credit_moments(values, covered), reduction="sum"
             )
             std = credit_std(moments)
-            total += weights[recorder.__name__] * scale_credit(values, covered, std)
-            any_covered |= covered
+            if recorder.decides:
+                total += weights[recorder.__name__] * scale_credit(values, covered, std)
+                any_covered |= covered
             metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
         covered_fraction = any_covered.sum() / mask.sum().clamp(min=1)
         metrics["spans/covered_fraction"].append(covered_fraction.item())
@@ -104,10 +105,6 @@ class SpanCredit:
     ) -> tuple[dict[int, list[list[int]]], list[credit.Phrase]]:
         """Returns by row the tokens of this rank's phrases, and the phrases in the same order."""
         trainer = self.trainer
-        if trainer.model.training:
-            group_size = trainer.num_generations
-        else:
-            group_size = trainer.num_generations_eval
         first_row = trainer.accelerator.process_index * len(recorder.verdicts)
         tokens: dict[int, list[list[int]]] = {}
         phrases: list[credit.Phrase] = []
@@ -115,7 +112,7 @@ class SpanCredit:
             if batch.failed[row]:
                 continue
             text = recorder.samples[row].completion
-            group = (first_row + row) // group_size
+            group = (first_row + row) // trainer._group_size
             covered = credit.phrases_on_tokens(recorder.verdicts[row], text, offsets, group)
             if covered is not None:
                 tokens[row], phrases_of_row = covered

@@ -34,17 +34,6 @@ def centred(values: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, kept - mean, torch.zeros_like(values))
 
 
-def punish_within(rewards: Tensor, column: int) -> Tensor:
-    """Returns the rewards, (rows, R), with a column, the overlong punishment, taken off the others
-    and made 0.
-
-    Where each reward is normalised by itself, a punishment of .01 alone would move the policy as
-    far as a metric does.
-    """
-    here = torch.arange(rewards.shape[1], device=rewards.device) == column
-    return (rewards + rewards[:, [column]]).masked_fill(here, 0.0)
-
-
 def credit_moments(credit: Tensor, covered: Tensor) -> Tensor:
     """Returns (sum, sum of squares, count) of the covered tokens' credit, (3,) float64, to be
     summed over ranks.

@@ -5,7 +5,7 @@ with dynamic_sampling, TRL samples or gets the drafted completions, the judges j
 for rewards, TRL computes the scalar advantages, and the spans' credit changes them token by token.
 Each Reward is a Recorder, whose call returns the scores that the judges found.
 
-With span_coef = 0 this is GRPOTrainer, which stops where five steps moved no weight (pulse.py). A
+With span_coef = 0 this is GRPOTrainer, which stops where five steps taught nothing (pulse.py). A
 row on which a judge failed leaves its group's mean and standard deviation and gets advantage 0. A
 judge that cannot be woken fails on all rows. Too many failed rows stop the run on all ranks, with
 the same message. Nothing of TRL is copied. What corrects TRL and has no part in the step is in
@@ -38,8 +38,15 @@ from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.judge_step import judge_step
+from spanreward.training.grpo.overlong import punish_overlong
 from spanreward.training.grpo.phases import Phases
-from spanreward.training.grpo.preflight import check_parts, check_policy, check_rows, pad_left
+from spanreward.training.grpo.preflight import (
+    check_parts,
+    check_policy,
+    check_rows,
+    check_trained,
+    pad_left,
+)
 from spanreward.training.grpo.pulse import Pulse
 from spanreward.training.grpo.reasoning import (
     UNKNOWN,
@@ -57,7 +64,6 @@ from spanreward.training.grpo.recorder import (
     rewards_by_function,
 )
 from spanreward.training.grpo.span_credit import SpanCredit
-from spanreward.training.grpo.span_rules import punish_within
 from spanreward.training.grpo.trl_internals.adapter_push import keep_base
 from spanreward.training.grpo.trl_internals.contract import check_contract, check_loss
 from spanreward.training.grpo.trl_internals.picture_tokens import (
@@ -97,6 +103,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     model: Any
     train_dataset: Any
     num_generations: int
+    num_generations_eval: int
 
     def __init__(
         self, model: Any, reward_funcs: Any = None, args: Any = None, *others: Any, **named: Any
@@ -118,13 +125,15 @@ class SpanGRPOTrainer(ResumingTrainer):
             assert args.max_completion_length is not None  # SpanGRPOConfig sees to it
             weights = args.reward_weights or [1.0] * len(functions)
             args = copy.copy(args)
-            args.reward_weights = [*weights, 1.0]
+            size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
+            args.reward_weights = [*weights, size]
             functions.append(
                 get_soft_overlong_punishment(args.max_completion_length, args.soft_overlong_cache)
             )
         args.claimed = True
         super().__init__(model, functions or None, args, **options)
         check_contract(self)
+        check_trained(self.model)
         # what functions pay is kept by name
         self.reward_func_names = distinct(self.reward_func_names)
         writes_prompts = options.get("rollout_func") or options.get("environment_factory")
@@ -143,13 +152,18 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.colocated = self.use_vllm and self.vllm_mode == "colocate"
         if self.colocated:
             expand_once(self.vllm_generation, self._picture_tokens)
+        for recorder in self.recorders:
+            recorder.decides = self._weights()[recorder.__name__] != 0
         self.pulse = Pulse(self)
         self.add_callback(self.pulse)
         self.phases = Phases(self)
         if self.recorders:  # without them the log is TRL's
             self.add_callback(self.phases)
         self.span_credit = SpanCredit(self)
-        self.sampling = DynamicSampling(self.train_dataset, args) if args.dynamic_sampling else None
+        self.sampling = None
+        if args.dynamic_sampling:
+            compared = any(reward.by_batch for reward in rewards)
+            self.sampling = DynamicSampling(self.train_dataset, args, whole_groups=compared)
         self._batch = Batch([])
         # for each completion judged in this step, whether a judge failed
         self._judged: list[bool] = []
@@ -374,14 +388,24 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _usable(self, rewards: torch.Tensor, failed: torch.Tensor | None = None) -> torch.Tensor:
         """Returns the rewards, (rows of all ranks, R), punished.
 
-        A failed row, or one above LARGEST, has NaN alone.
+        A failed row, or one above LARGEST, or one that no reward with a weight scores, has NaN
+        alone.
         """
-        by_itself = self.args.multi_objective_aggregation == "normalize_then_sum"
-        if self.args.soft_overlong_cache and by_itself:
-            rewards = punish_within(rewards, self._scoring)
-        unusable = (rewards.abs() > LARGEST).any(dim=1)
-        dropped = unusable if failed is None else unusable | failed
+        counted = rewards[:, self.reward_weights.to(rewards.device) != 0]
+        unusable = (counted.abs() > LARGEST).any(dim=1)
+        dropped = unusable | counted.isnan().all(dim=1)
+        if failed is not None:
+            dropped |= failed
         rewards = rewards.masked_fill(dropped.unsqueeze(1), torch.nan)
+        if self.args.soft_overlong_cache is not None:
+            rewards = punish_overlong(
+                rewards,
+                column=self._scoring,
+                weights=self.reward_weights.to(rewards.device),
+                size=self.args.soft_overlong_size,
+                group=self._group_size,
+                by_itself=self.args.multi_objective_aggregation == "normalize_then_sum",
+            )
         self._batch.unusable = self._of_this_rank(unusable)
         self._batch.rewards = self._of_this_rank(rewards)
         return rewards
@@ -400,6 +424,8 @@ class SpanGRPOTrainer(ResumingTrainer):
             return
         notes: list[str] = []
         for recorder in self.recorders:
+            if not recorder.decides:
+                continue
             notes += [verdict.note for verdict in recorder.verdicts if verdict.status.failed]
         first_note = [(self.accelerator.process_index, note) for note in notes[:1]]
         rank, note = gather_object(first_note)[0]
@@ -412,9 +438,12 @@ class SpanGRPOTrainer(ResumingTrainer):
         """Raises NothingScored, on all ranks or none, if no completion has a score. rewards: (rows
         of all ranks, R).
         """
-        if not rewards[:, : self._scoring].isnan().all():
+        weights = self.reward_weights[: self._scoring].to(rewards.device)
+        scores = rewards[:, : self._scoring][:, weights != 0]
+        if scores.shape[1] == 0 or not scores.isnan().all():
             return
-        reasons = [recorder.reward.unscored(recorder.verdicts) for recorder in self.recorders]
+        deciding = [recorder for recorder in self.recorders if recorder.decides]
+        reasons = [recorder.reward.unscored(recorder.verdicts) for recorder in deciding]
         reason = gather_object(["; ".join(reasons)])[0]  # rank 0's
         raise NothingScored(
             f"none of this step's {len(rewards)} completions has a score, so there is nothing to "
@@ -448,6 +477,13 @@ class SpanGRPOTrainer(ResumingTrainer):
 
     def _weights(self) -> dict[str, float]:
         return dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))
+
+    @property
+    def _group_size(self) -> int:
+        """Completions of a prompt, in training or evaluation."""
+        if self.model.training:
+            return self.num_generations
+        return self.num_generations_eval
 
     def _mode_metrics(self) -> dict[str, list[float]]:
         mode = "train" if self.accelerator.unwrap_model(self.model).training else "eval"

@@ -106,7 +106,7 @@ def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(
         {"importance_sampling_level": "sequence", "loss_type": "cispo", "epsilon_high": 5.0},
         {"loss_type": "grpo", "scale_rewards": "batch"},
         {"loss_type": "dr_grpo", "scale_rewards": "none"},
-        {"loss_type": "bnpo", "top_entropy_quantile": 0.5},
+        {"loss_type": "bnpo"},
         {"loss_type": "luspo", "entropy_coef": 0.01},
         {"loss_type": "sapo", "multi_objective_aggregation": "normalize_then_sum"},
     ],
@@ -141,7 +141,9 @@ def test_the_overlong_punishment_falls_linearly_within_its_cache(
     """Equation 13 of DAPO at a limit of 12 tokens and a cache of 8: nothing up to 4, then 1/8 a
     token.
     """
-    trainer = trainer_with(tmp_path, soft_overlong_cache=8, max_completion_length=12)
+    trainer = trainer_with(
+        tmp_path, soft_overlong_cache=8, soft_overlong_size=1.0, max_completion_length=12
+    )
     tokenizer = trainer.processing_class.tokenizer
     texts = ["A red star.", "A", "A red circle in the center left", "A square and a red star."] * 2
     ids = [tokenizer(text)["input_ids"] + [tokenizer.eos_token_id] for text in texts]
@@ -158,6 +160,8 @@ def test_a_weight_of_its_own_keeps_the_rewards_weights(tmp_path: Path) -> None:
     args: dict[str, Any] = {"soft_overlong_cache": 8, "reward_weights": [0.25]}
     trainer = trainer_with(tmp_path, **args)
     assert trainer.reward_weights.tolist() == [0.25, 1.0]
+    trainer = trainer_with(tmp_path, **args, soft_overlong_size=0.1)
+    assert trainer.reward_weights.tolist() == pytest.approx([0.25, 0.1])
 
 
 @pytest.mark.parametrize("status", [Status.NOT_APPLICABLE, Status.ERROR])
@@ -210,6 +214,10 @@ def test_a_batch_of_truncated_completions_moves_nothing(
         (
             {"importance_sampling_level": "sequence", "span_coef": 0.1},
             "level='sequence' moves all tokens",
+        ),
+        (
+            {"top_entropy_quantile": 0.5, "span_coef": 0.1},
+            "top_entropy_quantile=0.5 leaves tokens out after the spans' credit was centred",
         ),
         ({"max_resamples": 0}, "max_resamples: Input should be greater than or equal to 1, got 0"),
         (

@@ -4,6 +4,7 @@ is said instead.
 
 import logging
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,26 @@ def test_weights_are_counted_without_what_the_user_did_not_pass(tmp_path: Path) 
         )
 
 
+@dataclass
+class Weighted:
+    """A callable without a hash, as a dataclass is."""
+
+    weight: float
+
+    def __call__(self, completions: list[Any], **_: Any) -> list[float]:
+        return [self.weight * length for length in of_length(completions)]
+
+
+def test_a_callable_without_a_hash_is_a_reward(tmp_path: Path) -> None:
+    logs = []
+    for stock in (True, False):
+        trainer = make_trainer(tmp_path / str(stock), scenes(), [Weighted(0.01)], stock=stock)
+        trainer.train()
+        logs.append([line["loss"] for line in trainer.state.log_history if "loss" in line])
+    assert logs[0] == logs[1]
+    assert len(logs[0]) == 2
+
+
 def test_rewards_without_a_judge_log_no_judge(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path / "a", scenes(), [Scored(lambda sample: 0.5)], max_steps=1)
     trainer.train()
@@ -231,6 +252,15 @@ def trained(
         ),
         (of_length, {"loss_type": "vespo"}, {}),
         (of_length, {"top_entropy_quantile": 0.5, "gradient_accumulation_steps": 2}, {}),
+        (of_length, {"loss_type": "bnpo", "top_entropy_quantile": 0.2, "num_iterations": 3}, {}),
+        (
+            of_length,
+            {"loss_type": "luspo", "per_device_train_batch_size": 4, "steps_per_generation": 4},
+            {},
+        ),
+        (of_length, {"loss_type": "cispo", "epsilon_high": 5.0, "num_iterations": 3}, {}),
+        (of_length, {"loss_type": "sapo", "num_iterations": 2}, {}),
+        (of_length, {"multi_objective_aggregation": "normalize_then_sum"}, {}),
         (of_length, {"eval_strategy": "steps", "eval_steps": 1}, {"eval_dataset": "scenes"}),
         (None, {}, {"environment_factory": Room}),
         ([of_length], {}, {"environment_factory": Room}),

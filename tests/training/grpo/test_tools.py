@@ -241,7 +241,11 @@ class Paying(Room):
 def test_an_overlong_completion_costs_the_metrics_and_not_the_environments_reward(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = {"soft_overlong_cache": 390, "multi_objective_aggregation": "normalize_then_sum"}
+    settings = {
+        "soft_overlong_cache": 390,
+        "soft_overlong_size": 1.0,
+        "multi_objective_aggregation": "normalize_then_sum",
+    }
     trainer, _ = made(
         tmp_path, monkeypatch, answers(), settings=settings, environment_factory=Paying
     )

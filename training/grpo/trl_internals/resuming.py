@@ -2,7 +2,7 @@
 
     trainer.train(resume_from_checkpoint="outputs/run/checkpoint-100")
 
-transformers 5.19 and TRL 1.16 leave five things out:
+transformers 5.19 and TRL 1.16 leave six things out:
 
 - Weights. A checkpoint holds a vision-language model's weights under the hub's names. Trainer knows
   those in memory, and trains on from the weights it began with. `from_pretrained`, which is used
@@ -13,6 +13,8 @@ transformers 5.19 and TRL 1.16 leave five things out:
   passes, and warns.
 - Wholeness. trainer_state.json, written last, marks a checkpoint as whole, but rank 0 writes it
   without waiting for the other ranks' random states. Here it waits.
+- Streams. Trainer counts no passes over a stream, so that a run resumed in the second one asks
+  other prompts than the uninterrupted run, and warns.
 - The end. Trainer checks after a step whether the run is finished, and so makes one more step of a
   finished run.
 """
@@ -20,6 +22,7 @@ transformers 5.19 and TRL 1.16 leave five things out:
 import logging
 from typing import Any
 
+from datasets import IterableDataset
 from torch.utils.data import Sampler
 from transformers import PreTrainedModel, Trainer
 from trl import GRPOTrainer
@@ -94,6 +97,13 @@ class ResumingTrainer(CheckpointWeights, GRPOTrainer):
         for _ in range(int(self.state.epoch or 0)):
             if self._order is not None:
                 next(iter(self._order))  # shuffles for one epoch
+        if isinstance(self.train_dataset, IterableDataset) and (self.state.epoch or 0) > 1:
+            log.warning(
+                "%s was saved in a later pass over the streamed training data, whose place is not "
+                "known: the run asks other prompts than the uninterrupted one. Load the data "
+                "whole, or make the stream endless (dataset.repeat(None)).",
+                checkpoint,
+            )
         self._step = self.state.global_step * self.args.gradient_accumulation_steps
         if self._step % self.args.passes_per_batch:
             log.warning(

@@ -154,6 +154,33 @@ def test_saves_within_a_batch_are_told_of_and_go_on_in_phase(
     assert (len(prompts), later) == (4, prompts)
 
 
+def test_a_stream_in_its_second_pass_is_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its first pass ends with the third step. A run resumed there is the uninterrupted one."""
+
+    def asked(folder: Path, resume: Path | None = None) -> list[int]:
+        reward = Scored(score)
+        settings: dict[str, Any] = {
+            "max_steps": 5,
+            "save_strategy": "steps",
+            "save_steps": 1,
+            "max_completion_length": 8,
+        }
+        data = scenes(6).with_format(None).to_iterable_dataset()
+        trainer = make_trainer(folder, data, [reward], **settings)
+        with caplog.at_level(logging.WARNING, logger="spanreward.training"):
+            trainer.train(resume_from_checkpoint=resume and str(resume))
+        return [number_of(sample) for sample in reward.seen[::4]]
+
+    whole = asked(tmp_path / "whole")
+    told = "was saved in a later pass over the streamed training data"
+    assert asked(tmp_path / "first", tmp_path / "whole" / "checkpoint-3") == whole[6:]
+    assert told not in caplog.text
+    assert asked(tmp_path / "second", tmp_path / "whole" / "checkpoint-4") != whole[8:]
+    assert f"checkpoint-4 {told}" in caplog.text
+
+
 def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
     """The names in the file are the hub's, not the model's: Trainer alone loads none of them, with
     a warning.
