@@ -1,0 +1,98 @@
+"""The connections of the service, and its end.
+
+    server = Server(configured(service.application))
+    server.run(sockets=[listening])
+    server.leave()
+
+A connection that says nothing, or only a part of a header, is closed after HEADER seconds: enough
+of them would shut the others out. SIGTERM ends the service once what it accepted is answered,
+Ctrl-C waits at most CTRL_C seconds for that, and a second signal waits for nothing.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+CONNECTIONS = 1024
+HEADER = 10.0  # seconds until a header must be complete
+CTRL_C = 10.0  # seconds
+CLOSING = 10.0  # seconds that judges may take to close after a second signal
+
+
+class Connection(H11Protocol):
+    """A connection that must bring a request in time."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_later(HEADER, self._close_idle)
+
+    def _close_idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """A server that a second signal ends at once, whatever is judged."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        again = self.should_exit
+        super().handle_exit(sig, frame)
+        if again:
+            self.force()
+        elif sig == signal.SIGINT:
+            after(CTRL_C, self.force)
+
+    def force(self) -> None:
+        """Lets `run` return without an answer to what is judged."""
+        self.force_exit = True
+        after(CLOSING, self.leave)
+
+    def leave(self) -> None:
+        """Ends the process where it was forced: a row is judged in a thread, for whose end Python
+        waits. Judges should be closed before.
+        """
+        if self.force_exit:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(128 + self._captured_signals[-1])
+
+
+def after(seconds: float, act: Any) -> None:
+    """Calls `act` in a thread, for which the end of the process does not wait."""
+    timer = threading.Timer(seconds, act)
+    timer.daemon = True
+    timer.start()
+
+
+def configured(application: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        http=Connection,
+        ws="none",
+        log_level="warning",
+        lifespan="off",
+        limit_concurrency=CONNECTIONS,
+    )
