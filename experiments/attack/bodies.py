@@ -28,7 +28,9 @@ def wrong_values() -> dict[str, Any]:
             idle = server.peak()
             status, _ = server.post(body)
             more = round(server.peak() - idle)
-        figures[f"{len(body) // MB} MB of {name}: status, MB more at the peak"] = f"{status}, {more}"
+        figures[f"{len(body) // MB} MB of {name}: status, MB more at the peak"] = (
+            f"{status}, {more}"
+        )
     return figures
 
 
@@ -37,9 +39,13 @@ def large_bodies() -> dict[str, Any]:
     ids = b"1234567," * (LARGE // 8)
     text = b"A red circle is on a mat. " * (LARGE // 26)
     bodies = {
-        "ids": b'{"rows": [{"completion": "x", "reference": "y", "completion_ids": [' + ids + b"1]}]}",
+        "ids": b'{"rows": [{"completion": "x", "reference": "y", "completion_ids": ['
+        + ids
+        + b"1]}]}",
         "a completion": b'{"rows": [{"completion": "' + text + b'", "reference": "y"}]}',
-        "an unread column": b'{"rows": [{"completion": "x", "reference": "y", "a": "' + text + b'"}]}',
+        "an unread column": b'{"rows": [{"completion": "x", "reference": "y", "a": "'
+        + text
+        + b'"}]}',
         "a picture": b'{"rows": [{"completion": "x", "reference": "y", "image": '
         b'"data:image/png;base64,' + b"A" * LARGE + b'"}]}',
     }
@@ -47,7 +53,9 @@ def large_bodies() -> dict[str, Any]:
     for name, body in bodies.items():
         with serving("posh", "--judge", "match") as server:
             status, longest = health_beside(server, body)
-        figures[f"57 MB of {name}: status, longest wait for /health, s"] = f"{status}, {longest:.1f}"
+        figures[f"57 MB of {name}: status, longest wait for /health, s"] = (
+            f"{status}, {longest:.1f}"
+        )
     return figures
 
 
@@ -69,7 +77,9 @@ def health_beside(server: Attacked, body: bytes) -> tuple[int, float]:
 
 def ambiguous_bodies() -> dict[str, Any]:
     """Is a body with two meanings refused, and a path that is none?"""
-    twice = b'{"rows": [{"completion": "A cat.", "completion": "A red circle.", "reference": "A."}]}'
+    twice = (
+        b'{"rows": [{"completion": "A cat.", "completion": "A red circle.", "reference": "A."}]}'
+    )
     with serving("posh", "--judge", "match") as server:
         duplicate, _ = server.post(twice)
         slash, answer = server.post({"rows": [ROW]}, path="/score/", host="evil.example")

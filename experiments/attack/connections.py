@@ -17,7 +17,9 @@ ENDING = 15.0  # seconds
 
 def idle_connections() -> dict[str, Any]:
     """Do connections that say nothing, or half of a header, shut others out for ever?"""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    )
     with serving("posh", "--judge", "match") as server:
         connections = [server.connect() for _ in range(IDLE)]
         for connection in connections[::2]:

@@ -1,6 +1,6 @@
 """Judges that `spanreward serve` is started with, so that an attack can reach a weak place.
 
-    spanreward serve posh --judge experiments/attack/judges.py:fragile
+spanreward serve posh --judge experiments/attack/judges.py:fragile
 """
 
 import time

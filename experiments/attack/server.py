@@ -1,8 +1,8 @@
 """A server of `spanreward serve` in a process of its own, and ways to send it what no client would.
 
-    with serving("posh", "--judge", "match") as server:
-        server.post({"rows": [{"completion": "A dog.", "reference": "A cat."}]})    # 200, {...}
-        server.peak()           # MB
+with serving("posh", "--judge", "match") as server:
+    server.post({"rows": [{"completion": "A dog.", "reference": "A cat."}]})    # 200, {...}
+    server.peak()           # MB
 """
 
 import json

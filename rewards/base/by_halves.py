@@ -1,10 +1,10 @@
 """Asks again by halves what raised when it was asked together, so that what is to blame fails alone.
 
-    def ask(numbers):
-        return [1 / number for number in numbers]
+def ask(numbers):
+    return [1 / number for number in numbers]
 
-    by_halves([1, 0, 2, 4], ask, failed=str, until=monotonic() + 60)
-    # [1.0, "division by zero", 0.5, 0.25]
+by_halves([1, 0, 2, 4], ask, failed=str, until=monotonic() + 60)
+# [1.0, "division by zero", 0.5, 0.25]
 """
 
 import time

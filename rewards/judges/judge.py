@@ -302,9 +302,7 @@ def _answers(
     return by_halves(questions, ask, _unanswered, time_for_more(begun))
 
 
-def _raises_for(
-    question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]
-) -> bool:
+def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
     try:
         ask([question])
     except Exception:

@@ -117,8 +117,8 @@ def check_rows(rows: Sequence[Any]) -> None:
                 pictures += len(value)
             elif key == "image":
                 pictures += 1
-            elif key != "completion_ids" and longest_text(value) > TEXT:
-                raise ValueError(f"row {number}: {key:.80} has more than {TEXT:,} characters")
+            elif key != "completion_ids" and longest_text({key: value}) > TEXT:
+                raise ValueError(f"row {number}: {key:.80} holds more than {TEXT:,} characters")
     if pictures > PICTURES:
         raise ValueError(f"a request has at most {PICTURES} pictures, got {pictures:,}")
 

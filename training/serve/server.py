@@ -4,8 +4,8 @@
     server.run(sockets=[listening])
     server.leave()
 
-A connection that says nothing, or only a part of a header, is closed after HEADER seconds: enough
-of them would shut the others out. SIGTERM ends the service once what it accepted is answered,
+A connection that says nothing, or only a part of a header, is closed after HEADER seconds, and
+earlier where its place is needed: enough of them would shut the others out. SIGTERM ends the service once what it accepted is answered,
 Ctrl-C waits at most CTRL_C seconds for that, and a second signal waits for nothing.
 """
 
@@ -30,10 +30,33 @@ class Connection(H11Protocol):
     """A connection that must bring a request in time."""
 
     _timer: asyncio.TimerHandle | None = None
+    _since = 0.0  # when it began to wait, by the loop's clock
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) >= CONNECTIONS:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Closes the connection that has waited longest for a request, if there is one."""
+        idle = []
+        for other in self.connections:
+            if isinstance(other, Connection) and other.is_idle and other is not self:
+                idle.append(other)
+        if idle:
+            longest = min(idle, key=Connection.since)
+            longest.transport.close()
+            self.connections.discard(longest)  # uvloop tells of the end later
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is open, and no request of it is being read or answered."""
+        answered = self.cycle is None or self.cycle.response_complete
+        return answered and not self.transport.is_closing()
+
+    def since(self) -> float:
+        return self._since
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -47,10 +70,11 @@ class Connection(H11Protocol):
     def _wait(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._since = self.loop.time()
         self._timer = self.loop.call_later(HEADER, self._close_idle)
 
     def _close_idle(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        if self.is_idle:
             self.transport.close()
 
 
