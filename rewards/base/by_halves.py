@@ -1,4 +1,4 @@
-"""Asks again by halves what raised when it was asked together, so that what is to blame fails alone.
+"""Asks again by halves what raised when asked together, so that what is to blame fails alone.
 
 def ask(numbers):
     return [1 / number for number in numbers]
@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-A = TypeVar("A")
-T = TypeVar("T")
+Given = TypeVar("Given")
+Thing = TypeVar("Thing")
 # Asking again ends so many seconds, and so many times the seconds of the first try, after that one:
 # a judge that is gone raises for each half, maybe only after a long wait.
-AGAIN = 60.0
-TIMES = 4
+AGAIN_SECONDS = 60.0
+TIMES_FIRST_TRY = 4
 
 
 class NotAsked(RuntimeError):
@@ -29,22 +29,22 @@ def time_for_more(begun: float) -> float:
     begun: when it began.
     """
     now = time.monotonic()
-    return now + AGAIN + TIMES * (now - begun)
+    return now + AGAIN_SECONDS + TIMES_FIRST_TRY * (now - begun)
 
 
 def by_halves(
-    things: Sequence[T],
-    ask: Callable[[Sequence[T]], Sequence[A]],
-    failed: Callable[[Exception], A],
+    things: Sequence[Thing],
+    ask: Callable[[Sequence[Thing]], Sequence[Given]],
+    failed: Callable[[Exception], Given],
     until: float,
-) -> list[A]:
+) -> list[Given]:
     """Returns an answer for each of the things, in order, after `ask` raised for all of them.
 
     Each half is asked, and of one that raises each half again. failed: returns the answer for what
     raises alone; its error is NotAsked for what was not asked alone by `until`. For one among n
     things that raises there are about 2 log2(n) calls more.
     """
-    answers: list[A] = []
+    answers: list[Given] = []
     waiting = _halves(things)
     while waiting:
         part = waiting.pop()
@@ -66,7 +66,7 @@ def by_halves(
     return answers
 
 
-def _halves(things: Sequence[T]) -> list[Sequence[T]]:
+def _halves(things: Sequence[Thing]) -> list[Sequence[Thing]]:
     """Returns the second half and the first one, which is the next to be popped."""
     if len(things) < 2:
         return [things]

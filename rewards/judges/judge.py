@@ -38,7 +38,7 @@ UNSEEING = (
     "such as vllm:, transformers:, server: or chat: with a vision-language model"
 )
 IN_WORDS = "evidence='context' with a text that says what the picture shows"
-HARMLESS = Question([{"role": "user", "content": "Answer with this one digit: 3"}])
+HARMLESS_QUESTION = Question([{"role": "user", "content": "Answer with this one digit: 3"}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,14 +289,14 @@ def _answers(
     """Returns an answer per question. Where a judge raises for several, it is asked by halves, and
     a question for which it raises alone is a Failure.
 
-    A judge that also raises for HARMLESS, which no row wrote, is down or asked wrongly. Then no
-    question is to blame, and the error is raised.
+    A judge that also raises for HARMLESS_QUESTION, which no row wrote, is down or asked wrongly.
+    Then no question is to blame, and the error is raised.
     """
     begun = time.monotonic()
     try:
         return ask(questions)
     except Exception:
-        if len(questions) == 1 or _raises_for(HARMLESS, ask):
+        if len(questions) == 1 or _raises_for(HARMLESS_QUESTION, ask):
             raise
         log.exception("a judge raised for %d questions, and is asked by halves", len(questions))
     return by_halves(questions, ask, _unanswered, time_for_more(begun))

@@ -17,7 +17,7 @@ from spanreward.rewards.reward.reward import Reward
 
 WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
 LARGEST = 256  # samples of a batch
-PICTURES = 64  # of a batch, but for a sample with more: all are in memory while it is judged
+BATCH_PICTURES = 64  # of a batch, but for a sample with more: all are in memory while it is judged
 
 
 class JudgeFailed(RuntimeError):
@@ -88,6 +88,6 @@ def batch_size(samples: Sequence[Sample]) -> int:
     pictures = 0
     for number, sample in enumerate(samples[:LARGEST]):
         pictures += len(sample.images)
-        if number and pictures > PICTURES:
+        if number and pictures > BATCH_PICTURES:
             return number
     return min(len(samples), LARGEST)

@@ -33,7 +33,7 @@ ROWS, SEEING = 16, 4  # of a request, without and with pictures: a lost one lose
 UNDER_WAY = 8  # requests at a time
 LARGEST = 1 << 26  # bytes of an answer
 PICTURES = {"image", "images"}
-OF_A_ROW = (413, 422)  # statuses of a request that is refused for one of its rows
+ROW_REFUSED = (413, 422)  # statuses of a request that is refused for one of its rows
 
 
 class Answer(BaseModel):
@@ -164,7 +164,7 @@ class RemoteReward(Reward):
         """Returns whether the rows are asked about again by halves, so that the others have
         verdicts.
         """
-        return isinstance(answer, Refused) and answer.status in OF_A_ROW and not self.by_batch
+        return isinstance(answer, Refused) and answer.status in ROW_REFUSED and not self.by_batch
 
     def _verdicts(
         self,

@@ -266,18 +266,23 @@ class Reward:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
                 return self._judged(samples)
-        except Exception as error:  # of a judge that does not wake, which no row can cause
+        except Exception as error:  # of a judge that does not wake, or a metric of a wrong shape
             self._log_failure(samples)
             return [_failed(error) for _ in samples]
 
     def _judged(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns the verdicts. Raises TypeError where `assess` returns no verdict for each sample,
+        for which no row is to blame.
+        """
         begun = time.monotonic()
         try:
-            return self._assessed(samples)
+            verdicts = self.assess(samples)
         except Exception as error:
             self._log_failure(samples)
             if len(samples) == 1:
                 return [_failed(error)]
+        else:
+            return _checked(verdicts, samples)
         until = time_for_more(begun)
         if self.by_batch:
             return self._without_raising(samples, until)
@@ -307,11 +312,7 @@ class Reward:
         return [verdicts[number] for number in range(len(samples))]
 
     def _assessed(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns what `assess` does. Raises TypeError where that is no verdict for each sample."""
-        verdicts = _checked(self.assess(samples), len(samples))
-        return [
-            _on_its_text(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)
-        ]
+        return _checked(self.assess(samples), samples)
 
     def _log_failure(self, samples: Sequence[Sample]) -> None:
         log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
@@ -345,11 +346,12 @@ def checked(samples: Any) -> Sequence[Sample]:
     return samples  # type: ignore[no-any-return]
 
 
-def _checked(verdicts: Any, count: int) -> list[Verdict]:
-    """Returns what `assess` returned.
+def _checked(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
+    """Returns what `assess` returned, with status ERROR for spans past their texts.
 
     Raises TypeError unless it is a list with one Verdict for each of the samples.
     """
+    count = len(samples)
     if not isinstance(verdicts, list) or len(verdicts) != count:
         got = f"{len(verdicts)} in a list" if isinstance(verdicts, list) else repr(verdicts)[:80]
         raise TypeError(
@@ -357,7 +359,9 @@ def _checked(verdicts: Any, count: int) -> list[Verdict]:
         )
     if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
         raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
-    return verdicts
+    return [
+        _on_its_text(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)
+    ]
 
 
 def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:

@@ -70,7 +70,7 @@ def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) ->
     try:
         if isinstance(source, Image.Image):
             return loaded(source)
-        return _decoded(open_file(source), pixels)
+        return _decoded_file(open_file(source), pixels)
     except FileNotFoundError:
         where = "paths go from the working folder, in a file of rows from its own"
         raise PictureError(f"there is no picture {folder / name}: {where}") from None
@@ -162,7 +162,7 @@ def loaded(image: Image.Image) -> Image.Image:
     return image
 
 
-def _decoded(image: Image.Image, pixels: int) -> Image.Image:
+def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
     """Returns the image of a file decoded, or where it has more pixels, as `shown_picture` has it.
 
     A JPEG is scaled while it is decoded, to a half, a quarter or an eighth, as long as that has

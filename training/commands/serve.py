@@ -6,7 +6,7 @@
 There RemoteReward("http://127.0.0.1:8400") is the reward, in a recipe `metric: remote`. Others POST
 rows to /score, as /openapi.json says. /health says what is served, and /metrics counts for
 Prometheus. Where SPANREWARD_API_KEY is set, a client needs the key. SIGTERM ends the service once
-what it accepted is answered, and Ctrl-C waits ten seconds for that. A second signal ends it at once.
+what it accepted is answered. Ctrl-C waits ten seconds for that, a second signal does not wait.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
     """Serves until a signal. last: gets what is to be done once the judges are closed."""
     from spanreward.rewards.files.http_client import KEY, api_key
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
-    from spanreward.training.serve.server import Server, configured
+    from spanreward.training.serve.server import RewardServer, configured
     from spanreward.training.serve.service import Service
 
     if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
@@ -75,7 +75,7 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         decided_by = ", ".join(
             filter(None, (reward.__name__, settings["judge"], settings["parsed_by"]))
         )
-        server = Server(configured(Service(reward, decided_by, tokenizers).application))
+        server = RewardServer(configured(Service(reward, decided_by, tokenizers).application))
         last.callback(server.leave)
         address = f"http://{arguments.host}:{listening.getsockname()[1]}"
         print(f"{address} serves {decided_by}", flush=True)

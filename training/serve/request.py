@@ -1,6 +1,6 @@
 """Reads the body of a request, with bounds before each step that costs memory or time.
 
-    body = Body()
+    body = ArrivingBody()
     body.add(b'{"rows": [{"completion": "A dog."}]}')       # raises TooMuch past a bound
     asked = read_request(body.content)                      # Asked, or a ValueError of one sentence
     samples_of(asked.rows, reward)
@@ -23,22 +23,23 @@ from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.pictures import MOST_PICTURES
 from spanreward.rewards.rows.sample import read_sample
 
-BODY = 1 << 26  # bytes
+BODY_BYTES = 1 << 26  # bytes
 # numbers, texts, lists and mappings, which each take about 60 bytes when read. Counted are the
 # signs before one, also those in texts. Nothing else in this process moves while they are read.
-VALUES = 1 << 20
-ROWS = 4096
-KEYS = 256  # of a row
-PICTURES = 256  # of all rows
-TEXT = 1 << 20  # characters of a text that is no picture; judges read 10,000 of a completion
-SIGNS = (b",", b"[", b"{")
-OUTER = ("rows", "tokenizer")
+BODY_VALUES = 1 << 20
+MOST_ROWS = 4096
+MOST_KEYS = 256  # of a row
+REQUEST_PICTURES = 256  # of all rows
+# of a text that is no picture; judges read 10,000 of a completion
+MOST_CHARACTERS = 1 << 20
+COUNTED_SIGNS = (b",", b"[", b"{")
+OUTER_KEYS = ("rows", "tokenizer")
 
 Text = str | Annotated[list[dict[str, Any]], Field(fail_fast=True)]
 Id = Annotated[int, Field(ge=0, lt=1 << 32)]
 # no path, no url
 Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]
-Pictures = Annotated[list[Picture], Field(max_length=MOST_PICTURES, fail_fast=True)]
+SentPictures = Annotated[list[Picture], Field(max_length=MOST_PICTURES, fail_fast=True)]
 
 
 class Row(BaseModel, extra="allow"):
@@ -48,7 +49,7 @@ class Row(BaseModel, extra="allow"):
     prompt: Text = ""
     completion_ids: Annotated[list[Id], Field(fail_fast=True)] | None = None
     image: Picture | None = None
-    images: Pictures | None = None
+    images: SentPictures | None = None
 
 
 class Asked(BaseModel, extra="forbid"):
@@ -56,7 +57,7 @@ class Asked(BaseModel, extra="forbid"):
     names.
     """
 
-    rows: list[Row] = Field(min_length=1, max_length=ROWS, fail_fast=True)
+    rows: list[Row] = Field(min_length=1, max_length=MOST_ROWS, fail_fast=True)
     tokenizer: str | None = None
 
 
@@ -64,7 +65,7 @@ class TooMuch(ValueError):
     """A body is too large."""
 
 
-class Body:
+class ArrivingBody:
     """The part of a body that has arrived."""
 
     def __init__(self) -> None:
@@ -74,12 +75,12 @@ class Body:
     def add(self, part: bytes) -> None:
         """Raises TooMuch past a bound."""
         self.content += part
-        for sign in SIGNS:
+        for sign in COUNTED_SIGNS:
             self.values += part.count(sign)
-        if len(self.content) > BODY:
-            raise TooMuch(f"a body has at most {BODY:,} bytes: send fewer rows at a time")
-        if self.values > VALUES:
-            raise TooMuch(f"a body has at most {VALUES:,} values: send fewer rows at a time")
+        if len(self.content) > BODY_BYTES:
+            raise TooMuch(f"a body has at most {BODY_BYTES:,} bytes: send fewer rows at a time")
+        if self.values > BODY_VALUES:
+            raise TooMuch(f"a body has at most {BODY_VALUES:,} values: send fewer rows at a time")
 
 
 def read_request(content: bytes | bytearray) -> Asked:
@@ -91,18 +92,18 @@ def read_request(content: bytes | bytearray) -> Asked:
     if not isinstance(read, Mapping):
         raise ValueError("the body: Input should be an object (see /openapi.json)")
     for key in read:
-        if key not in OUTER:
+        if key not in OUTER_KEYS:
             raise ValueError(f"{key:.80}: Extra inputs are not permitted (see /openapi.json)")
     rows = read.get("rows")
-    if isinstance(rows, list) and len(rows) <= ROWS:
-        check_rows(rows)
+    if isinstance(rows, list) and len(rows) <= MOST_ROWS:
+        check_size(rows)
     try:
         return Asked.model_validate(read)
     except ValidationError as error:
         raise ValueError(why(error)) from None
 
 
-def check_rows(rows: Sequence[Any]) -> None:
+def check_size(rows: Sequence[Any]) -> None:
     """Raises ValueError for a row with too many keys, or a text that is too long, and for too many
     pictures. Whatever else is wrong with rows is found later.
     """
@@ -110,17 +111,19 @@ def check_rows(rows: Sequence[Any]) -> None:
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             continue
-        if len(row) > KEYS:
-            raise ValueError(f"row {number}: {len(row):,} keys, and a row has at most {KEYS}")
+        if len(row) > MOST_KEYS:
+            raise ValueError(f"row {number}: {len(row):,} keys, and a row has at most {MOST_KEYS}")
         for key, value in row.items():
             if key == "images" and isinstance(value, list):
                 pictures += len(value)
             elif key == "image":
                 pictures += 1
-            elif key != "completion_ids" and longest_text({key: value}) > TEXT:
-                raise ValueError(f"row {number}: {key:.80} holds more than {TEXT:,} characters")
-    if pictures > PICTURES:
-        raise ValueError(f"a request has at most {PICTURES} pictures, got {pictures:,}")
+            elif key != "completion_ids" and longest_text({key: value}) > MOST_CHARACTERS:
+                raise ValueError(
+                    f"row {number}: {key:.80} holds more than {MOST_CHARACTERS:,} characters"
+                )
+    if pictures > REQUEST_PICTURES:
+        raise ValueError(f"a request has at most {REQUEST_PICTURES} pictures, got {pictures:,}")
 
 
 def longest_text(value: Any) -> int:
@@ -151,13 +154,13 @@ def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
     samples = []
     for number, row in enumerate(rows):
         try:
-            samples.append(sample_of(row, reward))
+            samples.append(sent_sample(row, reward))
         except ValueError as error:
             raise ValueError(f"row {number}: {error}") from None
     return samples
 
 
-def sample_of(row: Row, reward: Reward) -> Sample:
+def sent_sample(row: Row, reward: Reward) -> Sample:
     columns = row.model_extra or {}
     missing = reward.missing_column({*columns, *row.model_fields_set})
     if missing:

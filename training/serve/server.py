@@ -1,12 +1,13 @@
 """The connections of the service, and its end.
 
-    server = Server(configured(service.application))
+    server = RewardServer(configured(service.application))
     server.run(sockets=[listening])
     server.leave()
 
-A connection that says nothing, or only a part of a header, is closed after HEADER seconds, and
-earlier where its place is needed: enough of them would shut the others out. SIGTERM ends the service once what it accepted is answered,
-Ctrl-C waits at most CTRL_C seconds for that, and a second signal waits for nothing.
+A connection that says nothing, or only a part of a header, is closed after HEADER_SECONDS, and
+earlier where its place is needed: enough of them would shut the others out. SIGTERM ends the
+service once what it accepted is answered, Ctrl-C waits at most CTRL_C_SECONDS for that, and a
+second signal waits for nothing.
 """
 
 import asyncio
@@ -20,10 +21,10 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-CONNECTIONS = 1024
-HEADER = 10.0  # seconds until a header must be complete
-CTRL_C = 10.0  # seconds
-CLOSING = 10.0  # seconds that judges may take to close after a second signal
+MOST_CONNECTIONS = 1024
+HEADER_SECONDS = 10.0  # seconds until a header must be complete
+CTRL_C_SECONDS = 10.0  # seconds
+CLOSING_SECONDS = 10.0  # seconds that judges may take to close after a second signal
 
 
 class Connection(H11Protocol):
@@ -35,7 +36,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
-        if len(self.connections) >= CONNECTIONS:
+        if len(self.connections) >= MOST_CONNECTIONS:
             self._make_room()
 
     def _make_room(self) -> None:
@@ -71,14 +72,14 @@ class Connection(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self._since = self.loop.time()
-        self._timer = self.loop.call_later(HEADER, self._close_idle)
+        self._timer = self.loop.call_later(HEADER_SECONDS, self._close_idle)
 
     def _close_idle(self) -> None:
         if self.is_idle:
             self.transport.close()
 
 
-class Server(uvicorn.Server):
+class RewardServer(uvicorn.Server):
     """A server that a second signal ends at once, whatever is judged."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -87,12 +88,12 @@ class Server(uvicorn.Server):
         if again:
             self.force()
         elif sig == signal.SIGINT:
-            after(CTRL_C, self.force)
+            after(CTRL_C_SECONDS, self.force)
 
     def force(self) -> None:
         """Lets `run` return without an answer to what is judged."""
         self.force_exit = True
-        after(CLOSING, self.leave)
+        after(CLOSING_SECONDS, self.leave)
 
     def leave(self) -> None:
         """Ends the process where it was forced: a row is judged in a thread, for whose end Python
@@ -118,5 +119,5 @@ def configured(application: Any) -> uvicorn.Config:
         ws="none",
         log_level="warning",
         lifespan="off",
-        limit_concurrency=CONNECTIONS,
+        limit_concurrency=MOST_CONNECTIONS,
     )

@@ -1,6 +1,6 @@
 """One reward as a Starlette application, which `spanreward serve` runs with uvicorn.
 
-    Server(configured(Service(reward, "posh, match", tokenizers={}).application)).run()
+    RewardServer(configured(Service(reward, "posh, match", tokenizers={}).application)).run()
     # POST /score  {"rows": [{"completion": "A dog.", "reference": "A cat."}]}
 
 Rows of all requests are judged together, in a thread. What clients can make the process hold is
@@ -33,8 +33,8 @@ from spanreward.rewards.reward.remote_reward import Answer, Description
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.grpo.credit import token_credit
 from spanreward.training.serve.request import (
+    ArrivingBody,
     Asked,
-    Body,
     Row,
     TooMuch,
     read_request,
@@ -42,13 +42,13 @@ from spanreward.training.serve.request import (
 )
 
 BODIES = 1 << 28  # bytes of all that are read or judged
-SECONDS = 30.0  # that a body may take to arrive
+BODY_SECONDS = 30.0  # that a body may take to arrive
 QUEUE = 4096  # rows that are judged or wait
 # close: the rest of the body is not read
-AGAIN = {"Retry-After": "1"}
-CLOSE = {"Connection": "close"}
-ROWS = "spanreward_rows_held"
-BYTES = "spanreward_body_bytes_held"
+AGAIN_HEADER = {"Retry-After": "1"}
+CLOSING_HEADER = {"Connection": "close"}
+ROWS_HELD = "spanreward_rows_held"
+BYTES_HELD = "spanreward_body_bytes_held"
 
 
 class Service:
@@ -64,7 +64,7 @@ class Service:
         self.tokenizers = tokenizers
         self.batching = BatchingReward(reward)
         self.key = api_key()
-        self.counts = Counter({ROWS: 0, BYTES: 0})
+        self.counts = Counter({ROWS_HELD: 0, BYTES_HELD: 0})
         told = Description.model_validate(reward, from_attributes=True)
         health = {**told.model_dump(), "decided_by": decided_by, "tokenizers": [*tokenizers]}
         said = {"/health": health, "/openapi.json": openapi()}
@@ -82,35 +82,37 @@ class Service:
         self.check_key(request)
         if media_type(request) != "application/json":
             raise HTTPException(
-                415, "a body is JSON: send it with Content-Type: application/json", CLOSE
+                415, "a body is JSON: send it with Content-Type: application/json", CLOSING_HEADER
             )
-        body = Body()
+        body = ArrivingBody()
         try:
             await self.read(request, body)
             answer = await self.judged(await asyncio.to_thread(read_request, body.content))
         finally:
-            self.counts[BYTES] -= len(body.content)
+            self.counts[BYTES_HELD] -= len(body.content)
         self.counts.update(
             f'spanreward_rows_total{{status="{verdict.status}"}}' for verdict in answer.verdicts
         )
         return Response(answer.model_dump_json(), media_type="application/json")
 
-    async def read(self, request: Request, body: Body) -> None:
+    async def read(self, request: Request, body: ArrivingBody) -> None:
         """Adds what arrives to the body, while that is bounded."""
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(BODY_SECONDS):
                 async for part in request.stream():
-                    self.counts[BYTES] += len(part)
+                    self.counts[BYTES_HELD] += len(part)
                     body.add(part)
-                    if self.counts[BYTES] > BODIES:
+                    if self.counts[BYTES_HELD] > BODIES:
                         raise HTTPException(
-                            429, f"bodies of {BODIES:,} bytes are held: ask again", AGAIN | CLOSE
+                            429,
+                            f"bodies of {BODIES:,} bytes are held: ask again",
+                            AGAIN_HEADER | CLOSING_HEADER,
                         )
         except TooMuch as error:
-            raise HTTPException(413, str(error), CLOSE) from None
+            raise HTTPException(413, str(error), CLOSING_HEADER) from None
         except (TimeoutError, ClientDisconnect):
             raise HTTPException(
-                408, f"the body did not arrive within {SECONDS:g} s", CLOSE
+                408, f"the body did not arrive within {BODY_SECONDS:g} s", CLOSING_HEADER
             ) from None
 
     async def judged(self, asked: Asked) -> Answer:
@@ -121,16 +123,16 @@ class Service:
                 "--tokenizer NAME)"
             )
             raise ValueError(f"the tokenizer {asked.tokenizer!r} is not served: {served}")
-        if self.counts[ROWS] + len(asked.rows) > QUEUE:
+        if self.counts[ROWS_HELD] + len(asked.rows) > QUEUE:
             raise HTTPException(
-                429, f"{self.counts[ROWS]} rows wait, and {QUEUE} may: ask again", AGAIN
+                429, f"{self.counts[ROWS_HELD]} rows wait, and {QUEUE} may: ask again", AGAIN_HEADER
             )
-        self.counts[ROWS] += len(asked.rows)
+        self.counts[ROWS_HELD] += len(asked.rows)
         try:
             samples = await asyncio.to_thread(samples_of, asked.rows, self.reward)
             verdicts = await self.batching.verdicts(samples)
         finally:
-            self.counts[ROWS] -= len(asked.rows)
+            self.counts[ROWS_HELD] -= len(asked.rows)
         if asked.tokenizer is None:
             return Answer(verdicts=verdicts)
         credit = partial(credit_of, self.tokenizers[asked.tokenizer])
@@ -147,13 +149,13 @@ class Service:
                     403,
                     f"no page in a browser may ask, and only by the name 127.0.0.1 or localhost: "
                     f"set {KEY} where others are to",
-                    CLOSE,
+                    CLOSING_HEADER,
                 )
             return
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), self.key.encode()):
             raise HTTPException(
-                401, f"the key is wrong or missing: put this server's into {KEY}", CLOSE
+                401, f"the key is wrong or missing: put this server's into {KEY}", CLOSING_HEADER
             )
 
     def metrics(self, request: Request) -> Response:

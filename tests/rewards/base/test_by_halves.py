@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.by_halves import AGAIN, NotAsked, by_halves, time_for_more
+from spanreward.rewards.base.by_halves import AGAIN_SECONDS, NotAsked, by_halves, time_for_more
 
 
 class Calls:
@@ -71,7 +71,7 @@ def test_after_its_time_nothing_is_asked() -> None:
 
 def test_asking_again_takes_a_multiple_of_the_first_try() -> None:
     now = time.monotonic()
-    assert time_for_more(now - 30) == pytest.approx(now + AGAIN + 4 * 30, abs=1)
+    assert time_for_more(now - 30) == pytest.approx(now + AGAIN_SECONDS + 4 * 30, abs=1)
 
 
 def test_what_is_to_end_the_process_is_not_held() -> None:

@@ -101,7 +101,7 @@ def test_a_batch_holds_so_many_pictures(counts: list[int], size: int) -> None:
 def test_what_does_not_fit_into_a_batch_is_judged_in_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(batching, "PICTURES", 3)
+    monkeypatch.setattr(batching, "BATCH_PICTURES", 3)
     sizes: list[int] = []
 
     class Counting(Reward):

@@ -300,7 +300,7 @@ def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixtu
     with socket.create_connection(("127.0.0.1", port)) as gone:
         gone.sendall(head + b"Content-Length: 100\r\n\r\n{")
     time.sleep(0.3)
-    assert service.counts[app.BYTES] == service.counts[app.ROWS] == 0
+    assert service.counts[app.BYTES_HELD] == service.counts[app.ROWS_HELD] == 0
     assert [one for one in caplog.messages if "Exception" in one] == []
 
 
@@ -366,12 +366,12 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         assert RemoteReward(url).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
         assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1
-        assert (service.counts[app.ROWS], service.counts[app.BYTES]) == (0, 0)
+        assert (service.counts[app.ROWS_HELD], service.counts[app.BYTES_HELD]) == (0, 0)
 
 
 def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body_bounds, "BODY", 100_000)
-    monkeypatch.setattr(app, "SECONDS", 0.3)
+    monkeypatch.setattr(body_bounds, "BODY_BYTES", 100_000)
+    monkeypatch.setattr(app, "BODY_SECONDS", 0.3)
     with served(Slow()) as (url, service):
         port = int(url.rpartition(":")[2])
         head = b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -384,7 +384,7 @@ def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) ->
         with socket.create_connection(("127.0.0.1", port), timeout=20) as gone:
             gone.sendall(head % 1000 + b"{")
         assert post(url, {"rows": [{"completion": "x"}]})[0] == 200
-        assert service.counts[app.BYTES] == 0
+        assert service.counts[app.BYTES_HELD] == 0
         monkeypatch.setattr(app, "BODIES", 10)
         assert post(url, {"rows": [{"completion": "x"}]})[0] == 429
 
