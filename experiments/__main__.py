@@ -13,6 +13,7 @@ COMMANDS = {  # each command: its module, and what it is for
         "commands.agreement.command",
         "how well metrics and judges agree with people and with the truth",
     ),
+    "attack": ("attack.command", "what hostile rows, bodies and connections do to `serve`"),
     "benchmark": (
         "benchmark.command",
         "what judging costs, and what rewards pay for what they should not",

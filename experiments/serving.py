@@ -32,12 +32,12 @@ from experiments.scenes.language import describe
 from experiments.scenes.world import make_scenes
 from spanreward import PoshReward, RemoteReward, Sample
 
-HEAD = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+HEAD = b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 LARGE = 100_000_000  # bytes
 SERVE = """
-from spanreward.training import serve
+from spanreward.training.serve import service
 from spanreward.training.commands.main import main
-serve.QUEUE, serve.SECONDS = {queue}, {seconds}
+service.QUEUE, service.BODY_SECONDS = {queue}, {seconds}
 main()
 """
 

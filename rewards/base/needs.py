@@ -11,7 +11,7 @@ from traceback import walk_tb
 EXTRAS = {  # what each extra installs
     "train": ("accelerate", "datasets", "pandas", "peft", "trl"),
     "local": ("torch", "transformers"),
-    "serve": ("starlette", "uvicorn"),
+    "serve": ("jiter", "starlette", "uvicorn"),
 }
 TRL = ">=1.15,<2"  # as in pyproject.toml
 VLLM = ">=0.28,<0.34"

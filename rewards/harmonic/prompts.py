@@ -31,7 +31,6 @@ from spanreward.rewards.harmonic.scores import LEVELS
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.reward.rows import Evidence, seen
-from spanreward.rewards.rows.pictures import with_box
 from spanreward.rewards.text.quoting import Mark, fill_masked, marks_in, mask
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
@@ -216,9 +215,8 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
 
     Raises NotApplicable for a row that lacks it.
     """
-    images, context = seen(sample, evidence)
-    if name == "reg" and sample.bbox is not None:
-        images = (with_box(images[0], sample.bbox), *images[1:])
+    box = sample.bbox if name == "reg" else None
+    images, context = seen(sample, evidence, box)
     return Shown(task, images, context, (sample.question or "").strip())
 
 

@@ -10,6 +10,7 @@ know nothing of metrics.
 """
 
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,9 @@ from typing import Any, Self, TypeVar
 
 from PIL import Image
 
+from spanreward.rewards.base.by_halves import by_halves, time_for_more
 from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files.http_client import legible
 from spanreward.rewards.judges.question import Question, question_keys
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.rows.pictures import PictureError, judges_picture
@@ -35,6 +38,7 @@ UNSEEING = (
     "such as vllm:, transformers:, server: or chat: with a vision-language model"
 )
 IN_WORDS = "evidence='context' with a text that says what the picture shows"
+HARMLESS_QUESTION = Question([{"role": "user", "content": "Answer with this one digit: 3"}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,9 +278,40 @@ def _distinctly(
         else:
             seen[key] = question
     if seen:
-        answers = ask(list(seen.values()))
+        answers = _answers(list(seen.values()), ask)
         by_key |= zip(seen, answers, strict=True)
     return [by_key[key] for key in keys]
+
+
+def _answers(
+    questions: Sequence[Question], ask: Callable[[Sequence[Question]], Sequence[Any]]
+) -> Sequence[Any]:
+    """Returns an answer per question. Where a judge raises for several, it is asked by halves, and
+    a question for which it raises alone is a Failure.
+
+    A judge that also raises for HARMLESS_QUESTION, which no row wrote, is down or asked wrongly.
+    Then no question is to blame, and the error is raised.
+    """
+    begun = time.monotonic()
+    try:
+        return ask(questions)
+    except Exception:
+        if len(questions) == 1 or _raises_for(HARMLESS_QUESTION, ask):
+            raise
+        log.exception("a judge raised for %d questions, and is asked by halves", len(questions))
+    return by_halves(questions, ask, _unanswered, time_for_more(begun))
+
+
+def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
+    try:
+        ask([question])
+    except Exception:
+        return True
+    return False
+
+
+def _unanswered(error: Exception) -> Failure:
+    return Failure(Status.ERROR, legible(f"{type(error).__name__}: {error}"))
 
 
 def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:

@@ -4,7 +4,8 @@
     verdict = await posh.verdict(sample)  # from as many coroutines as there are completions
 
 A judge is faster on a batch, in which it asks equal questions once. A batch holds all samples that
-arrive within WAIT seconds of its first one. The next batch fills up while one is judged.
+arrive within WAIT seconds of its first one, unless that are too many. The next batch fills up while
+one is judged.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from spanreward.rewards.reward.reward import Reward
 
 WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
 LARGEST = 256  # samples of a batch
+BATCH_PICTURES = 64  # of a batch, but for a sample with more: all are in memory while it is judged
 
 
 class JudgeFailed(RuntimeError):
@@ -65,7 +67,8 @@ class BatchingReward:
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
         """Judges waiting samples."""
-        batch, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+        size = batch_size([sample for sample, _ in self._waiting])
+        batch, self._waiting = self._waiting[:size], self._waiting[size:]
         if self._waiting:
             loop.call_soon(self._send, loop)
         judged = loop.run_in_executor(
@@ -78,3 +81,13 @@ class BatchingReward:
                     future.set_result(verdict)
 
         judged.add_done_callback(deliver)
+
+
+def batch_size(samples: Sequence[Sample]) -> int:
+    """Returns how many of the samples are judged together, the first ones, at least one."""
+    pictures = 0
+    for number, sample in enumerate(samples[:LARGEST]):
+        pictures += len(sample.images)
+        if number and pictures > BATCH_PICTURES:
+            return number
+    return min(len(samples), LARGEST)

@@ -11,6 +11,7 @@ None with a status, never 0.
 """
 
 import asyncio
+import time
 from collections.abc import Container, Sequence
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ ROWS, SEEING = 16, 4  # of a request, without and with pictures: a lost one lose
 UNDER_WAY = 8  # requests at a time
 LARGEST = 1 << 26  # bytes of an answer
 PICTURES = {"image", "images"}
+ROW_REFUSED = (413, 422)  # statuses of a request that is refused for one of its rows
 
 
 class Answer(BaseModel):
@@ -140,28 +142,49 @@ class RemoteReward(Reward):
             size = len(rows) + 1
         elif any(row["images"] for row in rows):
             size = SEEING
-        parts = [rows[start : start + size] for start in range(0, len(rows), size)]
-        verdicts: list[Verdict] = []
+        parts = [(start, rows[start : start + size]) for start in range(0, len(rows), size)]
+        verdicts: dict[int, Verdict] = {}
+        end = time.monotonic() + self.deadline
         async with Client(self.server, read_verdicts, LARGEST, self.deadline, UNDER_WAY) as client:
-            asks = [partial(client.post, "/score", {"rows": part}) for part in parts]
-            answers = await all_in_time(asks, UNDER_WAY, self.deadline)
-        for part, answer in zip(parts, answers, strict=True):
-            found: list[Verdict] | Failure
-            if answer is None:
-                found = too_late(self.server.url, self.deadline, client)
-            elif isinstance(answer, Busy):
-                found = still_busy(self.server.url, answer)
-            elif isinstance(answer, Refused):
-                found = refusal(self.server.url, answer)
-            elif len(answer) != len(part):
-                words = f"{self.server.url} answered {len(answer)} verdicts for {len(part)} rows"
-                found = Failure(Status.ERROR, words)
-            else:
-                found = answer
-            if isinstance(found, Failure):
-                found = [Verdict(None, found.status, note=found.message)] * len(part)
-            verdicts += found
-        return verdicts
+            while parts:
+                asks = [partial(client.post, "/score", {"rows": part}) for _, part in parts]
+                answers = await all_in_time(asks, UNDER_WAY, end - time.monotonic())
+                again: list[tuple[int, list[dict[str, Any]]]] = []
+                for (start, part), answer in zip(parts, answers, strict=True):
+                    if self._is_of_a_row(answer) and len(part) > 1:
+                        middle = len(part) // 2
+                        again += [(start, part[:middle]), (start + middle, part[middle:])]
+                    else:
+                        found = self._verdicts(answer, len(part), client)
+                        verdicts |= enumerate(found, start)
+                parts = again
+        return [verdicts[number] for number in range(len(rows))]
+
+    def _is_of_a_row(self, answer: Any) -> bool:
+        """Returns whether the rows are asked about again by halves, so that the others have
+        verdicts.
+        """
+        return isinstance(answer, Refused) and answer.status in ROW_REFUSED and not self.by_batch
+
+    def _verdicts(
+        self,
+        answer: list[Verdict] | Refused | Busy | None,
+        count: int,
+        client: Client[list[Verdict]],
+    ) -> list[Verdict]:
+        """Returns the verdicts of an answer on `count` rows."""
+        if answer is None:
+            failure = too_late(self.server.url, self.deadline, client)
+        elif isinstance(answer, Busy):
+            failure = still_busy(self.server.url, answer)
+        elif isinstance(answer, Refused):
+            failure = refusal(self.server.url, answer)
+        elif len(answer) != count:
+            words = f"{self.server.url} answered {len(answer)} verdicts for {count} rows"
+            failure = Failure(Status.ERROR, words)
+        else:
+            return answer
+        return [Verdict(None, failure.status, note=failure.message)] * count
 
 
 def read_description(status: int, content: bytes) -> Description | Refused | Busy:

@@ -12,14 +12,17 @@ A reward works in any trainer that calls `reward(prompts, completions, **columns
 """
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from spanreward.rewards.base.by_halves import NotAsked, by_halves, time_for_more
 from spanreward.rewards.base.cost import Cost
 from spanreward.rewards.base.unread import MUCH, NotRead, not_read
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
+from spanreward.rewards.files.http_client import legible
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.reward.failures import first_failure, many_failed
 from spanreward.rewards.rows.sample import READ, read_sample
@@ -287,28 +290,72 @@ class Reward:
         ]
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Runs `assess` with the judge awake. After an exception every sample has a verdict of
-        status ERROR.
+        """Runs `assess` with the judge awake. It raises nothing: a rank that raises would leave the
+        other ranks waiting.
 
-        A rank that raises would leave the other ranks waiting.
+        Where `assess` raises, the samples are judged again by halves. One that raises alone has a
+        verdict of status ERROR, and the others have theirs.
         """
         try:
             with ExitStack() as awake:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
-                verdicts = _checked(self.assess(samples), len(samples))
-                return [
-                    _on_its_text(verdict, sample)
-                    for verdict, sample in zip(verdicts, samples, strict=True)
-                ]
+                return self._judged(samples)
+        except Exception as error:  # of a judge that does not wake, or a metric of a wrong shape
+            self._log_failure(samples)
+            return [_failed(error) for _ in samples]
+
+    def _judged(self, samples: Sequence[Sample]) -> list[Verdict]:
+        """Returns the verdicts. Raises TypeError where `assess` returns no verdict for each sample,
+        for which no row is to blame.
+        """
+        begun = time.monotonic()
+        try:
+            verdicts = self.assess(samples)
         except Exception as error:
-            log.exception(
-                "%s could not judge a batch of %d completions", self.__name__, len(samples)
+            self._log_failure(samples)
+            if len(samples) == 1:
+                return [_failed(error)]
+        else:
+            return _checked(verdicts, samples)
+        until = time_for_more(begun)
+        if self.by_batch:
+            return self._without_raising(samples, until)
+        return by_halves(samples, self._assessed, _failed, until)
+
+    def _without_raising(self, samples: Sequence[Sample], until: float) -> list[Verdict]:
+        """Returns the verdicts of rows that are compared, after `assess` raised for all of them.
+
+        Those that raise alone have status ERROR, and the others are compared without them. Where
+        these raise too, no row is to blame, and none has another's words in its note.
+        """
+        verdicts: dict[int, Verdict] = {}
+        for number, sample in enumerate(samples):
+            try:
+                if time.monotonic() < until:
+                    self._assessed([sample])
+            except Exception as error:
+                verdicts[number] = _failed(error)
+        sound = [number for number in range(len(samples)) if number not in verdicts]
+        try:
+            compared = self._assessed([samples[number] for number in sound])
+        except Exception as error:
+            compared = [_failed(NotAsked(f"rows together raise {type(error).__name__}"))] * len(
+                sound
             )
-            return [
-                Verdict(None, Status.ERROR, note=f"{type(error).__name__}: {error}")
-                for _ in samples
-            ]
+        verdicts |= zip(sound, compared, strict=True)
+        return [verdicts[number] for number in range(len(samples))]
+
+    def _assessed(self, samples: Sequence[Sample]) -> list[Verdict]:
+        return _checked(self.assess(samples), samples)
+
+    def _log_failure(self, samples: Sequence[Sample]) -> None:
+        log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
+
+
+def _failed(error: Exception) -> Verdict:
+    """Returns the verdict on a row that raised alone. Its note has no key, as clients read it."""
+    return Verdict(None, Status.ERROR, note=legible(f"{type(error).__name__}: {error}"))
 
 
 def judges_of(rewards: Iterable[Reward]) -> list[Judge]:
@@ -334,11 +381,12 @@ def checked(samples: Any) -> Sequence[Sample]:
     return samples  # type: ignore[no-any-return]
 
 
-def _checked(verdicts: Any, count: int) -> list[Verdict]:
-    """Returns what `assess` returned.
+def _checked(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
+    """Returns what `assess` returned, with status ERROR for spans past their texts.
 
     Raises TypeError unless it is a list with one Verdict for each of the samples.
     """
+    count = len(samples)
     if not isinstance(verdicts, list) or len(verdicts) != count:
         got = f"{len(verdicts)} in a list" if isinstance(verdicts, list) else repr(verdicts)[:80]
         raise TypeError(
@@ -346,7 +394,9 @@ def _checked(verdicts: Any, count: int) -> list[Verdict]:
         )
     if wrong := [verdict for verdict in verdicts if not isinstance(verdict, Verdict)]:
         raise TypeError(f"assess must return a list of verdicts, got {wrong[0]!r:.80} in it")
-    return verdicts
+    return [
+        _on_its_text(verdict, sample) for verdict, sample in zip(verdicts, samples, strict=True)
+    ]
 
 
 def _on_its_text(verdict: Verdict, sample: Sample) -> Verdict:

@@ -5,17 +5,18 @@ seen(sample, "picture")        # (pictures, "") or ((), context)
 penalise(verdict, sample, "default")
 """
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from PIL import Image
 
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.rows.pictures import MAX_PIXELS, MOST_PICTURES, opened, with_box
 from spanreward.rewards.text.filler import beside, find_filler, penalise_filler
 from spanreward.rewards.text.length import judged_length, penalise_unread
 
+Box = tuple[float, float, float, float]
 Evidence = Literal["picture", "context"]
 EVIDENCE = ("picture", "context")
 
@@ -25,11 +26,14 @@ def evidence_columns(evidence: Evidence) -> tuple[str, ...]:
     return ("context",) if evidence == "context" else ("image", "images", "context")
 
 
-def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], str]:
+def seen(
+    sample: Sample, evidence: Evidence, box: Box | None = None
+) -> tuple[tuple[Image.Image, ...], str]:
     """Returns the pictures and "", or () and the context. Raises NotApplicable for a row that lacks
-    both.
+    both, and as `open_pictures` does.
 
-    A row without pictures is judged by its context. evidence "context" never shows a picture.
+    A row without pictures is judged by its context. evidence "context" never shows a picture. box:
+    see `open_pictures`.
     """
     context = (sample.context or "").strip()
     if context and (evidence == "context" or not sample.images):
@@ -38,7 +42,24 @@ def seen(sample: Sample, evidence: Evidence) -> tuple[tuple[Image.Image, ...], s
         raise NotApplicable("this row has no context, a text that says what is in the picture")
     if not sample.images:
         raise NotApplicable("this row has no picture, and no context in its place")
-    return tuple(opened(image) for image in sample.images), ""
+    return open_pictures(sample.images, box), ""
+
+
+def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Image.Image, ...]:
+    """Returns a row's pictures as judges see them, decoded one at a time.
+
+    box: is drawn on the first one. Raises NotApplicable for more than MOST_PICTURES, and for one
+    that cannot be used.
+    """
+    if len(pictures) > MOST_PICTURES:
+        raise NotApplicable(f"this row has {len(pictures)} pictures, and may have {MOST_PICTURES}")
+    images = []
+    for picture in pictures:
+        if box is not None and not images:  # it counts pixels of the whole picture
+            images.append(with_box(opened(picture), box))
+        else:
+            images.append(opened(picture, pixels=MAX_PIXELS))
+    return tuple(images)
 
 
 def judged(sample: Sample) -> str:

@@ -8,7 +8,8 @@ expression.
 
 A URL is refused, so nothing is downloaded. Only plain files are read, only the FORMATS (PIL runs
 Ghostscript on a PostScript file), and only pictures of at most DECODED_PIXELS. The name's ending
-does not matter.
+does not matter. Pictures for a judge are decoded one at a time and kept at the size in which it
+sees them: a body of 50 kB may hold fifteen that take 256 MB each.
 """
 
 import base64
@@ -34,6 +35,7 @@ MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is 
 LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
 LOSSLESS_BYTES = 1_000_000
 DECODED_PIXELS = 64_000_000  # decoding so many with transparency takes 1.8 GB
+MOST_PICTURES = 64  # of a row; at MAX_PIXELS they take 800 MB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # PIL's names
 RED = (255, 0, 0)
 # PIL reads an image's pixels and its EXIF when they are first used, and rewards that are judged in
@@ -45,12 +47,14 @@ class PictureError(NotApplicable):
     """The picture or its box cannot be used. The message says why."""
 
 
-def opened(picture: Any, folder: Path = Path()) -> Image.Image:
+def opened(picture: Any, folder: Path = Path(), pixels: int = DECODED_PIXELS) -> Image.Image:
     """Returns the picture decoded.
 
     picture: a PIL image, a path, a file or data URL, base64, bytes, or a dict with "bytes" or
-    "path" (as `datasets` stores them). folder: see `located`. Raises PictureError for anything
-    else, for another URL, and for a file that is missing or cannot be decoded.
+    "path" (as `datasets` stores them). folder: see `located`. pixels: a picture with more is
+    returned as `shown_picture` has it, unless it is a PIL image, which its owner holds anyway.
+    Raises PictureError for anything else, for another URL, and for a file that is missing or cannot
+    be decoded.
     """
     source = _source(located(picture, folder))
     label = "the picture of this row"
@@ -66,7 +70,7 @@ def opened(picture: Any, folder: Path = Path()) -> Image.Image:
     try:
         if isinstance(source, Image.Image):
             return loaded(source)
-        return loaded(open_file(source))
+        return _decoded_file(open_file(source), pixels)
     except FileNotFoundError:
         where = "paths go from the working folder, in a file of rows from its own"
         raise PictureError(f"there is no picture {folder / name}: {where}") from None
@@ -115,7 +119,7 @@ def as_text(picture: Any, scale: bool = True) -> str:
     """Returns what `opened` takes as a text for HTTP. scale: to MAX_PIXELS, not where a box counts
     pixels.
     """
-    image = opened(picture)
+    image = opened(picture, pixels=MAX_PIXELS) if scale else opened(picture)
     content = io.BytesIO()
     with _one_reason():
         image = _rgb(upright(image))
@@ -156,6 +160,19 @@ def loaded(image: Image.Image) -> Image.Image:
     with _one_reason(), PICTURE_LOCK:
         sound(image).load()
     return image
+
+
+def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
+    """Returns the image of a file decoded, or where it has more pixels, as `shown_picture` has it.
+
+    A JPEG is scaled while it is decoded, to a half, a quarter or an eighth, as long as that has
+    more than `pixels`.
+    """
+    if image.width * image.height <= pixels:
+        return loaded(image)
+    with _one_reason():
+        image.draft(None, _size(image, pixels))
+        return shown_picture(loaded(image), pixels)
 
 
 def upright(image: Image.Image) -> Image.Image:
@@ -263,11 +280,16 @@ def scaled(image: Image.Image, pixels: int) -> Image.Image:
     """Returns the image with at most that many pixels and the same proportions, up to rounding."""
     if image.width * image.height <= pixels:
         return image
+    # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
+    return image.resize(_size(image, pixels), Image.Resampling.BICUBIC, reducing_gap=2.0)
+
+
+def _size(image: Image.Image, pixels: int) -> tuple[int, int]:
+    """Returns the width and height of a larger image with at most so many pixels."""
     ratio = (pixels / (image.width * image.height)) ** 0.5
     width = min(max(1, int(image.width * ratio)), pixels)
     height = min(max(1, int(image.height * ratio)), pixels)
-    # reducing_gap shrinks with a box filter first, which saves time and memory on large pictures
-    return image.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    return width, height
 
 
 def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Image.Image:

@@ -5,20 +5,19 @@
 
 There RemoteReward("http://127.0.0.1:8400") is the reward, in a recipe `metric: remote`. Others POST
 rows to /score, as /openapi.json says. /health says what is served, and /metrics counts for
-Prometheus. Where SPANREWARD_API_KEY is set, a client needs the key. SIGTERM and Ctrl-C end the
-service once what it accepted is answered.
+Prometheus. Where SPANREWARD_API_KEY is set, a client needs the key. SIGTERM ends the service once
+what it accepted is answered. Ctrl-C waits ten seconds for that, a second signal does not wait.
 """
 
 import argparse
 import signal
 import socket
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from spanreward.training.commands import metric_options
-
-CONNECTIONS = 1024
 
 
 def main() -> None:
@@ -40,46 +39,47 @@ def main() -> None:
     parser.add_argument("--tokenizer", action="append", default=[], metavar="NAME", help=which)
     metric_options.add_flags(parser, *metric_options.ASKING, "options")
     arguments = parser.parse_intermixed_args()
-    import uvicorn
-
-    from spanreward.rewards.files.http_client import KEY, api_key
-    from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
-    from spanreward.training.serve import Service
-
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
     try:
-        if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
-            raise ValueError(
-                f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."
-            )
-        tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
-        opened = metric_options.open_metric(arguments.reward, arguments)
-        with (
-            socket.create_server((arguments.host, arguments.port)) as listening,
-            opened as (reward, settings),
-        ):
-            if only_pictures(reward):
-                check_viewers(reward)
-            warning = unseeing(reward)
-            if warning:
-                print(f"{parser.prog}: rows with pictures will fail: {warning}", file=sys.stderr)
-            for judge in reward.judges:
-                judge.start()
-            decided_by = ", ".join(
-                filter(None, (reward.__name__, settings["judge"], settings["parsed_by"]))
-            )
-            served = Service(reward, decided_by, tokenizers).application
-            config = uvicorn.Config(
-                served, log_level="warning", lifespan="off", limit_concurrency=CONNECTIONS
-            )
-            print(
-                f"http://{arguments.host}:{listening.getsockname()[1]} serves {decided_by}",
-                flush=True,
-            )
-            uvicorn.Server(config).run(sockets=[listening])
+        with ExitStack() as last:
+            _serve(parser.prog, arguments, last)
     except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
         # Overflow: of the port
         sys.exit(f"{parser.prog}: {error}")
+
+
+def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
+    """Serves until a signal. last: gets what is to be done once the judges are closed."""
+    from spanreward.rewards.files.http_client import KEY, api_key
+    from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
+    from spanreward.training.serve.server import RewardServer, configured
+    from spanreward.training.serve.service import Service
+
+    if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
+        raise ValueError(
+            f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."
+        )
+    tokenizers = {name: _tokenizer(name) for name in arguments.tokenizer}
+    opened = metric_options.open_metric(arguments.reward, arguments)
+    with (
+        socket.create_server((arguments.host, arguments.port)) as listening,
+        opened as (reward, settings),
+    ):
+        if only_pictures(reward):
+            check_viewers(reward)
+        warning = unseeing(reward)
+        if warning:
+            print(f"{program}: rows with pictures will fail: {warning}", file=sys.stderr)
+        for judge in reward.judges:
+            judge.start()
+        decided_by = ", ".join(
+            filter(None, (reward.__name__, settings["judge"], settings["parsed_by"]))
+        )
+        server = RewardServer(configured(Service(reward, decided_by, tokenizers).application))
+        last.callback(server.leave)
+        address = f"http://{arguments.host}:{listening.getsockname()[1]}"
+        print(f"{address} serves {decided_by}", flush=True)
+        server.run(sockets=[listening])
 
 
 def _tokenizer(name: str) -> Any:

@@ -25,8 +25,7 @@ from spanreward.rewards.experimental.differences.listed import read_differences
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward
-from spanreward.rewards.reward.rows import judged
-from spanreward.rewards.rows.pictures import opened
+from spanreward.rewards.reward.rows import judged, open_pictures
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 from spanreward.rewards.text.written_list import unlisted
 
@@ -85,7 +84,7 @@ class DifferencesReward(RowReward):
             raise NotApplicable(
                 f"this row has no {' and no '.join(self.one_of[:2])} to compare the completion with"
             )
-        return tuple(map(opened, images))
+        return open_pictures(images)
 
     def rate(self, rows: Sequence[Row], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
         questions = [self._question(sample, shown[number]) for number, sample, _ in rows]

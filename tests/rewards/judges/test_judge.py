@@ -13,7 +13,7 @@ from spanreward.rewards.judges import Failure, Judge, MatchJudge, Rating
 from spanreward.rewards.judges.judge import answered
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.posh import PoshReward
-from tests.support.fakes import FakeJudge, asked, hashed_rating
+from tests.support.fakes import FakeJudge, asked, hashed_rating, prompt_of
 
 PROMPTS = ("b", "a", "b", "c", "a")
 LATE = Failure(Status.TIMEOUT, "too late")
@@ -133,3 +133,40 @@ def test_a_question_is_keyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanreward.rewards.judges.question._json", lambda data: b"")
     assert question_keys([question]) == key
     assert replace(question, top=5)._key is None
+
+
+class Raising(FakeJudge):
+    """Raises for a call with one of these prompts, or for each call."""
+
+    def __init__(self, bad: set[str], always: bool = False) -> None:
+        super().__init__()
+        self.bad = bad
+        self.always = always
+        self.calls = 0
+
+    def rate_each(self, questions: Any, scale: Any) -> Any:
+        self.calls += 1
+        for question in questions:
+            if self.always or prompt_of(question) in self.bad:
+                raise KeyError(f"cannot read {prompt_of(question)}, password=hunter2")
+        return super().rate_each(questions, scale)
+
+
+def test_a_question_for_which_a_judge_raises_fails_alone() -> None:
+    prompts = [*"abcdefgh"]
+    judge = Raising({"c"})
+    ratings = judge.rate(asked(*prompts))
+    assert ratings.pop(2) == Failure(Status.ERROR, "KeyError: 'cannot read c, password=***'")
+    assert ratings == [hashed_rating(prompt) for prompt in "abdefgh"]
+    assert judge.calls == 1 + 1 + 6  # all, the harmless one, and two at each of three levels
+    assert judge.usage.questions == len(prompts)
+
+
+def test_a_judge_that_raises_for_anything_is_asked_twice() -> None:
+    judge = Raising(set(), always=True)
+    with pytest.raises(KeyError, match="cannot read a"):
+        judge.rate(asked("a", "b", "c"))
+    assert judge.calls == 2
+    with pytest.raises(KeyError):
+        judge.rate(asked("a"))
+    assert judge.calls == 3

@@ -192,6 +192,71 @@ def test_what_breaks_becomes_none_with_a_status_and_is_logged(
     assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: the judge is gone")]
 
 
+class Fragile(Reward):
+    """Raises for a call with a completion "bad", and keeps the sizes of its calls."""
+
+    def __init__(self, by_batch: bool = False) -> None:
+        super().__init__("fragile")
+        self.by_batch = by_batch
+        self.calls: list[int] = []
+
+    def assess(self, samples: Any) -> Any:
+        self.calls.append(len(samples))
+        texts = [sample.completion for sample in samples]
+        if "bad" in texts:
+            raise RuntimeError(f"cannot read {texts}, api_key=sk-0123456789")
+        return [Verdict(1 / len(samples)) if self.by_batch else Verdict(0.5) for _ in samples]
+
+
+def test_a_row_that_raises_fails_alone_and_tells_of_itself_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reward = Fragile()
+    samples = [Sample("", text) for text in ("a", "b", "bad", "c", "d", "e", "f", "g")]
+    verdicts = reward.judge_samples(samples)
+    assert [verdict.score for verdict in verdicts] == [0.5, 0.5, None, *[0.5] * 5]
+    note = "RuntimeError: cannot read ['bad'], api_key=***"
+    assert verdicts[2] == Verdict(None, Status.ERROR, note=note)
+    assert reward.calls == [8, 4, 2, 2, 1, 1, 4]
+    assert len(caplog.records) == 1
+    reward.calls = []
+    reward.judge_samples([*samples[:2], *samples[3:]])
+    assert reward.calls == [7]
+
+
+def test_rows_that_are_compared_stay_together() -> None:
+    reward = Fragile(by_batch=True)
+    verdicts = reward.judge_samples([Sample("", text) for text in ("a", "bad", "b")])
+    assert [verdict.score for verdict in verdicts] == [0.5, None, 0.5]
+    assert reward.calls == [3, 1, 1, 1, 2]
+
+
+def test_rows_that_raise_only_together_tell_nothing_of_each_other() -> None:
+    class Together(Fragile):
+        def assess(self, samples: Any) -> Any:
+            if len(samples) > 1:
+                raise RuntimeError(f"cannot compare {[one.completion for one in samples]}")
+            return super().assess(samples)
+
+    verdicts = Together(by_batch=True).judge_samples([Sample("", "a"), Sample("", "b")])
+    note = "NotAsked: rows together raise RuntimeError"
+    assert verdicts == [Verdict(None, Status.ERROR, note=note)] * 2
+
+
+def test_a_judge_that_does_not_wake_is_woken_once() -> None:
+    class Asleep(MatchJudge):
+        woken = 0
+
+        def _wake(self) -> None:
+            self.woken += 1
+            raise RuntimeError("no memory is free")
+
+    judge = Asleep()
+    verdicts = PoshReward(judge).judge_samples([Sample("", "x", references=("y",))] * 4)
+    assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: no memory is free")] * 4
+    assert judge.woken == 1
+
+
 def test_a_killed_run_is_not_taken_for_a_broken_judge() -> None:
     class Killed(Fixed):
         def assess(self, samples: Any) -> Any:

@@ -41,8 +41,8 @@ from tests.support.served import served
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
-from spanreward.training import serve as app
-from spanreward.training.serve import Asked
+from spanreward.training.serve import request as body_bounds, service as app
+from spanreward.training.serve.request import Asked
 
 REFERENCE = "A red circle above a square."
 TEXTS = (
@@ -251,7 +251,7 @@ def raw(url: str, request: bytes) -> bytes:
 def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     url, service = posh
     good = {"completion": "A blue circle.", "reference": REFERENCE}
-    head = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
+    head = b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
     body = json.dumps({"rows": [good]}).encode()
     chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     assert b" 200 " in raw(url, chunked).split(b"\r\n")[0]
@@ -300,7 +300,7 @@ def test_what_nobody_named(posh: tuple[str, Any], caplog: pytest.LogCaptureFixtu
     with socket.create_connection(("127.0.0.1", port)) as gone:
         gone.sendall(head + b"Content-Length: 100\r\n\r\n{")
     time.sleep(0.3)
-    assert service.counts[app.BYTES] == service.counts[app.ROWS] == 0
+    assert service.counts[app.BYTES_HELD] == service.counts[app.ROWS_HELD] == 0
     assert [one for one in caplog.messages if "Exception" in one] == []
 
 
@@ -366,15 +366,15 @@ def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         assert RemoteReward(url).judge_samples([Sample("", "x")] * 4)[0].score == 0.001
         assert service.counts['spanreward_refused_total{code="429"}'] == codes.count(429) + 1
-        assert (service.counts[app.ROWS], service.counts[app.BYTES]) == (0, 0)
+        assert (service.counts[app.ROWS_HELD], service.counts[app.BYTES_HELD]) == (0, 0)
 
 
 def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "BODY", 100_000)
-    monkeypatch.setattr(app, "SECONDS", 0.3)
+    monkeypatch.setattr(body_bounds, "BODY_BYTES", 100_000)
+    monkeypatch.setattr(app, "BODY_SECONDS", 0.3)
     with served(Slow()) as (url, service):
         port = int(url.rpartition(":")[2])
-        head = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        head = b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
         with socket.create_connection(("127.0.0.1", port), timeout=20) as large:
             large.sendall(head % 10**9 + b" " * 200_000)
             assert b"413" in large.recv(1000).split(b"\r\n")[0]
@@ -384,7 +384,7 @@ def test_a_body_is_bounded_in_bytes_and_time(monkeypatch: pytest.MonkeyPatch) ->
         with socket.create_connection(("127.0.0.1", port), timeout=20) as gone:
             gone.sendall(head % 1000 + b"{")
         assert post(url, {"rows": [{"completion": "x"}]})[0] == 200
-        assert service.counts[app.BYTES] == 0
+        assert service.counts[app.BYTES_HELD] == 0
         monkeypatch.setattr(app, "BODIES", 10)
         assert post(url, {"rows": [{"completion": "x"}]})[0] == 429
 

@@ -1,23 +1,23 @@
 """One reward as a Starlette application, which `spanreward serve` runs with uvicorn.
 
-    uvicorn.run(Service(reward, "posh, match", tokenizers={}).application, port=8400)
+    RewardServer(configured(Service(reward, "posh, match", tokenizers={}).application)).run()
     # POST /score  {"rows": [{"completion": "A dog.", "reference": "A cat."}]}
 
 Rows of all requests are judged together, in a thread. What clients can make the process hold is
-bounded: bytes of bodies, the time that one may take to arrive, and rows that wait. A refusal is one
-sentence, {"error": ...}.
+bounded: bodies (request.py), the time that one may take to arrive, and rows that wait. Without a
+key only programs on this machine may ask, and no page in a browser. A refusal is one sentence,
+{"error": ...}.
 """
 
 import asyncio
 import hmac
-from base64 import b64decode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Any
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, ValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -27,44 +27,28 @@ from starlette.routing import Route
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Sample, Verdict
-from spanreward.rewards.files.http_client import KEY, api_key, legible
+from spanreward.rewards.files.http_client import KEY, LOOPBACK, api_key, legible
 from spanreward.rewards.reward.batching import BatchingReward
 from spanreward.rewards.reward.remote_reward import Answer, Description
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.grpo.credit import token_credit
+from spanreward.training.serve.request import (
+    ArrivingBody,
+    Asked,
+    Row,
+    TooMuch,
+    read_request,
+    samples_of,
+)
 
-BODY = 1 << 26  # bytes of one request's body
 BODIES = 1 << 28  # bytes of all that are read or judged
-SECONDS = 30.0  # that a body may take to arrive
+BODY_SECONDS = 30.0  # that a body may take to arrive
 QUEUE = 4096  # rows that are judged or wait
 # close: the rest of the body is not read
-AGAIN = {"Retry-After": "1"}
-CLOSE = {"Connection": "close"}
-ROWS = "spanreward_rows_held"
-BYTES = "spanreward_body_bytes_held"
-Text = str | list[dict[str, Any]]
-# no path, no url
-Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]
-
-
-class Row(BaseModel, extra="allow"):
-    """A completion with the metric's columns, such as `reference`."""
-
-    completion: Text
-    prompt: Text = ""
-    completion_ids: list[Annotated[int, Field(ge=0, lt=1 << 32)]] | None = None
-    image: Picture | None = None
-    images: list[Picture] | None = None
-
-
-class Asked(BaseModel, extra="forbid"):
-    """Rows, and for the credit of their `completion_ids` one of the tokenizers that /health
-    names.
-    """
-
-    rows: list[Row] = Field(min_length=1, max_length=4096)
-    tokenizer: str | None = None
+AGAIN_HEADER = {"Retry-After": "1"}
+CLOSING_HEADER = {"Connection": "close"}
+ROWS_HELD = "spanreward_rows_held"
+BYTES_HELD = "spanreward_body_bytes_held"
 
 
 class Service:
@@ -80,7 +64,7 @@ class Service:
         self.tokenizers = tokenizers
         self.batching = BatchingReward(reward)
         self.key = api_key()
-        self.counts = Counter({ROWS: 0, BYTES: 0})
+        self.counts = Counter({ROWS_HELD: 0, BYTES_HELD: 0})
         told = Description.model_validate(reward, from_attributes=True)
         health = {**told.model_dump(), "decided_by": decided_by, "tokenizers": [*tokenizers]}
         said = {"/health": health, "/openapi.json": openapi()}
@@ -90,43 +74,45 @@ class Service:
         routes += [Route("/score", self.score, methods=["POST"]), Route("/metrics", self.metrics)]
         refusals = {HTTPException: self.refused, ValueError: self.refused}
         self.application = Starlette(routes=routes, exception_handlers=refusals)
+        # it would send clients, and their keys, to the host that a header names
+        self.application.router.redirect_slashes = False
 
     async def score(self, request: Request) -> Response:
         """Judges the rows of a request. Those of a client that goes away are judged too."""
         self.check_key(request)
-        body = bytearray()
+        if media_type(request) != "application/json":
+            raise HTTPException(
+                415, "a body is JSON: send it with Content-Type: application/json", CLOSING_HEADER
+            )
+        body = ArrivingBody()
         try:
             await self.read(request, body)
-            answer = await self.judged(
-                await asyncio.to_thread(Asked.model_validate_json, bytes(body))
-            )
+            answer = await self.judged(await asyncio.to_thread(read_request, body.content))
         finally:
-            self.counts[BYTES] -= len(body)
+            self.counts[BYTES_HELD] -= len(body.content)
         self.counts.update(
             f'spanreward_rows_total{{status="{verdict.status}"}}' for verdict in answer.verdicts
         )
         return Response(answer.model_dump_json(), media_type="application/json")
 
-    async def read(self, request: Request, body: bytearray) -> None:
+    async def read(self, request: Request, body: ArrivingBody) -> None:
         """Adds what arrives to the body, while that is bounded."""
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(BODY_SECONDS):
                 async for part in request.stream():
-                    body += part
-                    self.counts[BYTES] += len(part)
-                    if len(body) > BODY:
+                    self.counts[BYTES_HELD] += len(part)
+                    body.add(part)
+                    if self.counts[BYTES_HELD] > BODIES:
                         raise HTTPException(
-                            413,
-                            f"a body has at most {BODY:,} bytes: send fewer rows at a time",
-                            CLOSE,
+                            429,
+                            f"bodies of {BODIES:,} bytes are held: ask again",
+                            AGAIN_HEADER | CLOSING_HEADER,
                         )
-                    if self.counts[BYTES] > BODIES:
-                        raise HTTPException(
-                            429, f"bodies of {BODIES:,} bytes are held: ask again", AGAIN | CLOSE
-                        )
+        except TooMuch as error:
+            raise HTTPException(413, str(error), CLOSING_HEADER) from None
         except (TimeoutError, ClientDisconnect):
             raise HTTPException(
-                408, f"the body did not arrive within {SECONDS:g} s", CLOSE
+                408, f"the body did not arrive within {BODY_SECONDS:g} s", CLOSING_HEADER
             ) from None
 
     async def judged(self, asked: Asked) -> Answer:
@@ -137,16 +123,16 @@ class Service:
                 "--tokenizer NAME)"
             )
             raise ValueError(f"the tokenizer {asked.tokenizer!r} is not served: {served}")
-        if self.counts[ROWS] + len(asked.rows) > QUEUE:
+        if self.counts[ROWS_HELD] + len(asked.rows) > QUEUE:
             raise HTTPException(
-                429, f"{self.counts[ROWS]} rows wait, and {QUEUE} may: ask again", AGAIN
+                429, f"{self.counts[ROWS_HELD]} rows wait, and {QUEUE} may: ask again", AGAIN_HEADER
             )
-        self.counts[ROWS] += len(asked.rows)
+        self.counts[ROWS_HELD] += len(asked.rows)
         try:
             samples = await asyncio.to_thread(samples_of, asked.rows, self.reward)
             verdicts = await self.batching.verdicts(samples)
         finally:
-            self.counts[ROWS] -= len(asked.rows)
+            self.counts[ROWS_HELD] -= len(asked.rows)
         if asked.tokenizer is None:
             return Answer(verdicts=verdicts)
         credit = partial(credit_of, self.tokenizers[asked.tokenizer])
@@ -154,12 +140,22 @@ class Service:
         return Answer(verdicts=verdicts, tokens=tokens)
 
     def check_key(self, request: Request) -> None:
+        """Raises HTTPException for a request without the key, and where there is none, for one that
+        a page in a browser may have made: it has an origin, or a name that leads to this machine.
+        """
+        if not self.key:
+            if "Origin" in request.headers or not names_this_machine(request):
+                raise HTTPException(
+                    403,
+                    f"no page in a browser may ask, and only by the name 127.0.0.1 or localhost: "
+                    f"set {KEY} where others are to",
+                    CLOSING_HEADER,
+                )
+            return
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if self.key and not (
-            scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self.key.encode())
-        ):
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), self.key.encode()):
             raise HTTPException(
-                401, f"the key is wrong or missing: put this server's into {KEY}", CLOSE
+                401, f"the key is wrong or missing: put this server's into {KEY}", CLOSING_HEADER
             )
 
     def metrics(self, request: Request) -> Response:
@@ -169,38 +165,26 @@ class Service:
         )
 
     def refused(self, request: Request, error: Exception) -> Response:
-        refusal = error if isinstance(error, HTTPException) else HTTPException(422, why(error))
+        refusal = error
+        if not isinstance(refusal, HTTPException):
+            refusal = HTTPException(422, legible(str(error)))
         self.counts[f'spanreward_refused_total{{code="{refusal.status_code}"}}'] += 1
         return JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
 
 
-def why(error: Exception) -> str:
-    """Returns in one short line why a request is refused, whatever it holds."""
-    if not isinstance(error, ValidationError):
-        return legible(str(error))
-    first = error.errors(include_url=False, include_input=False)[0]
-    return legible(
-        f"{'.'.join(map(str, first['loc'])) or 'the body'}: {first['msg']} (see /openapi.json)"
-    )
+def media_type(request: Request) -> str:
+    return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
-def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
-    """Returns the rows' samples. Raises ValueError for a row that the reward cannot read."""
-    samples = []
-    for number, row in enumerate(rows):
-        columns = row.model_extra or {}
-        try:
-            if missing := reward.missing_column({*columns, *row.model_fields_set}):
-                raise ValueError(f"{reward.__name__} needs the key {missing}")
-            pictures = [
-                {"bytes": b64decode(one.partition(",")[2])}
-                for one in (row.image, *(row.images or ()))
-                if one
-            ]
-            samples.append(read_sample({**columns, "images": pictures}, row.completion, row.prompt))
-        except ValueError as error:
-            raise ValueError(f"row {number}: {error}") from None
-    return samples
+def names_this_machine(request: Request) -> bool:
+    """Returns whether the request's Host is this machine, and not a name that was made to lead
+    here.
+    """
+    try:
+        name = urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
+    except ValueError:  # of brackets that are not closed
+        return False
+    return name in ("localhost", "::1") or LOOPBACK.fullmatch(name) is not None
 
 
 def credit_of(

@@ -1,0 +1,1 @@
+"""Attacks on `spanreward serve`, which each attack starts itself, on this machine alone."""

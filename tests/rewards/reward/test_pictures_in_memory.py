@@ -1,0 +1,118 @@
+"""Pictures of rows are decoded one at a time, and kept at the size that a judge sees."""
+
+import asyncio
+import io
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Verdict
+from spanreward.rewards.reward import batching
+from spanreward.rewards.reward.batching import BatchingReward, batch_size
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.reward.rows import open_pictures, seen
+from spanreward.rewards.rows import pictures
+from spanreward.rewards.rows.pictures import MAX_PIXELS, MOST_PICTURES, as_text, opened
+
+LARGE = (3000, 2000)
+
+
+def content(form: str, size: tuple[int, int] = LARGE, **options: Any) -> bytes:
+    file = io.BytesIO()
+    Image.radial_gradient("L").resize(size).convert("RGB").save(file, form, **options)
+    return file.getvalue()
+
+
+def pixels(image: Image.Image) -> int:
+    return image.width * image.height
+
+
+@pytest.mark.parametrize("form", ["JPEG", "WEBP", "PNG"])
+def test_a_row_holds_what_a_judge_sees(form: str) -> None:
+    sample = Sample("", "x", images=({"bytes": content(form)},))
+    ((image,), _) = seen(sample, "picture")
+    assert MAX_PIXELS * 0.99 < pixels(image) <= MAX_PIXELS
+    assert image.mode == "RGB"
+    whole = opened(sample.images[0])
+    assert whole.size == LARGE
+    shown = pictures.shown_picture(whole)
+    assert image.size == shown.size
+    if form != "JPEG":  # which is scaled while it is decoded
+        assert image.tobytes() == shown.tobytes()
+
+
+def test_a_jpeg_is_scaled_while_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[tuple[int, int]] = []
+
+    def loaded(image: Image.Image) -> Image.Image:
+        image.load()
+        decoded.append(image.size)
+        return image
+
+    monkeypatch.setattr(pictures, "loaded", loaded)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    photo = content("JPEG", (6000, 4000), exif=exif)
+    (image,) = open_pictures([{"bytes": photo}])
+    assert decoded == [(3000, 2000)]
+    assert image.width < image.height
+    mean = sum(image.resize((1, 1)).getpixel((0, 0)))
+    assert mean == pytest.approx(sum(opened(photo).resize((1, 1)).getpixel((0, 0))), abs=6)
+
+
+def test_a_picture_that_somebody_holds_stays_it() -> None:
+    image = Image.new("RGB", (2100, 2100))
+    assert open_pictures([image])[0] is image
+    small = content("JPEG", (40, 30))
+    assert open_pictures([small])[0].tobytes() == opened(small).tobytes()
+
+
+def test_elsewhere_a_picture_is_the_same() -> None:
+    photo = content("JPEG")
+    there = opened(as_text({"bytes": photo}))
+    assert there.tobytes() == open_pictures([{"bytes": photo}])[0].tobytes()
+
+
+def test_a_box_counts_pixels_of_the_whole_picture() -> None:
+    (image, other) = open_pictures([content("PNG")] * 2, (1500, 0, 3000, 1000))
+    assert image.size == other.size
+    right = image.getpixel((image.width - 1, 0))
+    assert (right, image.getpixel((image.width // 2 - 20, 0))[0]) != ((255, 0, 0), 255)
+    assert right == (255, 0, 0)
+
+
+def test_a_row_has_so_many_pictures() -> None:
+    dot = Image.new("RGB", (1, 1))
+    assert len(open_pictures([dot] * MOST_PICTURES)) == MOST_PICTURES
+    with pytest.raises(NotApplicable, match="this row has 65 pictures, and may have 64"):
+        open_pictures([dot] * (MOST_PICTURES + 1))
+
+
+@pytest.mark.parametrize(
+    ("counts", "size"),
+    [([], 0), ([0] * 300, 256), ([1] * 100, 64), ([100, 1], 1), ([40, 30], 1), ([60, 4, 0, 1], 3)],
+)
+def test_a_batch_holds_so_many_pictures(counts: list[int], size: int) -> None:
+    samples = [Sample("", "x", images=("a.png",) * count) for count in counts]
+    assert batch_size(samples) == size
+
+
+def test_what_does_not_fit_into_a_batch_is_judged_in_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batching, "BATCH_PICTURES", 3)
+    sizes: list[int] = []
+
+    class Counting(Reward):
+        def assess(self, samples: Any) -> list[Verdict]:
+            sizes.append(len(samples))
+            return [Verdict(0.5) for _ in samples]
+
+    async def ask() -> list[Verdict]:
+        return await BatchingReward(Counting("counting")).verdicts(
+            [Sample("", "x", images=("a.png",))] * 7
+        )
+
+    assert asyncio.run(ask()) == [Verdict(0.5)] * 7
+    assert sizes == [3, 3, 1]

@@ -1,0 +1,253 @@
+"""What comes from outside is bounded before it is decoded, and what a page in a browser may do is
+nothing.
+"""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+from experiments.attack.judges import SLOW
+from experiments.attack.server import JUDGES
+from spanreward import MatchJudge, PoshReward, RemoteReward, Sample
+from spanreward.rewards.files import http_client
+from spanreward.training.serve import request, server as connections
+from spanreward.training.serve.request import ArrivingBody, TooMuch, read_request
+from tests.support.paths import ROOT
+from tests.support.served import served
+
+ROW = {"completion": "A red circle.", "reference": "A red circle."}
+PICTURE = "data:image/png;base64,AAAA"
+
+
+def body(**columns: Any) -> bytes:
+    return json.dumps({"rows": [{**ROW, **columns}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"rows": [], "rows": []}', 'the body: Invalid JSON: Detected duplicate key "rows"'),
+        (b'{"rows": [{"completion": "a", "completion": "b"}]}', "the body: Invalid JSON: Detected"),
+        (b"[" * 300, "the body: Invalid JSON: recursion limit exceeded"),
+        (
+            b'{"rows": [{"completion": "a", "b": ' + b"[" * 300 + b"]" * 300 + b"}]}",
+            "the body: Inv",
+        ),
+        (b"{}", "rows: Field required"),
+        (b"[]", "the body: Input should be an object"),
+        (b'{"row": []}', "row: Extra inputs are not permitted"),
+        (body(**{str(n): n for n in range(300)}), "row 0: 302 keys, and a row has at most 256"),
+        (body(reference="x" * 1_048_577), "row 0: reference holds more than 1,048,576 characters"),
+        (body(reference=[["x" * 1_048_577]]), "row 0: reference holds more than 1,048,576"),
+        (body(**{"x" * 1_048_577: 1}), "row 0: " + "x" * 80 + " holds more than"),
+        (body(images=[PICTURE] * 65), "rows.0.images: List should have at most 64 items"),
+        (body(images=[PICTURE] * 257), "a request has at most 256 pictures, got 257"),
+        (body(completion_ids=[-1] * 1000), "rows.0.completion_ids.0: Input should be greater"),
+        (body(completion=[1] * 1000), "rows.0.completion.str: Input should be a valid string"),
+        (body(images=["x"] * 60), "rows.0.images.0: String should match pattern"),
+    ],
+)
+def test_a_body_past_a_bound_is_one_sentence(content: bytes, told: str) -> None:
+    with pytest.raises(ValueError, match=r".") as error:
+        read_request(content)
+    assert str(error.value).startswith(told)
+
+
+def test_pydantic_stops_at_the_first_error() -> None:
+    """Its errors take 1 kB each; with fail_fast there is one of a list."""
+    wrong = {"completion": "x", "completion_ids": [-1] * 1000, "images": ["x"] * 60}
+    for rows, most in (([wrong], 2), ([3] * 1000, 1), ([{"completion": [1] * 1000}], 2)):
+        with pytest.raises(request.ValidationError) as error:
+            request.Asked.model_validate({"rows": rows})
+        assert error.value.error_count() <= most
+
+
+def test_bytes_and_values_are_counted_while_they_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "BODY_BYTES", 100)
+    monkeypatch.setattr(request, "BODY_VALUES", 10)
+    bytes_, values = ArrivingBody(), ArrivingBody()
+    bytes_.add(b" " * 100)
+    with pytest.raises(TooMuch, match="a body has at most 100 bytes"):
+        bytes_.add(b" ")
+    values.add(b"[1,2,3,{}")
+    values.add(b",4,5,6,")
+    assert values.values == 9
+    values.add(b"[")
+    with pytest.raises(TooMuch, match="a body has at most 10 values"):
+        values.add(b",")
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with served(PoshReward(MatchJudge())) as (url, _):
+        yield int(url.rpartition(":")[2])
+
+
+def ask(
+    port: int, path: str = "/score", host: str = "127.0.0.1", **headers: str
+) -> tuple[int, dict[str, Any], http.client.HTTPMessage]:
+    sent = {"Host": host, "Content-Type": "application/json"}
+    for name, value in headers.items():
+        sent[name.replace("_", "-")] = value
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    client.request("POST", path, body(), sent)
+    answer = client.getresponse()
+    content = answer.read()
+    client.close()
+    return answer.status, json.loads(content), answer.headers
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.1:8400", "localhost:1", "LOCALHOST", "[::1]:8400", "127.1.2.3"]
+)
+def test_programs_on_this_machine_may_ask(port: int, host: str) -> None:
+    assert ask(port, host=host)[0] == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[::1", "0", "a b"])
+def test_another_name_may_not(port: int, host: str) -> None:
+    status, answer, _ = ask(port, host=host)
+    assert status == 403
+    assert answer["error"].startswith("no page in a browser may ask")
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:3000"])
+def test_a_page_may_not(port: int, origin: str) -> None:
+    assert ask(port, Origin=origin)[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("application/json", 200),
+        ("Application/JSON; charset=utf-8", 200),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("multipart/form-data; boundary=a", 415),
+        ("text/plain; application/json", 415),
+        ("", 415),
+    ],
+)
+def test_a_body_says_that_it_is_json(port: int, kind: str, status: int) -> None:
+    assert ask(port, Content_Type=kind)[0] == status
+
+
+def test_with_a_key_a_name_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(http_client.KEY, "sesame")
+    with served(PoshReward(MatchJudge())) as (url, _):
+        port = int(url.rpartition(":")[2])
+        key = "Bearer sesame"
+        assert ask(port, host="judge.example", Authorization=key)[0] == 200
+        assert ask(port, Authorization=key, Content_Type="text/plain")[0] == 415
+        assert ask(port, host="judge.example")[0] == 401
+
+
+def test_a_slash_leads_nowhere(port: int) -> None:
+    status, answer, headers = ask(port, path="/score/", host="evil.example")
+    assert (status, answer) == (404, {"error": "Not Found"})
+    assert headers["Location"] is None
+
+
+def closed(client: socket.socket) -> float:
+    """Returns after how many seconds the other side ends the connection."""
+    begun = time.monotonic()
+    assert client.recv(100) == b""
+    return time.monotonic() - begun
+
+
+def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.5)
+    with served(PoshReward(MatchJudge())) as (url, _):
+        port = int(url.rpartition(":")[2])
+        for beginning in (b"", b"POST /score HTTP/1.1\r\nHost: 127.0.0.1\r\n"):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+                client.sendall(beginning)
+                assert closed(client) < 10
+        # after an answer, and in the middle of the next header
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert client.recv(10_000).startswith(b"HTTP/1.1 200")
+            client.sendall(b"GET /hea")
+            assert closed(client) < 10
+
+
+def test_the_longest_idle_connection_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 4)
+    with served(PoshReward(MatchJudge())) as (url, _):
+        port = int(url.rpartition(":")[2])
+        clients = []
+        for _ in range(8):
+            clients.append(socket.create_connection(("127.0.0.1", port), timeout=20))
+            time.sleep(0.05)
+        assert ask(port)[0] == 200
+        for client in clients[:5]:
+            assert closed(client) < 5
+        for client in clients:
+            client.close()
+
+
+def test_a_connection_that_waits_for_its_answer_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.2)
+
+    class Slow(MatchJudge):
+        def rate_each(self, questions: Any, scale: Any) -> Any:
+            time.sleep(1.0)
+            return super().rate_each(questions, scale)
+
+    with served(PoshReward(Slow())) as (url, _):
+        assert ask(int(url.rpartition(":")[2]))[0] == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [
+        ((signal.SIGTERM, signal.SIGTERM), 128 + signal.SIGTERM),
+        ((signal.SIGINT,), 128 + signal.SIGINT),
+        ((signal.SIGINT, signal.SIGTERM), 128 + signal.SIGTERM),
+    ],
+)
+def test_a_signal_ends_it_while_a_long_row_is_judged(signals: tuple[int, ...], code: int) -> None:
+    command = [sys.executable, "-m", "spanreward", "serve", "posh", "--port", "0"]
+    command += ["--judge", f"{JUDGES}:slow"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), http_client.KEY: ""}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().split()[0].rpartition(":")[2])
+        client = http.client.HTTPConnection("127.0.0.1", port)
+        slow = json.dumps({"rows": [{**ROW, "completion": f"A circle moves {SLOW}."}]})
+        client.request("POST", "/score", slow, {"Content-Type": "application/json"})
+        time.sleep(3.0)
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.5)
+        assert process.wait(30) == code
+        client.close()
+
+
+def test_the_judges_of_the_attack_are_there() -> None:
+    assert Path(JUDGES).is_file()
+
+
+def test_a_row_that_is_refused_costs_a_remote_client_no_other() -> None:
+    good = [Sample("", text, references=("A red circle.",)) for text in ("A red circle.", "A cat.")]
+    large = Sample("", "A red circle.", references=("x" * 1_048_577,))
+    with served(PoshReward(MatchJudge())) as (url, service):
+        here = PoshReward(MatchJudge()).judge_samples(good)
+        verdicts = RemoteReward(url).judge_samples([good[0], large, good[1]] + good * 2)
+        refused = service.counts['spanreward_refused_total{code="422"}']
+    assert verdicts.pop(1).note.startswith(f"{url} refuses the question with 422: row 0: reference")
+    assert verdicts == here * 3
+    assert refused == 4  # of seven rows, three, two and one

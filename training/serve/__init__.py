@@ -1,0 +1,1 @@
+"""One reward behind HTTP, which `spanreward serve` runs. It never imports a trainer's packages."""

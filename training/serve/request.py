@@ -1,0 +1,172 @@
+"""Reads the body of a request, with bounds before each step that costs memory or time.
+
+    body = ArrivingBody()
+    body.add(b'{"rows": [{"completion": "A dog."}]}')       # raises TooMuch past a bound
+    asked = read_request(body.content)                      # Asked, or a ValueError of one sentence
+    samples_of(asked.rows, reward)
+
+The bytes and, roughly, the values are counted while they arrive. A key that stands twice is
+refused, as nobody knows which one was meant. What pydantic finds wrong it says once: of 20 million
+wrong values the errors alone would take 20 GB.
+"""
+
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from jiter import from_json
+from pydantic import BaseModel, Field, ValidationError
+
+from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.files.http_client import legible
+from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.pictures import MOST_PICTURES
+from spanreward.rewards.rows.sample import read_sample
+
+BODY_BYTES = 1 << 26  # bytes
+# numbers, texts, lists and mappings, which each take about 60 bytes when read. Counted are the
+# signs before one, also those in texts. Nothing else in this process moves while they are read.
+BODY_VALUES = 1 << 20
+MOST_ROWS = 4096
+MOST_KEYS = 256  # of a row
+REQUEST_PICTURES = 256  # of all rows
+# of a text that is no picture; judges read 10,000 of a completion
+MOST_CHARACTERS = 1 << 20
+COUNTED_SIGNS = (b",", b"[", b"{")
+OUTER_KEYS = ("rows", "tokenizer")
+
+Text = str | Annotated[list[dict[str, Any]], Field(fail_fast=True)]
+Id = Annotated[int, Field(ge=0, lt=1 << 32)]
+# no path, no url
+Picture = Annotated[str, Field(pattern="^data:image/[a-z]+;base64,[A-Za-z0-9+/]+={0,2}$")]
+SentPictures = Annotated[list[Picture], Field(max_length=MOST_PICTURES, fail_fast=True)]
+
+
+class Row(BaseModel, extra="allow"):
+    """A completion with the metric's columns, such as `reference`."""
+
+    completion: Text
+    prompt: Text = ""
+    completion_ids: Annotated[list[Id], Field(fail_fast=True)] | None = None
+    image: Picture | None = None
+    images: SentPictures | None = None
+
+
+class Asked(BaseModel, extra="forbid"):
+    """Rows, and for the credit of their `completion_ids` one of the tokenizers that /health
+    names.
+    """
+
+    rows: list[Row] = Field(min_length=1, max_length=MOST_ROWS, fail_fast=True)
+    tokenizer: str | None = None
+
+
+class TooMuch(ValueError):
+    """A body is too large."""
+
+
+class ArrivingBody:
+    """The part of a body that has arrived."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+        self.values = 0
+
+    def add(self, part: bytes) -> None:
+        """Raises TooMuch past a bound."""
+        self.content += part
+        for sign in COUNTED_SIGNS:
+            self.values += part.count(sign)
+        if len(self.content) > BODY_BYTES:
+            raise TooMuch(f"a body has at most {BODY_BYTES:,} bytes: send fewer rows at a time")
+        if self.values > BODY_VALUES:
+            raise TooMuch(f"a body has at most {BODY_VALUES:,} values: send fewer rows at a time")
+
+
+def read_request(content: bytes | bytearray) -> Asked:
+    """Returns what is asked. Raises ValueError for anything else, in one sentence."""
+    try:
+        read = from_json(bytes(content), catch_duplicate_keys=True)
+    except ValueError as error:
+        raise ValueError(f"the body: Invalid JSON: {error}") from None
+    if not isinstance(read, Mapping):
+        raise ValueError("the body: Input should be an object (see /openapi.json)")
+    for key in read:
+        if key not in OUTER_KEYS:
+            raise ValueError(f"{key:.80}: Extra inputs are not permitted (see /openapi.json)")
+    rows = read.get("rows")
+    if isinstance(rows, list) and len(rows) <= MOST_ROWS:
+        check_size(rows)
+    try:
+        return Asked.model_validate(read)
+    except ValidationError as error:
+        raise ValueError(why(error)) from None
+
+
+def check_size(rows: Sequence[Any]) -> None:
+    """Raises ValueError for a row with too many keys, or a text that is too long, and for too many
+    pictures. Whatever else is wrong with rows is found later.
+    """
+    pictures = 0
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            continue
+        if len(row) > MOST_KEYS:
+            raise ValueError(f"row {number}: {len(row):,} keys, and a row has at most {MOST_KEYS}")
+        for key, value in row.items():
+            if key == "images" and isinstance(value, list):
+                pictures += len(value)
+            elif key == "image":
+                pictures += 1
+            elif key != "completion_ids" and longest_text({key: value}) > MOST_CHARACTERS:
+                raise ValueError(
+                    f"row {number}: {key:.80} holds more than {MOST_CHARACTERS:,} characters"
+                )
+    if pictures > REQUEST_PICTURES:
+        raise ValueError(f"a request has at most {REQUEST_PICTURES} pictures, got {pictures:,}")
+
+
+def longest_text(value: Any) -> int:
+    """Returns the characters of the longest text in a value of JSON."""
+    longest = 0
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, str):
+            longest = max(longest, len(inner))
+        elif isinstance(inner, list):
+            waiting += inner
+        elif isinstance(inner, Mapping):
+            waiting += inner
+            waiting += inner.values()
+    return longest
+
+
+def why(error: ValidationError) -> str:
+    """Returns where the first error is, and what."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the body"
+    return legible(f"{place}: {first['msg']} (see /openapi.json)")
+
+
+def samples_of(rows: Sequence[Row], reward: Reward) -> list[Sample]:
+    """Returns the rows' samples. Raises ValueError for a row that the reward cannot read."""
+    samples = []
+    for number, row in enumerate(rows):
+        try:
+            samples.append(sent_sample(row, reward))
+        except ValueError as error:
+            raise ValueError(f"row {number}: {error}") from None
+    return samples
+
+
+def sent_sample(row: Row, reward: Reward) -> Sample:
+    columns = row.model_extra or {}
+    missing = reward.missing_column({*columns, *row.model_fields_set})
+    if missing:
+        raise ValueError(f"{reward.__name__} needs the key {missing}")
+    pictures = []
+    for picture in (row.image, *(row.images or ())):
+        if picture:
+            pictures.append({"bytes": b64decode(picture.partition(",")[2])})
+    return read_sample({**columns, "images": pictures}, row.completion, row.prompt)
