@@ -18,6 +18,7 @@ from trl import GRPOTrainer
 
 from spanreward import SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.training.policy import load_policy
+from spanreward.training.recipe import RecipeError
 from tests.support.tiny_models import save_llava
 from tests.support.tiny_policies import SAVE
 from tests.support.tiny_trainer import COMMON, Scored
@@ -147,7 +148,7 @@ def outcome_of(act: Callable[..., str], *arguments: Any, **settings: Any) -> str
     """Returns what `act` says, or the error that ended it."""
     try:
         return act(*arguments, **settings)
-    except Refused as error:
+    except (Refused, RecipeError) as error:
         return f"refused: {error}"
     except Exception as error:
         return f"ends with {type(error).__name__}: {error}"
