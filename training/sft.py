@@ -61,8 +61,9 @@ def whole_rows(trainer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
-    """Returns the tokens of a row with `prompt`, `completion` and, decoded or as a path, `image`. A
-    picture of which there is only the path is one token.
+    """Returns the tokens of a row with `prompt`, `completion` and maybe `image`.
+
+    A text in the picture's place stands for one that is not opened, which is one token.
     """
     if "image" in row:
         return _pictured_tokens(processor, row)

@@ -19,6 +19,8 @@ from spanreward.training.recipe_rewards import one_line
 from spanreward.training.sft import shown_example
 from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
 
+CLOSED = "a picture that is not opened"
+
 
 def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
     """Returns whether the rows and the chat template can be learnt, and the first row as it is
@@ -34,7 +36,10 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
         folder = str(model_folder(model, download=False))
         processor = saved_processor(folder, AutoConfig.from_pretrained(base_of(folder)))
         fault = fault_of_turns(recipe, processor, folder)
-        text = shown_example(processor, data[0])
+        row = data.select_columns(["prompt", "completion"])[0]
+        if "image" in data.column_names:
+            row["image"] = CLOSED
+        text = shown_example(processor, row)
     except (ValueError, OSError) as error:
         return Finding("example", False, one_line(str(error))), ""
     if fault:
