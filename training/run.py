@@ -214,6 +214,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         if not learned:
             return SpanGRPOTrainer(reward_funcs=rewards, **shared)
         check_lengths(processor, dataset, args, "the data")
+        if shared["eval_dataset"] is not None:
+            check_lengths(processor, shared["eval_dataset"], args, "the validation data")
         return SupervisedTrainer(**shared)
 
 

@@ -57,6 +57,15 @@ def test_a_max_length_that_leaves_nothing_is_one_sentence(tmp_path: Path) -> Non
     )
 
 
+def test_rows_of_the_validation_are_counted_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_with(tmp_path / "policy")
+    recipe = sft_recipe(tmp_path, [SHORT, LONG], max_length=100, eval_strategy="epoch")
+    build_trainer(recipe.model_copy(update={"validation": {"count": 2}}), [])
+    assert "cuts 1 of 2 rows of the validation data" in caplog.text
+
+
 def pictured(folder: Path) -> list[dict[str, Any]]:
     Image.new("RGB", (56, 56), "red").save(folder / "star.png")
     return [{"image": "star.png", **SHORT}, {"image": "star.png", **LONG}]

@@ -100,6 +100,17 @@ def test_a_turn_that_ends_in_no_token() -> None:
         assert "let the template write the eos token after an answer" in found.refusal
 
 
+def test_a_processors_template_gets_blocks() -> None:
+    processor = tiny_processor()
+    processor.chat_template = (
+        "{% for m in messages %}{{ m.role.upper() }}: {% for block in m.content "
+        "if block.type == 'text' %}{{ block.text + ' ' }}{% endfor %}{% endfor %}"
+    )
+    found = endless_turn(processor, eos_ids(processor, Generation(None)))
+    assert found is not None
+    assert (found.end, found.token, found.eos) == (" ", None, ("<eos>",))
+
+
 def test_a_model_that_never_ends() -> None:
     words = tokenizer(CHATML, CHATML_TOKENS)
     found = endless_turn(words, set())
