@@ -61,7 +61,7 @@ def learnt_to_stop(folder: Path) -> str:
     recipe = sft_recipe(
         folder, records, max_steps=60, per_device_train_batch_size=4, learning_rate=1e-2
     )
-    trainer = build_trainer(recipe, [])
+    trainer: Any = build_trainer(recipe, [])
     trained(trainer)
     words: Any = trainer.processing_class
     trainer.model.eval()
@@ -83,7 +83,7 @@ def two_targets(policy: str, folder: Path) -> str:
     save_with(folder / "policy", CHATML, SPECIAL)
     row = {"prompt": "Look.", "question": "What is it?", "answers": ["star", "star", "sun"]}
     recipe = sft_recipe(folder, [{**row, "reference": "A red star on grass."}] * ROWS)
-    trainer = build_trainer(recipe, [])
+    trainer: Any = build_trainer(recipe, [])
     batch = next(iter(trainer.get_train_dataloader()))
     labels = batch["labels"][0]
     words: Any = trainer.processing_class

@@ -46,7 +46,7 @@ KEPT = (  # of a recipe that is shrunk
     "temperature",
     "max_grad_norm",
 )
-LOGS = {"logging_strategy": "steps", "logging_steps": 1}
+LOGS: dict[str, Any] = {"logging_strategy": "steps", "logging_steps": 1}
 TWO_RANKS = "experiments.trainings.two_ranks"
 FAILED = 3  # of the judgments of a reward that is only watched
 WRONG = -0.6  # credit of a wrong word
