@@ -48,7 +48,7 @@ COMMANDS = {  # each command: its module, and what it is for
         "draw which of SFT and RL won, by the references they learnt from",
     ),
     "trainings": (
-        "trainings",
+        "trainings.command",
         "situations of training that people reported, re-enacted with tiny policies",
     ),
     "trl-tests": ("trl_tests.command", "TRL's own tests of its trainer, with ours in its place"),

@@ -26,8 +26,8 @@ FLOORS = {
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
     ),
     "training": (
-        "recipe_file trainer_settings grpo recipe recipe_rewards data before_loading policy run_folder "
-        "full_disk evaluation callbacks run plan serve commands experimental"
+        "recipe_file trainer_settings turn_end grpo recipe recipe_rewards data before_loading policy sft "
+        "run_folder full_disk evaluation callbacks run plan serve commands experimental"
     ),
     "training.evaluation": "answers judged statistics page",
     "training.experimental": "judge judge_command criteria_command",

@@ -93,14 +93,15 @@ class RowsPart(Part):
     """What all data blocks have. columns: which key of a row holds the picture, the reference and
     so on, if it is not the key of that name (training/data/rows.py). count: the first rows only.
     prompt: what the policy is asked, in place of "Describe the picture."; the row's question stands
-    for `{question}` in it, or follows. max_pixels: larger pictures are scaled down. task:
-    HarmonicEval's task of the rows that have none.
+    for `{question}` in it, or follows. max_pixels: larger pictures are scaled down. target: what
+    SFT learns of a row that has both. task: HarmonicEval's task of the rows that have none.
     """
 
     columns: dict[Column, str] = {}
     count: int | None = Field(None, gt=0)
     prompt: str | None = None
     max_pixels: int | None = Field(None, gt=0)
+    target: Literal["answers", "reference"] | None = None
     task: Literal["ic", "reg", "vqa", "vdu"] | None = None
 
     @property

@@ -20,7 +20,6 @@ from accelerate import Accelerator, PartialState
 from peft import LoraConfig
 from transformers import ProcessorMixin, ProgressCallback, Trainer, TrainerCallback
 from transformers.integrations import is_deepspeed_zero3_enabled
-from trl import SFTTrainer
 
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import closing
@@ -37,7 +36,6 @@ from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.full_disk import named_full_disk
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
-from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
 from spanreward.training.policy import base_of, load_policy
 from spanreward.training.recipe import (
     JsonlPart,
@@ -58,6 +56,7 @@ from spanreward.training.recipe_rewards import (
     unseeing_rewards,
 )
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
+from spanreward.training.sft import SupervisedTrainer, check_lengths, whole_rows
 
 log = logging.getLogger(__name__)
 
@@ -179,8 +178,11 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     Raises RecipeError for what they refuse.
     """
     learned = recipe.algorithm == "sft"
+    arguments = trainer_arguments(recipe)
+    if learned:
+        arguments = whole_rows(recipe.trainer) | arguments
     with refusals():
-        args = trainer_config(recipe.algorithm)(**trainer_arguments(recipe))
+        args = trainer_config(recipe.algorithm)(**arguments)
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks'
     # devices.
     PartialState().wait_for_everyone()
@@ -218,15 +220,12 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
     }
     with refusals():
-        return (
-            SupervisedTrainer(**shared)
-            if learned
-            else SpanGRPOTrainer(reward_funcs=rewards, **shared)
-        )
-
-
-class SupervisedTrainer(CheckpointWeights, SFTTrainer):
-    """TRL's SFTTrainer that resumes a vision-language model's weights."""
+        if not learned:
+            return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+        check_lengths(processor, dataset, args, "the data")
+        if shared["eval_dataset"] is not None:
+            check_lengths(processor, shared["eval_dataset"], args, "the validation data")
+        return SupervisedTrainer(**shared)
 
 
 def check_launch(accelerator: Accelerator) -> None:

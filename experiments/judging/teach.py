@@ -21,7 +21,8 @@ from spanreward.rewards.files.custom_file import custom_function
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.recipe import FilePart, Recipe, RecipeError, load_recipe, trainer_config
 from spanreward.training.recipe_rewards import refusals
-from spanreward.training.run import SupervisedTrainer, lora_config, run
+from spanreward.training.run import lora_config, run
+from spanreward.training.sft import SupervisedTrainer
 
 
 def main() -> None:

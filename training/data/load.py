@@ -5,10 +5,13 @@ dataset = load_data(recipe.data)                      # columns id, prompt, imag
 dataset = load_data(recipe.data, completions=True)  # one row per reference, which is the completion
 
 A row with a question has it in its prompt and in `question`, and people's answers in `answers`. For
-SFT it is one row, whose completion is an answer. A row holds None in the columns that only other
-rows have. Pictures of hub datasets stay on disk until a row is read.
+SFT a row with answers is one row, whose completion is the most frequent of them, and one with
+references a row for each. RL compares with the one or the other by its reward, so a row with both
+needs `data.target`. A row holds None in the columns that only other rows have. Pictures of hub
+datasets stay on disk until a row is read.
 """
 
+import logging
 from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Any
@@ -32,7 +35,10 @@ from spanreward.training.recipe import (
     JsonlPart,
     MixedPart,
     RecipeError,
+    RowsPart,
 )
+
+log = logging.getLogger(__name__)
 
 
 def load_data(
@@ -82,7 +88,7 @@ def load_part(
         rows = custom_rows(data)
     else:
         rows = jsonl_rows(data, look, extra_columns)
-    rows = chat_rows(rows, completions)
+    rows = taught_rows(rows, data) if completions else chat_rows(rows)
     if not rows:
         content = "a reference or answers" if completions else "something to judge by"
         raise RecipeError(f"the data of {data.source} holds no row with {content}.")
@@ -107,17 +113,35 @@ def as_dataset(rows: list[dict[str, Any]], source: str) -> Dataset:
         ) from error
 
 
-def chat_rows(rows: Sequence[dict[str, Any]], completions: bool) -> list[dict[str, Any]]:
-    """Returns the rows with their prompts as messages; for SFT a row for each completion."""
+def chat_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the rows with their prompts as messages."""
     chats = []
     for row in rows:
         chat = {**row, "prompt": [{"role": "user", "content": row["prompt"]}]}
         chat.pop("completion", None)
-        if not completions:
-            chats.append(chat)
-            continue
-        for text in learned(row):
+        chats.append(chat)
+    return chats
+
+
+def taught_rows(rows: Sequence[dict[str, Any]], data: RowsPart) -> list[dict[str, Any]]:
+    """Returns for SFT a row for each completion.
+
+    Rows without one are left out and counted. Raises RecipeError for a row with two kinds of them.
+    """
+    chats = []
+    left_out = 0
+    for row, chat in zip(rows, chat_rows(rows), strict=True):
+        targets = learned(row, data)
+        left_out += not targets
+        for text in targets:
             chats.append({**chat, "completion": [{"role": "assistant", "content": text}]})
+    if left_out and chats:
+        log.warning(
+            "left out %d rows with neither a reference nor answers, which SFT cannot learn, kept "
+            "%d",
+            left_out,
+            len(rows) - left_out,
+        )
     return chats
 
 
@@ -127,15 +151,30 @@ def numbered(dataset: Dataset, number: int) -> Dataset:
     return dataset.remove_columns("id").add_column("id", ids)
 
 
-def learned(row: dict[str, Any]) -> list[str]:
+def learned(row: dict[str, Any], data: RowsPart) -> list[str]:
     """Returns the texts that SFT learns from a row: its `completion`, which only a function of your
-    own gives; else every reference; of a question the answer that most people gave.
+    own gives; else the answer that most people gave, or every reference.
+
+    Raises RecipeError for a row with both and no `data.target`.
     """
     if row.get("completion"):
         return list(texts(row["completion"], "completion"))
-    if row.get("question") and row.get("answers"):
-        return [most_frequent(row["answers"])]
-    return row.get("reference") or []
+    references = row.get("reference") or []
+    if not row.get("answers"):
+        return references
+    answer = most_frequent(row["answers"])
+    target = data.target
+    if not references:
+        target = "answers"
+    if target is None:
+        raise RecipeError(
+            f"row {row['id']} of the data has answers (most often {answer!r:.60}) and a reference "
+            f"({references[0]!r:.60}), and SFT learns one of them: set data.target to answers or "
+            "to reference."
+        )
+    if target == "answers":
+        return [answer]
+    return references
 
 
 def most_frequent(answers: Sequence[str]) -> str:

@@ -245,9 +245,8 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
     """Raises ValueError for a training dataset without prompts, and for one that a policy's
     processor cannot read.
     """
-    lazy = is_lazy(dataset)
     columns: list[str] = []
-    if isinstance(dataset, (Dataset, IterableDataset)) and not lazy:
+    if isinstance(dataset, (Dataset, IterableDataset)) and not is_lazy(dataset):
         columns = dataset.column_names or []
     if columns:
         check_prompt("train_dataset", columns)
@@ -266,11 +265,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
             "tokenizer."
         )
-    if not isinstance(dataset, Dataset):
-        return
-    prompts = dataset if lazy else dataset.select_columns("prompt")
-    messages = isinstance(prompts[0]["prompt"], list)
-    if messages and not processing_class.chat_template:
+    if asks_in_messages(dataset) and not processing_class.chat_template:
         raise ValueError(
             "the prompts are messages, and the policy's processing_class has no chat_template to "
             "write them with: take an instruct model, set processing_class.chat_template, or make "
@@ -284,6 +279,16 @@ def check_prompt(part: str, columns: Sequence[str]) -> None:
         raise ValueError(
             f"{part} needs the column 'prompt', which the policy completes, and has {columns}."
         )
+
+
+def asks_in_messages(dataset: Any) -> bool:
+    """Whether the prompts are messages, which a chat template writes. A stream is not looked
+    into.
+    """
+    if not isinstance(dataset, Dataset):
+        return False
+    prompts = dataset if is_lazy(dataset) else dataset.select_columns("prompt")
+    return isinstance(prompts[0]["prompt"], list)
 
 
 def _check_saves(args: SpanGRPOConfig) -> None:

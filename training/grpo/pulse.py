@@ -194,10 +194,13 @@ class Pulse(TrainerCallback):
         parameters = {id(one) for one in trainer.model.parameters() if one.requires_grad}
         held = {id(one) for group in trainer.optimizer.param_groups for one in group["params"]}
         if not batch.kept and trainer.mask_truncated_completions:
+            longest = trainer.max_completion_length
+            cut = f"every completion was cut at max_completion_length ({longest})"
+            if trainer.endless is not None:
+                return f"{cut}, where {trainer.endless}: {trainer.endless.cure}."
             return (
-                "every completion was cut at max_completion_length "
-                f"({trainer.max_completion_length}), and mask_truncated_completions leaves those "
-                "out: raise the one, or set the other to False."
+                f"{cut}, and mask_truncated_completions leaves those out: raise the one, or set "
+                "the other to False."
             )
         if not batch.rows:
             return (

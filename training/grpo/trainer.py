@@ -41,6 +41,7 @@ from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.overlong import punish_overlong
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import (
+    asks_in_messages,
     check_parts,
     check_policy,
     check_rows,
@@ -73,6 +74,7 @@ from spanreward.training.grpo.trl_internals.picture_tokens import (
 )
 from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
 from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
+from spanreward.training.turn_end import EndlessTurn, endless_turn
 
 log = logging.getLogger(__name__)
 
@@ -137,8 +139,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         # what functions pay is kept by name
         self.reward_func_names = distinct(self.reward_func_names)
         writes_prompts = options.get("rollout_func") or options.get("environment_factory")
+        self.endless: EndlessTurn | None = None
         if not writes_prompts:
             check_policy(self.processing_class, self.train_dataset)
+            self.endless = self._endless_turn()
             for part in ("train_dataset", "eval_dataset"):
                 check_rows(rewards, self.processing_class, part, getattr(self, part))
         if pad_left(self.processing_class):
@@ -170,6 +174,20 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._usage = Usage()  # of the judges in this step
         self._has_judges = any(reward.judges for reward in rewards)
         self._mark = ""  # that opens most completions, once it was named
+
+    def _endless_turn(self) -> EndlessTurn | None:
+        """Warns of a chat template whose turns do not end generation, and returns how they end."""
+        if not asks_in_messages(self.train_dataset):
+            return None
+        endless = endless_turn(self.processing_class, {*self.eos_token_ids} - {None})
+        if endless is not None:
+            log.warning(
+                "%s: unless the policy has learnt to stop otherwise, no completion ends before "
+                "max_completion_length; %s.",
+                endless,
+                endless.cure,
+            )
+        return endless
 
     # The step.
 

@@ -33,6 +33,7 @@ from spanreward.training.grpo.preflight import (
     check_rows,
 )
 from spanreward.training.plan import needs
+from spanreward.training.plan.example import example_of
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import saved_processor
@@ -77,7 +78,11 @@ def dry_run(
         covered.append("policy")
     found += named_here(recipe, launch.processes, covered)
     rows_fit = True
-    if recipe.algorithm != "sft":
+    example = ""
+    if recipe.algorithm == "sft":
+        finding, example = example_of(recipe, found[0].ok is True)
+        found.append(finding)
+    else:
         found.append(rows_here(recipe, found[0].ok is True))
         rows_fit = found[-1].ok is not False
     if rows_fit:
@@ -94,6 +99,10 @@ def dry_run(
     for name, text, _ in facts:
         table.add_row(name, text)
     console.print(table)
+    if example:
+        console.print(
+            f"an example of what SFT learns, pictures not opened\n{example}", soft_wrap=True
+        )
     numbers = {name: data for name, _, data in facts if name in DATA}
     write_json(json_path, {"here": [asdict(one) for one in found], **numbers})
     stops = [str(finding) for finding in found if finding.ok is False]

@@ -160,7 +160,8 @@ def test_a_question_that_nobody_answered_is_left_out(
 
 def test_sft_learns_every_reference_and_the_most_frequent_answer(folder: Path) -> None:
     both = {**VQA, "reference": "A blue wall."}
-    rows = load_data(jsonl(folder, CAPTION, ASKED, both), completions=True)
+    data = jsonl(folder, CAPTION, ASKED, both).model_copy(update={"target": "answers"})
+    rows = load_data(data, completions=True)
     assert [row["completion"][0]["content"] for row in rows] == [
         "A red wall.",
         "A wall is red.",

@@ -277,3 +277,48 @@ def test_a_policy_sees_a_picture_as_judges_do(tmp_path: Path) -> None:
     assert [image.tobytes() for image in seen] == [
         shown_picture(one).tobytes() for one in (clear, deep)
     ]
+
+
+BOTH = {"image": "a.png", "question": "What is it?", "answers": ["dog", "a dog", "cat"]}
+
+
+def learned(data: Any) -> list[str]:
+    return [row["completion"][0]["content"] for row in load_data(data, completions=True)]
+
+
+def test_a_row_with_answers_and_a_reference_needs_a_target(folder: Path) -> None:
+    data = jsonl(folder, GOOD, {**BOTH, "reference": ["A red dog.", "A dog."]})
+    with pytest.raises(RecipeError) as refusal:
+        load_data(data, completions=True)
+    assert str(refusal.value) == (
+        "row 2 of the data has answers (most often 'dog') and a reference ('A red dog.'), and SFT "
+        "learns one of them: set data.target to answers or to reference."
+    )
+    assert learned(data.model_copy(update={"target": "answers"})) == ["A dog.", "dog"]
+    assert learned(data.model_copy(update={"target": "reference"})) == [
+        "A dog.",
+        "A red dog.",
+        "A dog.",
+    ]
+    assert len(load_data(data)) == 2
+
+
+@pytest.mark.parametrize("target", [None, "answers", "reference"])
+def test_a_row_with_one_of_them_has_it_as_its_target(folder: Path, target: Any) -> None:
+    data = jsonl(folder, GOOD, BOTH).model_copy(update={"target": target})
+    assert learned(data) == ["A dog.", "dog"]
+
+
+def test_answers_are_learned_without_a_question_too(folder: Path) -> None:
+    assert learned(jsonl(folder, {"prompt": "What is it?", "answers": ["dog"]})) == ["dog"]
+
+
+def test_rows_that_sft_cannot_learn_are_counted(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = jsonl(folder, GOOD, {"image": "a.png", "context": "A dog on grass."}, GOOD)
+    assert learned(data) == ["A dog.", "A dog."]
+    assert (
+        "left out 1 rows with neither a reference nor answers, which SFT cannot learn, kept 2"
+        in caplog.text
+    )

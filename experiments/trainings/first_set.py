@@ -1,122 +1,30 @@
-"""Situations of training that people reported, re-enacted with tiny random policies on a CPU:
-before and now.
+"""The first set of trainings.md: pictures, padding, cut completions, thoughts, turns and tools."""
 
-    python -m experiments trainings ../shared/field
-    # a Markdown table, one line a case; half a minute
-
-`trainings.md` has a row for each situation, with what happened before in its column `today`. A case
-here names its row.
-"""
-
-import argparse
-import logging
-import os
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
-import torch
-from datasets import Dataset
-from PIL import Image
-from transformers import PrinterCallback
 from trl import GRPOTrainer, chat_template_utils
 
-from experiments.field.texts import FOLDER
-from experiments.scenes.parts import TINY
+from experiments.trainings.enacting import (
+    POLICIES,
+    SIZES,
+    TEXTS,
+    Case,
+    batch_of,
+    refused,
+    rows,
+    trained,
+    trainer_of,
+)
 from spanreward import LaveReward, PoshReward, SpanGRPOConfig, SpanGRPOTrainer
-from spanreward.training.grpo.preflight import check_rows
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe_file import read_yaml
-from tests.support.tiny_models import save_llava
-from tests.support.tiny_policies import SAVE
-from tests.support.tiny_trainer import COMMON, Scored
-
-POLICIES = {
-    "Qwen2.5-VL": SAVE["Qwen/Qwen2.5-VL"],
-    "Qwen3-VL": SAVE["Qwen/Qwen3-VL"],
-    "LLaVA": save_llava,
-}
-POLICIES |= {"Llama": SAVE["smollm2"]}
-SIZES = ((56, 56), (112, 56), (56, 140), (168, 112))
-QUESTIONS = (
-    "What is it?",
-    "What is it, and where is it, if anywhere?",
-    "Why?",
-    "What colour is the thing here?",
-)
-TEXTS = tuple(f"A {'red ' * number}star" for number in range(8))
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """row: of trainings.md's table, from 0. policy: a name in POLICIES. enact: says what happens in
-    the folder.
-    """
-
-    row: int
-    policy: str
-    enact: Callable[[str, Path], str]
-
-
-def rows(policy: str, sizes: Sequence[tuple[int, int]] = SIZES, *turns: dict[str, str]) -> Dataset:
-    """Four questions, with pictures where the policy reads them; turns: messages after each
-    question.
-    """
-    columns: dict[str, Any] = {
-        "prompt": [[{"role": "user", "content": one}, *turns] for one in QUESTIONS]
-    }
-    if policy != "Llama":
-        columns["image"] = [Image.new("RGB", size, "red") for size in sizes]
-    return Dataset.from_dict(columns)
-
-
-def trainer_of(
-    policy: str,
-    folder: Path,
-    data: Dataset | None = None,
-    side: str = "right",
-    stock: bool = False,
-    **settings: Any,
-) -> Any:
-    """Returns a trainer of a new policy. side: where the processor that it is handed pads."""
-    POLICIES[policy](folder / "policy")
-    model, processor = load_policy(str(folder / "policy"))
-    tokenizer: Any = processor if policy == "Llama" else processor.tokenizer
-    tokenizer.padding_side = side
-    args = SpanGRPOConfig(str(folder / "out"), **{**COMMON, "logging_strategy": "no", **settings})
-    reward = Scored(lambda sample: len(sample.completion) % 5 / 5)
-    kind = GRPOTrainer if stock else SpanGRPOTrainer
-    return kind(model, [reward], args, data or rows(policy), processing_class=processor)
-
-
-def batch_of(trainer: Any, texts: Sequence[str], extra: Sequence[int] = ()) -> dict[str, Any]:
-    """Returns the batch that the trainer makes of these eight completions, the fourth with more
-    tokens before it.
-    """
-    tokenizer = trainer._tokenizer
-    ids = [[*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for text in texts]
-    ids[3] = [*extra, *ids[3]]
-    trainer._generate_single_turn = lambda *_, **__: ([[*row] for row in ids], None)
-    trainer.model.train()
-    made: dict[str, Any] = trainer._generate_and_score_completions(
-        [trainer.train_dataset[i // 2] for i in range(8)]
-    )
-    return made
-
-
-def trained(trainer: Any) -> str:
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    return f"{trainer.state.global_step} steps"
+from tests.support.tiny_trainer import COMMON
 
 
 def unequal_pictures(policy: str, folder: Path) -> str:
-    return "trains: " + trained(trainer_of(policy, folder))
+    return "trains: " + trained(trainer_of(policy, folder, side="right"))
 
 
 def unequal_questions(policy: str, folder: Path) -> str:
@@ -200,14 +108,8 @@ def assistants_turn(policy: str, folder: Path) -> str:
 
 
 def stock_trainer(policy: str, folder: Path) -> str:
-    said: list[str] = []
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
-    log = logging.getLogger("spanreward")
-    log.addHandler(handler)
-    trainer_of(policy, folder, stock=True, side="left", span_coef=0.5)
-    log.removeHandler(handler)
-    return " ".join(said)
+    trainer_of(policy, folder, stock=True, span_coef=0.5)
+    return "is made"
 
 
 def weight_and_key(policy: str, folder: Path) -> str:
@@ -306,15 +208,6 @@ def environment(policy: str, folder: Path) -> str:
     )
 
 
-def refused(act: Callable[..., Any], *arguments: Any, **settings: Any) -> str:
-    """Returns the sentence with which `act` refuses, "not refused" if it does not."""
-    try:
-        act(*arguments, **settings)
-    except ValueError as error:
-        return f"refused: {error}"
-    return "not refused"
-
-
 CASES = (
     *(Case(0, policy, unequal_pictures) for policy in ("Qwen2.5-VL", "Qwen3-VL", "LLaVA")),
     *(Case(1, policy, unequal_questions) for policy in ("Qwen2.5-VL", "Qwen3-VL", "LLaVA")),
@@ -328,78 +221,3 @@ CASES = (
     Case(9, "Llama", tool_call),
     Case(9, "Llama", environment),
 )
-
-
-def before(folder: Path) -> list[tuple[str, str]]:
-    """Returns the situations of trainings.md and what happened in each; [] where the file is not
-    there.
-    """
-    file = folder / "trainings.md"
-    lines = (
-        [line for line in file.read_text().splitlines() if line.startswith("|")][2:]
-        if file.is_file()
-        else []
-    )
-    cells = [line.replace(r"\|", "\0").strip("|").split("|") for line in lines]
-    return [(one[0].replace("\0", "|").strip(), one[1].strip()) for one in cells]
-
-
-def enacted(cases: Sequence[Case] = CASES) -> Iterator[tuple[Case, str]]:
-    for case in cases:
-        with TemporaryDirectory() as folder:
-            torch.manual_seed(0)
-            yield case, " ".join(case.enact(case.policy, Path(folder)).split())
-
-
-def preflight(count: int) -> Iterator[str]:
-    """Says what the preflight of so many rows costs.
-
-    Their pictures are not there, and nothing opens them.
-    """
-    columns = {
-        "reference": "A red circle on grass.",
-        "question": "What is it?",
-        "image": "nowhere.png",
-    }
-    prompts = {
-        "prompt": [[{"role": "user", "content": "What is it?"}]] * count,
-        "answers": [["circle"] * 10] * count,
-    }
-    data = Dataset.from_dict(prompts | {name: [value] * count for name, value in columns.items()})
-    rewards = [PoshReward("match"), LaveReward("match")]
-    _, processor = load_policy(TINY)
-    for chosen in (rewards[:1], rewards):
-        began, used = time.perf_counter(), time.process_time()
-        check_rows(chosen, processor, "train_dataset", data)
-        seconds = (
-            f"{time.process_time() - used:.2f} s of CPU, {time.perf_counter() - began:.2f} "
-            "s on the clock"
-        )
-        yield f"{count:,} rows, {len(chosen)} rewards: {seconds}, load {os.getloadavg()[0]:.0f}"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "folder", type=Path, nargs="?", default=FOLDER, help="the folder with trainings.md"
-    )
-    parser.add_argument(
-        "--rows", type=int, help="instead: what the preflight of so many rows costs"
-    )
-    arguments = parser.parse_args()
-    if arguments.rows:
-        print("\n".join(preflight(arguments.rows)))
-        return
-    known = before(arguments.folder)
-    print("| situation | policy | before | now |\n|---|---|---|---|")
-    for (row, now), alike in groupby(enacted(), key=lambda one: (one[0].row, one[1])):
-        cases = [case for case, _ in alike]
-        situation, was = known[row] if known else (cases[0].enact.__name__, "")
-        cells = (situation, ", ".join(case.policy for case in cases), was, now)
-        print("".join(f"| {cell.replace('|', chr(92) + '|')} " for cell in cells) + "|", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,11 +4,12 @@ One policy each.
 """
 
 import re
-from pathlib import Path
 
 import pytest
 
-from experiments.trainings import CASES, Case, before, enacted
+from experiments.trainings.command import enacted
+from experiments.trainings.enacting import Case
+from experiments.trainings.first_set import CASES
 
 RIGHT = (
     r"trains: 2 steps",
@@ -18,7 +19,7 @@ RIGHT = (
     r"picks by eval_reward; given eval_loss: refused: .*GRPO's loss is near 0 whatever was learnt",
     r"posh (0\.\d+) \(bare \1\), lave (1.000) \(bare \2\)",
     r"refused: train_dataset row 1: the prompt ends in an assistant's turn",
-    r"span_coef=0.5 has no effect here: only SpanGRPOTrainer",
+    r"is made; warns: span_coef=0.5 has no effect here: only SpanGRPOTrainer",
     r"refused: every reward has the weight 0.* / refused: .*the key 'trainer' stands twice",
     r"the last message is judged: 1.00 \(alone 1.00\)",
 )
@@ -35,16 +36,3 @@ def test_a_reported_situation_is_right_now(case: Case) -> None:
 def test_trls_own_loop_around_an_environment_trains() -> None:
     ((_, now),) = enacted(CASES[-1:])
     assert re.match(LOOP, now), now
-
-
-def test_what_happened_before_is_read_from_the_list(tmp_path: Path) -> None:
-    assert before(tmp_path) == []
-    lines = [
-        "# Title",
-        "",
-        "| situation | today | right |",
-        "|---|---|---|",
-        r"| a `<\|b\|>` | ends | trains |",
-    ]
-    (tmp_path / "trainings.md").write_text("\n".join(lines))
-    assert before(tmp_path) == [("a `<|b|>`", "ends")]

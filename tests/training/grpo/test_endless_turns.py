@@ -1,0 +1,51 @@
+"""A chat template whose turns do not end generation: RL warns, and names it where all are cut."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import Dataset
+
+from spanreward import SpanGRPOConfig, SpanGRPOTrainer
+from spanreward.training.policy import load_policy
+from tests.support.tiny_sft import BASE_TOKENS, CHATML, save_with
+from tests.support.tiny_trainer import COMMON, Scored
+from tests.support.tokenizer import SPECIAL
+
+WARNING = (
+    "the chat template ends an assistant's turn with '<|im_end|>', and generation ends at "
+    "'<|endoftext|>': unless the policy has learnt to stop otherwise, no completion ends before "
+    "max_completion_length; add "
+)
+MESSAGES = [{"role": "user", "content": "Why?"}]
+
+
+def trainer_with(folder: Path, tokens: tuple[str, ...], prompt: Any, **settings: Any) -> Any:
+    save_with(folder / "policy", CHATML, tokens)
+    model, processor = load_policy(str(folder / "policy"))
+    args = SpanGRPOConfig(str(folder / "out"), **{**COMMON, **settings})
+    rewards = [Scored(lambda sample: len(sample.completion) % 5 / 5)]
+    data = Dataset.from_dict({"prompt": [prompt] * 8})
+    return SpanGRPOTrainer(model, rewards, args, data, processing_class=processor)
+
+
+def test_it_is_said_before_the_first_step(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    trainer_with(tmp_path, BASE_TOKENS, MESSAGES)
+    assert caplog.text.count(WARNING) == 1
+    assert "to eos_token_id in the policy's generation_config.json" in caplog.text
+
+
+@pytest.mark.parametrize(("tokens", "prompt"), [(SPECIAL, MESSAGES), (BASE_TOKENS, "Why?")])
+def test_a_turn_that_ends_and_a_prompt_without_turns(
+    tmp_path: Path, tokens: tuple[str, ...], prompt: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer_with(tmp_path, tokens, prompt)
+    assert "the chat template ends" not in caplog.text
+
+
+def test_where_all_are_cut_no_longer_completion_is_advised(tmp_path: Path) -> None:
+    settings = {"max_completion_length": 1, "mask_truncated_completions": True, "max_steps": 9}
+    trainer = trainer_with(tmp_path, BASE_TOKENS, MESSAGES, **settings)
+    trainer.train()
+    assert "cut at max_completion_length (1), where the chat template ends" in trainer.pulse.stopped
+    assert "raise" not in trainer.pulse.stopped

@@ -1,0 +1,134 @@
+"""What SFT learns: whole rows, the tokens that the dry run shows, and turns that end."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+
+from spanreward.training.recipe import RecipeError
+from spanreward.training.run import build_trainer
+from spanreward.training.sft import SupervisedTrainer, shown_example, trained_tokens
+from tests.support.tiny_models import save_llava, save_qwen
+from tests.support.tiny_sft import BASE_TOKENS, CHATML, LINES, save_with, sft_recipe
+
+SHORT = {"prompt": "Why?", "reference": "A red star."}
+LONG = {"prompt": "5" * 1200, "reference": "A red star."}
+
+
+def labels_of(trainer: Any) -> list[torch.Tensor]:
+    return [row for batch in trainer.get_train_dataloader() for row in batch["labels"]]
+
+
+def test_rows_longer_than_trls_default_are_trained_on_whole(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy")
+    trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT, LONG]), [])
+    assert trainer.args.max_length is None
+    assert sorted(int((labels != -100).sum()) for labels in labels_of(trainer)) == [13, 13]
+
+
+def test_packing_keeps_its_length(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy")
+    trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT] * 4, packing=True), [])
+    assert trainer.args.max_length == 1024
+
+
+def test_rows_that_max_length_cuts_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_with(tmp_path / "policy")
+    cut = {**SHORT, "reference": "7" * 100}
+    recipe = sft_recipe(tmp_path, [SHORT, cut, LONG, LONG], max_length=100)
+    trainer: Any = build_trainer(recipe, [])
+    assert len(trainer.train_dataset) == 2
+    assert (
+        "max_length 100 cuts 3 of 4 rows of the data, and leaves no token of the answer in 2 of "
+        "them, which are not trained on: set trainer.max_length to null, or to at least 12"
+    ) in caplog.text
+
+
+def test_a_max_length_that_leaves_nothing_is_one_sentence(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy")
+    with pytest.raises(RecipeError) as refused:
+        build_trainer(sft_recipe(tmp_path, [SHORT, LONG], max_length=4), [])
+    assert str(refused.value).startswith(
+        "max_length 4 leaves no token of an answer in any of 2 rows of the data, whose prompts have "
+    )
+
+
+def test_rows_of_the_validation_are_counted_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_with(tmp_path / "policy")
+    recipe = sft_recipe(tmp_path, [SHORT, LONG], max_length=100, eval_strategy="epoch")
+    build_trainer(recipe.model_copy(update={"validation": {"count": 2}}), [])
+    assert "cuts 1 of 2 rows of the validation data" in caplog.text
+
+
+def pictured(folder: Path) -> list[dict[str, Any]]:
+    Image.new("RGB", (56, 56), "red").save(folder / "star.png")
+    return [{"image": "star.png", **SHORT}, {"image": "star.png", **LONG}]
+
+
+def test_rows_with_pictures_are_counted_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_llava(tmp_path / "policy")
+    build_trainer(sft_recipe(tmp_path, pictured(tmp_path), max_length=1000), [])
+    assert (
+        "max_length 1000 cuts 1 of 2 rows of the data, and leaves no token of the answer in 1"
+        in (caplog.text)
+    )
+
+
+@pytest.mark.parametrize("save", [save_with, save_llava, save_qwen])
+def test_the_tokens_are_those_that_trl_trains(tmp_path: Path, save: Any) -> None:
+    save(tmp_path / "policy")
+    records = [SHORT] if save is save_with else pictured(tmp_path)[:1]
+    trainer: Any = build_trainer(sft_recipe(tmp_path, records), [])
+    batch = next(iter(trainer.get_train_dataloader()))
+    ids, labels = batch["input_ids"][0], batch["labels"][0]
+    row = trainer.train_dataset[0]
+    if save is save_with:
+        row = {**row, "completion": [{"role": "assistant", "content": SHORT["reference"]}]}
+    tokens = trained_tokens(trainer.processing_class, row)
+    assert [*tokens.prompt, *tokens.answer] == ids.tolist()
+    assert tokens.answer == labels[labels != -100].tolist()
+
+
+def test_the_shown_example(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy")
+    trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT]), [])
+    row = {
+        "prompt": [{"role": "user", "content": "Why?"}],
+        "completion": [{"role": "assistant", "content": "A star."}],
+    }
+    text = shown_example(trainer.processing_class, row)
+    first, second = text.split("\ntrained (")
+    assert first.startswith("read, not trained (")
+    assert first.endswith("tokens):\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n")
+    assert second.endswith("tokens):\nA star.<|im_end|>\n")
+
+
+def test_a_template_that_never_ends_a_turn_is_refused(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy", LINES)
+    with pytest.raises(
+        RecipeError, match=r"turn with '\\n', and generation ends at '<\|im_end\|>'"
+    ):
+        build_trainer(sft_recipe(tmp_path, [SHORT]), [])
+
+
+def test_an_eos_that_ends_no_turn_is_refused_and_its_cure_works(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy", CHATML, BASE_TOKENS)
+    with pytest.raises(RecipeError, match=r"set trainer.eos_token to '<\|im_end\|>'"):
+        build_trainer(sft_recipe(tmp_path, [SHORT]), [])
+    recipe = sft_recipe(tmp_path, [SHORT], eos_token="<|im_end|>")
+    assert isinstance(build_trainer(recipe, []), SupervisedTrainer)
+
+
+def test_a_template_of_the_recipe_counts(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy", LINES)
+    (tmp_path / "own.jinja").write_text(CHATML)
+    recipe = sft_recipe(tmp_path, [SHORT], chat_template_path=str(tmp_path / "own.jinja"))
+    assert isinstance(build_trainer(recipe, []), SupervisedTrainer)

@@ -1,0 +1,123 @@
+"""A turn must end in a token that ends generation: templates in the shapes of well-known ones."""
+
+from typing import Any
+
+import pytest
+
+from experiments.scenes.policy import tiny_processor
+from spanreward.training.turn_end import endless_turn, eos_ids
+from tests.support.tiny_models import QWEN_TEMPLATE
+from tests.support.tokenizer import TEMPLATE, tokenizer
+
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+LLAMA = (
+    "<|begin_of_text|>{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n"
+    "{{ m.content | trim }}<|eot_id|>{% endfor %}"
+)
+GEMMA = (
+    "<bos>{% for m in messages %}<start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}"
+    "\n{{ m.content | trim }}<end_of_turn>\n{% endfor %}"
+)
+MISTRAL = (
+    "<s>{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
+    "{% else %} {{ m.content }}</s>{% endif %}{% endfor %}"
+)
+LLAVA = (
+    "{% for m in messages %}{{ m.role.upper() }}: {% if m.role != 'assistant' %}"
+    "{{ m.content }} {% else %}{{ m.content + ' ' }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}ASSISTANT:{% endif %}"
+)
+CHATML_TOKENS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
+BASE_TOKENS = ("<|im_start|>", "<|endoftext|>", "<|im_end|>")
+LLAMA_TOKENS = ("<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|start_header_id|>")
+GEMMA_TOKENS = ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>")
+
+
+class Generation:
+    """A model's generation_config."""
+
+    def __init__(self, eos_token_id: int | list[int] | None) -> None:
+        self.eos_token_id = eos_token_id
+
+
+def endless(template: str, tokens: tuple[str, ...], *ends: str) -> Any:
+    """What is wrong with a template, with a tokenizer whose eos is the second token, and a model
+    that ends at `ends` too.
+    """
+    words = tokenizer(template, tokens)
+    generation = Generation([words.convert_tokens_to_ids(end) for end in ends])
+    return endless_turn(words, eos_ids(words, generation))
+
+
+@pytest.mark.parametrize(
+    ("template", "tokens", "ends"),
+    [
+        (TEMPLATE, CHATML_TOKENS, ()),  # which opens a turn after each conversation
+        (CHATML, CHATML_TOKENS, ()),  # SmolLM2, Qwen
+        (CHATML, BASE_TOKENS, ("<|im_end|>",)),
+        (QWEN_TEMPLATE, CHATML_TOKENS, ()),
+        (LLAMA, LLAMA_TOKENS, ("<|end_of_text|>", "<|eot_id|>")),
+        (GEMMA, GEMMA_TOKENS, ("<eos>", "<end_of_turn>")),
+        (MISTRAL, ("<s>", "</s>"), ()),
+    ],
+)
+def test_a_turn_that_ends(template: str, tokens: tuple[str, ...], ends: tuple[str, ...]) -> None:
+    assert endless(template, tokens, *ends) is None
+
+
+def test_the_policy_of_scenes() -> None:
+    processor = tiny_processor()
+    assert endless_turn(processor, eos_ids(processor, Generation(None))) is None
+
+
+def test_a_turn_that_ends_in_another_token_than_the_eos() -> None:
+    for template, tokens, end in (
+        (CHATML, BASE_TOKENS, "<|im_end|>"),
+        (LLAMA, LLAMA_TOKENS, "<|eot_id|>"),
+        (GEMMA, GEMMA_TOKENS, "<end_of_turn>"),
+    ):
+        found = endless(template, tokens)
+        assert found.refusal == (
+            f"the chat template ends an assistant's turn with {end!r}, and generation ends at "
+            f"{tokens[1]!r}, so SFT would teach never to stop: set trainer.eos_token to {end!r}."
+        )
+        assert f"add {found.token} to eos_token_id" in found.cure
+
+
+def test_a_turn_that_ends_in_no_token() -> None:
+    for template, tokens, end in (
+        (LLAVA, ("<s>", "</s>"), " "),
+        (LLAVA.replace("m.content + ' '", "m.content"), ("<s>", "</s>"), ""),
+        (CHATML, ("<s>", "</s>"), "<|im_end|>\n"),  # in pieces
+    ):
+        found = endless(template, tokens)
+        assert (found.end, found.token) == (end, None)
+        shown = repr(end) if end else "nothing"
+        assert f"an assistant's turn with {shown}, and generation ends at '</s>'" in found.refusal
+        assert "let the template write the eos token after an answer" in found.refusal
+
+
+def test_a_processors_template_gets_blocks() -> None:
+    processor = tiny_processor()
+    processor.chat_template = (
+        "{% for m in messages %}{{ m.role.upper() }}: {% for block in m.content "
+        "if block.type == 'text' %}{{ block.text + ' ' }}{% endfor %}{% endfor %}"
+    )
+    found = endless_turn(processor, eos_ids(processor, Generation(None)))
+    assert found is not None
+    assert (found.end, found.token, found.eos) == (" ", None, ("<eos>",))
+
+
+def test_a_model_that_never_ends() -> None:
+    words = tokenizer(CHATML, CHATML_TOKENS)
+    found = endless_turn(words, set())
+    assert found is not None
+    assert "generation ends at no token" in str(found)
+
+
+def test_without_a_template_nothing_is_said() -> None:
+    assert endless_turn(tokenizer(None), {1}) is None
+    assert endless_turn(tokenizer("{{ messages | length }}"), {1}) is None

@@ -1,0 +1,65 @@
+"""What SFT would train on, for the dry run: one whole row as its tokens spell it.
+
+    finding, text = example_of(recipe, policy_is_here=True)
+
+Neither the policy's weights nor a picture is read.
+"""
+
+from pathlib import Path
+
+from transformers import AutoConfig, GenerationConfig
+
+from spanreward.rewards.files.custom_file import is_custom
+from spanreward.rewards.judges.model_files import model_folder
+from spanreward.training.data.load import load_data
+from spanreward.training.plan.here import Finding
+from spanreward.training.policy import Processor, base_of, saved_processor
+from spanreward.training.recipe import JsonlPart, Recipe
+from spanreward.training.recipe_rewards import one_line
+from spanreward.training.sft import shown_example
+from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
+
+CLOSED = "a picture that is not opened"
+
+
+def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
+    """Returns whether the rows and the chat template can be learnt, and the first row as it is
+    trained, "" where the policy's processor and the rows are not files here.
+    """
+    model = recipe.policy.model
+    files = all(isinstance(part, JsonlPart) for part in recipe.data.parts)
+    if is_custom(model) or not (policy_is_here and files):
+        advice = "that takes the policy's processor and the rows as files here"
+        return Finding("example", None, "what is trained cannot be shown", advice), ""
+    try:
+        data = load_data(recipe.data, completions=True, look=False)
+        folder = str(model_folder(model, download=False))
+        processor = saved_processor(folder, AutoConfig.from_pretrained(base_of(folder)))
+        fault = fault_of_turns(recipe, processor, folder)
+        row = data.select_columns(["prompt", "completion"])[0]
+        if "image" in data.column_names:
+            row["image"] = CLOSED
+        text = shown_example(processor, row)
+    except (ValueError, OSError) as error:
+        return Finding("example", False, one_line(str(error))), ""
+    if fault:
+        return Finding("example", False, fault), text
+    return Finding("example", True, f"the first of {len(data):,}, below the table"), text
+
+
+def fault_of_turns(recipe: Recipe, processor: Processor, folder: str) -> str:
+    """Returns why SFT would refuse the chat template, or "".
+
+    A template that the recipe changes is left to the run.
+    """
+    if recipe.trainer.get("chat_template_path"):
+        return ""
+    config = AutoConfig.from_pretrained(base_of(folder))
+    generation = GenerationConfig.from_model_config(config)
+    if (Path(folder) / "generation_config.json").is_file():
+        generation = GenerationConfig.from_pretrained(folder)
+    ending = eos_ids(processor, generation)
+    if recipe.trainer.get("eos_token"):
+        ending.add(tokenizer_of(processor).convert_tokens_to_ids(recipe.trainer["eos_token"]))
+    endless = endless_turn(processor, ending)
+    return "" if endless is None else endless.refusal

@@ -1,0 +1,154 @@
+"""What SFT learns from a recipe's rows: a prompt, which is not trained, and the target after it.
+
+    target = trained_tokens(processor, dataset[0])
+    target.prompt, target.answer          # ids, of which the answer's are trained
+    check_lengths(processor, dataset, args, "the training data")    # before the first step
+
+Tokens are those that TRL's SFTTrainer trains on: of a text model the messages as a whole, of rows
+with pictures the prompt and the answer each by itself.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accelerate import PartialState
+from datasets import Dataset
+from trl import SFTConfig, SFTTrainer
+from trl.data_utils import apply_chat_template, prepare_multimodal_messages
+
+from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
+from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
+
+log = logging.getLogger(__name__)
+
+PICTURED = 1000  # rows with pictures that are measured, since each picture is read for it
+
+
+class SupervisedTrainer(CheckpointWeights, SFTTrainer):
+    """TRL's SFTTrainer that resumes a vision-language model's weights.
+
+    Raises ValueError for a chat template whose turn never ends (training/turn_end.py).
+    """
+
+    def __init__(self, model: Any, *others: Any, **named: Any) -> None:
+        super().__init__(model, *others, **named)
+        endless = endless_turn(
+            self.processing_class, eos_ids(self.processing_class, model.generation_config)
+        )
+        if endless is not None:
+            raise ValueError(endless.refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedTokens:
+    """Ids of one row. prompt: what is read. answer: what is trained, with what ends the turn."""
+
+    prompt: list[int]
+    answer: list[int]
+
+
+def whole_rows(trainer: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of SFTConfig that a recipe's `trainer` leaves to us.
+
+    TRL's max_length of 1024 cuts longer rows, and drops those whose prompt alone is longer. RL's
+    prompts are never cut, so a comparison of both would be unfair. Packing needs a length.
+    """
+    if trainer.get("packing"):
+        return {}
+    return {"max_length": None}
+
+
+def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
+    """Returns the tokens of a row with `prompt`, `completion` and maybe `image`.
+
+    A text in the picture's place stands for one that is not opened, which is one token.
+    """
+    if "image" in row:
+        return _pictured_tokens(processor, row)
+    prompt = _ids(processor, row["prompt"], True)
+    whole = _ids(processor, [*row["prompt"], *row["completion"]], False)
+    start = 0
+    while start < min(len(prompt), len(whole)) and prompt[start] == whole[start]:
+        start += 1
+    return TrainedTokens(whole[:start], whole[start:])
+
+
+def _ids(processor: Any, messages: list[Any], opens: bool) -> list[int]:
+    """Returns the ids of messages; opens: and of the beginning of the next turn."""
+    ids = processor.apply_chat_template(
+        messages, add_generation_prompt=opens, tokenize=True, return_dict=True
+    )["input_ids"]
+    if ids and isinstance(ids[0], list):  # a processor makes a batch of them
+        return list(ids[0])
+    return list(ids)
+
+
+def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
+    chat = {
+        "prompt": prepare_multimodal_messages(row["prompt"], images=[row["image"]]),
+        "completion": prepare_multimodal_messages(row["completion"]),
+    }
+    texts = apply_chat_template(chat, processor)
+    tokenizer = tokenizer_of(processor)
+    answer = tokenizer(texts["completion"], add_special_tokens=False)["input_ids"]
+    if isinstance(row["image"], str):
+        prompt = tokenizer(texts["prompt"], add_special_tokens=False)["input_ids"]
+    else:
+        read = processor(images=[row["image"]], text=[texts["prompt"]], add_special_tokens=False)
+        prompt = list(read["input_ids"][0])
+    return TrainedTokens(prompt, answer)
+
+
+def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) -> None:
+    """Warns of rows that max_length cuts, with their number. Raises ValueError where it leaves
+    nothing to train on.
+
+    Of more rows with pictures than PICTURED about so many are measured. part: the words that name
+    the dataset.
+    """
+    # packing by another strategy splits what is longer
+    if args.max_length is None or (args.packing and args.packing_strategy != "bfd"):
+        return
+    step = 1
+    if "image" in dataset.column_names:
+        step = max(1, len(dataset) // PICTURED)
+    lengths = []
+    for number in range(0, len(dataset), step):
+        tokens = trained_tokens(processor, dataset[number])
+        lengths.append((len(tokens.prompt), len(tokens.prompt) + len(tokens.answer)))
+    longest = max(whole for _, whole in lengths)
+    cut = sum(whole > args.max_length for _, whole in lengths)
+    lost = 0
+    if args.truncation_mode == "keep_start":
+        lost = sum(prompt >= args.max_length for prompt, _ in lengths)
+    cure = f"set trainer.max_length to null, or to at least {longest}"
+    rows = f"{len(lengths):,} rows of {part}"
+    if lost == len(lengths):
+        raise ValueError(
+            f"max_length {args.max_length} leaves no token of an answer in any of {rows}, whose "
+            f"prompts have {min(lengths)[0]} tokens or more: {cure}."
+        )
+    if cut and PartialState().is_main_process:
+        log.warning(
+            "max_length %d cuts %d of %s, and leaves no token of the answer in %d of them, which "
+            "are not trained on: %s.",
+            args.max_length,
+            cut,
+            rows,
+            lost,
+            cure,
+        )
+
+
+def shown_example(processor: Any, row: Mapping[str, Any]) -> str:
+    """Returns a row's texts as its tokens spell them, special tokens too: what is read, and what is
+    trained.
+    """
+    tokens = trained_tokens(processor, row)
+    tokenizer = tokenizer_of(processor)
+    return (
+        f"read, not trained ({len(tokens.prompt)} tokens):\n{tokenizer.decode(tokens.prompt)}\n"
+        f"trained ({len(tokens.answer)} tokens):\n{tokenizer.decode(tokens.answer)}"
+    )
