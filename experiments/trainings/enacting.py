@@ -92,10 +92,11 @@ def trainer_of(
     model, processor = loaded or policy_of(policy, folder)
     tokenizer: Any = processor if policy == "Llama" else processor.tokenizer
     tokenizer.padding_side = side
-    args = SpanGRPOConfig(str(folder / "out"), **{**COMMON, "logging_strategy": "no", **settings})
+    settings = {**COMMON, "logging_strategy": "no", **settings}
     by_length = Scored(lambda sample: len(sample.completion) % 5 / 5)
     kind = GRPOTrainer if stock else SpanGRPOTrainer
     try:
+        args = SpanGRPOConfig(str(folder / "out"), **settings)
         return kind(
             model,
             list(rewards) or [by_length],

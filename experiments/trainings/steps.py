@@ -216,7 +216,8 @@ def half_a_group(policy: str, folder: Path) -> str:
     )
     files = sorted(folder.glob("*.json"))
     if len(files) < 2:
-        return f"ends with {done.stderr.splitlines()[-1:]}"
+        errors = [line for line in done.stderr.splitlines() if "Error" in line]
+        return f"ends with {errors[:1]}"
     ranks = [json.loads(file.read_text()) for file in files]
     outcomes = []
     for kind in KINDS:
