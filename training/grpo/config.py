@@ -8,7 +8,7 @@ here.
 """
 
 import logging
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -28,8 +28,10 @@ class SpanGRPOConfig(GRPOConfig):
             0 is stock GRPO. docs/credit.md says when it helps, and by which rule.
         max_failed_fraction: training stops when a judge fails on a larger fraction of a step's
             completions.
-        dynamic_sampling: replaces prompts whose completions all have the same score (DAPO, equation
-            11).
+        dynamic_sampling: replaces prompts whose completions all have nearly the same score (DAPO,
+            equation 11).
+        dynamic_sampling_spread: the standard deviation of a group's rewards up to which they are
+            nearly the same. 0 is DAPO's: exactly the same.
         max_resamples: rounds of generation that dynamic sampling makes for a batch. Groups that are
             still missing stay as they are. With half of the prompts solved, five rounds leave one
             group of 64 unfilled.
@@ -50,6 +52,13 @@ class SpanGRPOConfig(GRPOConfig):
     span_coef: AMOUNT = 0.0
     max_failed_fraction: SHARE = 0.5
     dynamic_sampling: bool = False
+    dynamic_sampling_spread: AMOUNT = field(
+        default=0.01,
+        metadata={
+            "help": "Dynamic sampling replaces a prompt whose completions' rewards have at most "
+            "this standard deviation. 0: only where all are the same, as in DAPO."
+        },
+    )
     max_resamples: COUNT = 5
     soft_overlong_cache: COUNT | None = None
     reasoning_end: Annotated[str, Field(min_length=1)] | None = None
