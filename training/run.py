@@ -37,6 +37,7 @@ from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
 from spanreward.training.policy import base_of, load_policy
+from spanreward.training.precision import check_precision
 from spanreward.training.recipe import (
     JsonlPart,
     LoraPart,
@@ -87,6 +88,7 @@ def run(
     if not resume:
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
+    check_precision(recipe)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded
