@@ -26,8 +26,8 @@ FLOORS = {
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
     ),
     "training": (
-        "recipe_file trainer_settings grpo recipe precision recipe_rewards data policy run_folder "
-        "evaluation callbacks run plan serve commands experimental"
+        "recipe_file trainer_settings grpo recipe precision recipe_rewards data policy adapters "
+        "run_folder evaluation callbacks run plan serve commands experimental"
     ),
     "training.evaluation": "answers judged statistics page",
     "training.experimental": "judge judge_command criteria_command",

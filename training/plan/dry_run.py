@@ -34,7 +34,7 @@ from spanreward.training.grpo.preflight import (
 from spanreward.training.plan import needs
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
-from spanreward.training.policy import saved_processor
+from spanreward.training.policy import base_of, saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import (
     build_rewards,
@@ -112,7 +112,7 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
         data = load_data(recipe.data, look=False)
         rewards = build_rewards(recipe.rewards)
         folder = str(model_folder(model, download=False))
-        processor = saved_processor(folder, AutoConfig.from_pretrained(folder))
+        processor = saved_processor(folder, AutoConfig.from_pretrained(base_of(folder)))
         check_columns(rewards, "the data", data)
         check_policy(processor, data)
         check_rows(rewards, processor, "the data", data)
