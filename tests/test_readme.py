@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llava
 
 SMALL = (
-    'max_completion_length=8, max_steps=80, logging_steps=4, lr_scheduler_type="constant",'
+    'max_completion_length=8, max_steps=64, logging_steps=4, lr_scheduler_type="constant",'
     'save_strategy="no", report_to="none", use_cpu=True, bf16=False, disable_tqdm=True'
 )
 
@@ -42,18 +42,18 @@ def test_the_script_teaches_in_a_stock_trainer(
         ('"Qwen/Qwen2.5-VL-3B-Instruct"', '"policy"'),
         (", max_pixels=1003520", ""),
         ("max_completion_length=256, bf16=True", SMALL),
-        ("learning_rate=1e-5", "learning_rate=1e-2"),
+        ("learning_rate=1e-5", "learning_rate=3e-3"),
     ):
         assert real in code
         code = code.replace(real, small)
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(code, names)
     *rollouts, _ = names["trainer"].state.log_history
-    assert len(rollouts) == 20
+    assert len(rollouts) == 16
     assert {"reward", "posh/f1", "posh/precision", "posh/recall"} <= set(rollouts[0])
-    assert all(line["clip_ratio/region_mean"] > 0 for line in rollouts)
+    assert any(line["clip_ratio/region_mean"] > 0 for line in rollouts)
     rewards = [line["reward"] for line in rollouts]
-    assert fmean(rewards[-5:]) > fmean(rewards[:5]) + 0.005
+    assert fmean(rewards[-5:]) > fmean(rewards[:5]) + 0.03
 
 
 def test_the_script_has_the_recipes_settings() -> None:

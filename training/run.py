@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection, Sequence
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ from spanreward.training.run_folder import begin, check_new, checkpoint_to_resum
 
 log = logging.getLogger(__name__)
 
+TRACKERS = ("wandb", "trackio")
 PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))
 
 
@@ -156,6 +158,7 @@ def train(
         trainer.add_callback(callback)
     if trainer.is_world_process_zero():
         begin(recipe, PROCESSES, checkpoint, readers(rewards))
+        tell_where_numbers_go(recipe)
     trainer.accelerator.wait_for_everyone()
     gc.collect()
     gc.freeze()  # else each full collection walks all that was loaded, a sixth of judging by match
@@ -164,6 +167,18 @@ def train(
     finally:
         gc.unfreeze()
     return next((one.stopped for one in stopping if one.stopped), "")
+
+
+def tell_where_numbers_go(recipe: Recipe) -> None:
+    """Says that no tracker gets the log, where one is installed and the recipe names none."""
+    installed = [name for name in TRACKERS if find_spec(name) is not None]
+    if "report_to" not in recipe.trainer and installed:
+        print(
+            f"the log goes to {recipe.output}/metrics.jsonl alone: trainer.report_to="
+            f"{installed[0]} sends it there too, and trainer.report_to=none says nothing.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:

@@ -8,13 +8,17 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 from datasets import Dataset, Features, Image, List, Value
+from peft import get_peft_model
 from PIL import Image as Pictures
 
 from experiments.scenes.parts import TINY
+from spanreward.training.adapters import lora_config
+from spanreward.training.policy import load_policy
 from spanreward.training.recipe import (
     DataPart,
     HubPart,
     JsonlPart,
+    LoraPart,
     MixedPart,
     Recipe,
     load_recipe,
@@ -66,13 +70,15 @@ def shrunk(path: Path, folder: Path) -> list[str]:
         changes["trainer.logging_steps"] = 1
     else:
         changes["trainer.steps_per_generation"] = updates
-    changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
+    if recipe.trainer.get("eval_strategy") == "steps":
+        changes["trainer.eval_steps"] = 2 * updates
+    changes["policy.model"] = tiny_policy(recipe, folder.parent)
     for number, reward in enumerate(recipe.rewards):
         changes[f"rewards.{number}.judge"] = "experiments/scenes/word_judge.py:WordJudge"
         # it sees no pictures, and looks things up in a column `context`
         if reward.metric == "harmonic":
             changes[f"rewards.{number}.options.evidence"] = "context"
-    if recipe.policy.lora is not None:
+    if recipe.policy.lora is not None and recipe.policy.lora.target_modules is not None:
         changes["policy.lora.target_modules"] = "all-linear"  # the tiny policy has two layers
     if recipe.trainer.get("soft_overlong_cache"):
         changes["trainer.soft_overlong_cache"] = 4
@@ -95,8 +101,17 @@ def updates_of(recipe: Recipe) -> int:
     return int(recipe.trainer.get("steps_per_generation", accumulation) // accumulation)
 
 
-def tiny_policy(model: str, folder: Path) -> str:
-    """A tiny policy of the model's architecture: saved once, or the one that learns Scenes."""
+def tiny_policy(recipe: Recipe, folder: Path) -> str:
+    """A tiny policy of the model's architecture: saved once, or the one that learns Scenes. What
+    another recipe writes is its policy, with an adapter where it trains one.
+    """
+    model = recipe.policy.model
+    for path in RECIPES:
+        earlier = load_recipe(path)
+        if earlier.output == model and path.parent.name != "quickstart":
+            base = tiny_policy(earlier, folder)
+            lora = earlier.policy.lora
+            return base if lora is None else tiny_adapter(base, lora)
     for family, save in SAVE.items():
         if model.startswith(family):
             place = folder / family.replace("/", "-")
@@ -105,6 +120,17 @@ def tiny_policy(model: str, folder: Path) -> str:
                 save(place)
             return str(place)
     return TINY
+
+
+def tiny_adapter(base: str, lora: LoraPart) -> str:
+    """The folder of a new adapter over a policy, which changes what it writes."""
+    place = Path(f"{base}-adapter")
+    if not place.exists():
+        model, _ = load_policy(base)
+        config = lora_config(lora, model)
+        config.init_lora_weights = False
+        get_peft_model(model, config).save_pretrained(place)
+    return str(place)
 
 
 def splits(recipe: Recipe, part: DataPart) -> set[str]:

@@ -32,6 +32,7 @@ from spanreward.training.grpo.preflight import (
     check_rows,
 )
 from spanreward.training.plan import needs
+from spanreward.training.plan.disk import disk_here
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import base_of, saved_processor
@@ -70,6 +71,9 @@ def dry_run(
         if plan is not None:
             needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
         found.append(gpus_here(launch.processes // launch.machines, needed))
+    if plan is not None:
+        disk = disk_here(recipe, plan, steps_of(recipe, launch))
+        found += [] if disk is None else [disk]
     rows_fit = True
     if recipe.algorithm != "sft":
         found.append(rows_here(recipe, found[0].ok is True))
@@ -93,6 +97,14 @@ def dry_run(
     stops = [str(finding) for finding in found if finding.ok is False]
     if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
+
+
+def steps_of(recipe: Recipe, launch: needs.Launch) -> int | None:
+    """Returns the optimizer steps of a run that samples, if they are known."""
+    if recipe.algorithm == "sft":
+        return None
+    settings = needs.settings_of(recipe)
+    return needs.generating_steps(settings, launch.processes, row_count(recipe.data)).total
 
 
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
