@@ -69,7 +69,8 @@ def test_the_script_has_the_recipes_settings() -> None:
         (written,) = re.findall(rf"\b{name}=([\d.e-]+)", README)
         assert float(written) == recipe.trainer[name], name
     assert recipe.policy.lora is not None
-    assert f"LoraConfig(r={recipe.policy.lora.r}," in README
+    part = recipe.policy.lora
+    assert f"r={part.r}, lora_alpha={part.alpha}," in README
 
 
 def test_the_result_is_what_was_measured() -> None:

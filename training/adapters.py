@@ -62,12 +62,12 @@ def check_adapter(policy: PolicyPart) -> None:
             f"policy.model {policy.model} is an adapter over {base}: to train on from it set "
             f"policy.lora to {described}."
         )
-    first = next(differences(policy.lora, saved), None)
-    if first is not None:
-        name, here, there = first
+    difference = next(differences(policy.lora, saved), None)
+    if difference is not None:
+        name, ours, theirs = difference
         raise RecipeError(
-            f"policy.lora has {name} {here!r}, and the adapter {policy.model}, from which the run "
-            f"goes on, has {there!r}: set policy.lora to {described}, or merge the adapter into "
+            f"policy.lora has {name} {ours!r}, and the adapter {policy.model}, from which the run "
+            f"goes on, has {theirs!r}: set policy.lora to {described}, or merge the adapter into "
             "its base (docs/recipes.md) to begin another."
         )
 

@@ -33,9 +33,9 @@ OF_LOSSES = {
 
 def warn_of_idle(args: SpanGRPOConfig) -> None:
     """Logs a warning for each cause that keeps settings from acting, with their names."""
-    given = set_settings(args)
+    changed = set_settings(args)
     for names, cause in idle_groups(args):
-        idle = [f"{name}={given[name]!r}" for name in names if name in given]
+        idle = [f"{name}={changed[name]!r}" for name in names if name in changed]
         if idle:
             log.warning("%s cannot act: %s", ", ".join(idle), cause)
 
@@ -74,11 +74,11 @@ def idle_groups(args: SpanGRPOConfig) -> list[tuple[tuple[str, ...], str]]:
 def set_settings(args: SpanGRPOConfig) -> dict[str, object]:
     """Returns the values that are not the defaults."""
     values = vars(args)
-    given = {}
+    changed = {}
     for setting in fields(SpanGRPOConfig):
         if setting.init and values[setting.name] != setting.default:
-            given[setting.name] = values[setting.name]
-    return given
+            changed[setting.name] = values[setting.name]
+    return changed
 
 
 def warn_of_small_rate(args: SpanGRPOConfig) -> None:

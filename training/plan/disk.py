@@ -27,27 +27,27 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
     weights, _, optimizer = plan.bytes_each
     policy = weights * plan.trained
     holds = "weights"
-    each = policy
+    size = policy
     advice = "give output=FOLDER on a larger disk, or a smaller trainer.save_total_limit"
     if not settings["save_only_model"]:
         holds = "weights and optimizer"
-        each += optimizer * plan.trained
+        size += optimizer * plan.trained
         advice += (
             f"; trainer.save_only_model=true leaves {policy / 1e9:.1f} GB each, and nothing to "
             "resume from"
         )
     kept = kept_at_once(settings, steps)
-    needed = kept * each + policy
+    needed = kept * size + policy
     folder = existing(Path(recipe.output))
     free = shutil.disk_usage(folder).free
-    found = (
-        f"{each / 1e9:.1f} GB a checkpoint ({holds}), {kept} at once while one is written, and the "
+    text = (
+        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {kept} at once while one is written, and the "
         f"policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are free in "
         f"{folder.resolve()}"
     )
     if needed > free:
-        return Finding("disk", False, found, advice)
-    return Finding("disk", True, found)
+        return Finding("disk", False, text, advice)
+    return Finding("disk", True, text)
 
 
 def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:

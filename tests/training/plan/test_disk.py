@@ -1,7 +1,6 @@
 """What checkpoints take on the disk: by hand, and beside what is free."""
 
 from collections import namedtuple
-from pathlib import Path
 from typing import Any
 
 import pytest
