@@ -71,12 +71,14 @@ class RunPart(Part):
 
 
 class LoraPart(Part):
-    """Settings of peft's LoraConfig."""
+    """Settings of peft's LoraConfig. target_modules: without it the linear layers of the language
+    model; `all-linear` are those of the vision tower and its projector too.
+    """
 
     r: int = Field(16, gt=0)
     alpha: int = Field(32, gt=0)
     dropout: float = Field(0.0, ge=0, lt=1)
-    target_modules: str | list[str] = "all-linear"
+    target_modules: str | list[str] | None = None
 
 
 class PolicyPart(Part):

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection, Sequence
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.judges import closing
 from spanreward.rewards.judges.local.vllm_engine import END
 from spanreward.rewards.reward.reward import Reward, judges_of
+from spanreward.training.adapters import check_adapter, lora_config, saved_adapter
 from spanreward.training.before_loading import check_before_loading
 from spanreward.training.callbacks.json_lines import MetricsFile, ProgressBar, VerdictFile
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
@@ -36,10 +38,10 @@ from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.full_disk import named_full_disk
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
-from spanreward.training.policy import base_of, load_policy
+from spanreward.training.policy import Processor, base_of, load_policy
+from spanreward.training.precision import check_precision
 from spanreward.training.recipe import (
     JsonlPart,
-    LoraPart,
     MetricPart,
     Recipe,
     RecipeError,
@@ -60,6 +62,7 @@ from spanreward.training.sft import SupervisedTrainer, check_lengths, whole_rows
 
 log = logging.getLogger(__name__)
 
+TRACKERS = ("wandb", "trackio")
 PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))
 
 
@@ -91,6 +94,8 @@ def run(
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
     check_before_loading(recipe, PROCESSES)
+    check_precision(recipe)
+    check_adapter(recipe.policy)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded
@@ -162,6 +167,7 @@ def train(
         trainer.add_callback(callback)
     if trainer.is_world_process_zero():
         begin(recipe, PROCESSES, checkpoint, readers(rewards))
+        tell_where_numbers_go(recipe)
     trainer.accelerator.wait_for_everyone()
     gc.collect()
     gc.freeze()  # else each full collection walks all that was loaded, a sixth of judging by match
@@ -170,6 +176,18 @@ def train(
     finally:
         gc.unfreeze()
     return next((one.stopped for one in stopping if one.stopped), "")
+
+
+def tell_where_numbers_go(recipe: Recipe) -> None:
+    """Says that no tracker gets the log, where one is installed and the recipe names none."""
+    installed = [name for name in TRACKERS if find_spec(name) is not None]
+    if "report_to" not in recipe.trainer and installed:
+        print(
+            f"the log goes to {recipe.output}/metrics.jsonl alone: trainer.report_to="
+            f"{installed[0]} sends it there too, and trainer.report_to=none says nothing.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
@@ -191,13 +209,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
             "accelerate_configs/cpu.yaml, and give policy.model the folder."
         )
-    # peft would begin it anew, or freeze it
-    if (base := base_of(recipe.policy.model)) != recipe.policy.model:
-        raise RecipeError(
-            f"policy.model {recipe.policy.model} is an adapter over {base}, and training does not "
-            "go on from one: merge it into its base (docs/recipes.md), and give the merged folder."
-        )
-    model, processor = load_policy(recipe.policy.model, recipe.seed, recipe.policy.dtype)
+    model, processor, peft_config = trained_policy(recipe)
     if not learned:
         pad_left(processor)
     extra_columns = columns_asked_by(rewards)
@@ -217,7 +229,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "eval_dataset": load_data(validation, learned, extra_columns=extra_columns)
         if validation and args.eval_strategy != "no"
         else None,
-        "peft_config": lora_config(recipe.policy.lora) if recipe.policy.lora else None,
+        "peft_config": peft_config,
     }
     with refusals():
         if not learned:
@@ -274,6 +286,12 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
             )
 
 
-def lora_config(part: LoraPart) -> LoraConfig:
-    settings: dict[str, Any] = {"r": part.r, "lora_alpha": part.alpha, "lora_dropout": part.dropout}
-    return LoraConfig(**settings, target_modules=part.target_modules, task_type="CAUSAL_LM")
+def trained_policy(recipe: Recipe) -> tuple[Any, Processor, LoraConfig | None]:
+    """Returns the policy, its processor, and the adapter that is to be put over it, if any."""
+    part = recipe.policy
+    if base_of(part.model) != part.model:
+        check_adapter(part)
+        return *saved_adapter(part.model, recipe.seed, part.dtype), None
+    model, processor = load_policy(part.model, recipe.seed, part.dtype)
+    config = None if part.lora is None else lora_config(part.lora, model)
+    return model, processor, config

@@ -218,6 +218,10 @@ def run(
         changed = {
             "max_steps": arguments.steps,
             "per_device_train_batch_size": arguments.batch,
+            "steps_per_generation": None,
+            "learning_rate": 3e-4,
+            "warmup_steps": 5,
+            "logging_steps": 1,
             "span_coef": 0.0,
         }
         overrides = [

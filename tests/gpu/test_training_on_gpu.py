@@ -220,6 +220,7 @@ def test_divided_training_saves_and_resumes(config: str, tmp_path: Path, machine
         ),
         *("trainer.max_steps=2", "trainer.save_steps=1", "trainer.logging_steps=1"),
         *("trainer.per_device_train_batch_size=16", "data.count=32"),
+        "trainer.steps_per_generation=null",
     ]
     subprocess.run(command, cwd=ROOT, check=True, timeout=120)
     whole = steps_of(out)

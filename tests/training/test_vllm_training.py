@@ -30,6 +30,8 @@ SHRUNK = (
         f"trainer.max_steps={STEPS}",
     ),
     "trainer.per_device_train_batch_size=4",
+    "trainer.steps_per_generation=null",
+    "trainer.logging_steps=1",
     *(
         "trainer.num_generations=4",
         "trainer.max_completion_length=16",

@@ -21,15 +21,17 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class SpanGRPOConfig(GRPOConfig):
-    """TRL's GRPOConfig with nine more settings.
+    """TRL's GRPOConfig with ten more settings.
 
     Args:
         span_coef: weight of the spans' credit (in standard deviations) beside the scalar advantage;
             0 is stock GRPO. docs/credit.md says when it helps, and by which rule.
         max_failed_fraction: training stops when a judge fails on a larger fraction of a step's
             completions.
-        dynamic_sampling: replaces prompts whose completions all have the same score (DAPO, equation
-            11).
+        dynamic_sampling: replaces prompts whose completions all have nearly the same score (DAPO,
+            equation 11).
+        dynamic_sampling_spread: the standard deviation of a group's rewards up to which they are
+            nearly the same. 0 is DAPO's: exactly the same.
         max_resamples: rounds of generation that dynamic sampling makes for a batch. Groups that are
             still missing stay as they are. With half of the prompts solved, five rounds leave one
             group of 64 unfilled.
@@ -67,6 +69,13 @@ class SpanGRPOConfig(GRPOConfig):
         default=False,
         metadata={
             "help": "Whether to replace prompts whose completions all have the same score (DAPO)."
+        },
+    )
+    dynamic_sampling_spread: AMOUNT = field(
+        default=0.01,
+        metadata={
+            "help": "Dynamic sampling replaces a prompt whose completions' rewards have at most "
+            "this standard deviation. 0: only where all are the same, as in DAPO."
         },
     )
     max_resamples: COUNT = field(

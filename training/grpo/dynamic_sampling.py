@@ -2,10 +2,12 @@
 
 A group whose completions all have the same reward has advantages of 0. DAPO (Yu et al. 2025, arXiv
 2503.14476, section 3.2, equation 11) leaves such groups out and samples until the batch is full.
-Here a batch is first drafted: completed and judged. For groups without variance new prompts are
-drawn, completed and judged, in at most max_resamples rounds. Then TRL scores the full batch once,
-with the drafted completions and verdicts in place of its own, so that padding, log-probabilities,
-advantages and logs are those of the batch that is trained on.
+Scores such as PoSh's are hardly ever equal, and TRL divides small differences by their deviation,
+so that they count as large ones do: here a group also goes whose deviation is at most
+dynamic_sampling_spread. A batch is first drafted: completed and judged. For groups without variance
+new prompts are drawn, completed and judged, in at most max_resamples rounds. Then TRL scores the
+full batch once, with the drafted completions and verdicts in place of its own, so that padding,
+log-probabilities, advantages and logs are those of the batch that is trained on.
 
 The reward that must vary is the weighted sum of the Rewards' scores. Other reward functions (a
 length punishment) and completions on which a judge failed do not count. New prompts come in an
@@ -19,13 +21,12 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
 
-# rewards of a group as close as this count as equal: TRL divides by their deviation plus 1e-4
-SAME_REWARD = 1e-6
 STATE_FILE = "sampling.json"  # in a checkpoint: how many prompts were drawn
 
 
@@ -59,9 +60,12 @@ def reward_of(verdicts: Mapping[str, Verdict], weights: Mapping[str, float]) -> 
     return sum(scores) if scores else None
 
 
-def has_variance(group: Sequence[Rollout]) -> bool:
+def has_variance(group: Sequence[Rollout], spread: float) -> bool:
+    """Returns whether the standard deviation of the group's rewards, as TRL's `reward_std`, is
+    above `spread`.
+    """
     rewards = [rollout.reward for rollout in group if rollout.reward is not None]
-    return bool(rewards) and max(rewards) - min(rewards) > SAME_REWARD
+    return len(rewards) > 1 and stdev(rewards) > spread
 
 
 def groups_to_draw(missing: int, useful: int, seen: int, batch: int) -> int:
@@ -109,6 +113,7 @@ class DynamicSampling:
         self.dataset = dataset
         self.whole_groups = whole_groups
         self.max_resamples = args.max_resamples
+        self.spread = args.dynamic_sampling_spread
         self.seed = args.seed
         self.drawn = 0
 
@@ -130,7 +135,10 @@ class DynamicSampling:
             rollout.reward for group in groups for rollout in group if rollout.reward is not None
         ]
         reward = sum(rewards) / len(rewards) if rewards else math.nan
-        missing = [number for number, group in enumerate(groups) if not has_variance(group)]
+        missing = []
+        for number, group in enumerate(groups):
+            if not has_variance(group, self.spread):
+                missing.append(number)
         replaced: dict[int, int] = {}  # group of the batch: row of the dataset
         unit = 1 if self.whole_groups else size
         rounds = 0
@@ -144,7 +152,7 @@ class DynamicSampling:
             rows = share([row for row in numbers for _ in range(size)], rank, ranks)
             found = draft([self._read(row, inputs[0]) for row in rows])
             for row, group in zip(numbers, found, strict=True):
-                if has_variance(group):
+                if has_variance(group, self.spread):
                     useful += 1
                     if missing:
                         place = missing.pop(0)

@@ -25,6 +25,7 @@ from typing import Any
 
 import torch
 from accelerate.utils import gather_object
+from peft import PeftModel
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
@@ -36,6 +37,7 @@ from spanreward.rewards.rows.messages import assistants_texts
 from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
+from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
 from spanreward.training.grpo.judge_metrics import gather_step
 from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.overlong import punish_overlong
@@ -119,6 +121,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         rewards = [recorder.reward for recorder in self.recorders]
         check_loss(args.span_coef)
         check_parts(args, rewards, functions, options)
+        warn_of_idle(args)
+        if options.get("peft_config") is not None or isinstance(model, PeftModel):
+            warn_of_small_rate(args)
         if args.world_size > 1:
             check_deadlines(rewards, args.ddp_timeout)
         # the rewards that say something of a completion beside its length

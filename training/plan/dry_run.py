@@ -33,10 +33,11 @@ from spanreward.training.grpo.preflight import (
     check_rows,
 )
 from spanreward.training.plan import needs
+from spanreward.training.plan.disk import disk_here
 from spanreward.training.plan.example import example_of
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
-from spanreward.training.policy import saved_processor
+from spanreward.training.policy import base_of, saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import (
     build_rewards,
@@ -77,6 +78,9 @@ def dry_run(
     if found[0].ok is False:
         covered.append("policy")
     found += named_here(recipe, launch.processes, covered)
+    if plan is not None:
+        disk = disk_here(recipe, plan, steps_of(recipe, launch))
+        found += [] if disk is None else [disk]
     rows_fit = True
     example = ""
     if recipe.algorithm == "sft":
@@ -119,6 +123,14 @@ def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iter
             yield Finding(what, False, one_line(sentence))
 
 
+def steps_of(recipe: Recipe, launch: needs.Launch) -> int | None:
+    """Returns the optimizer steps of a run that samples, if they are known."""
+    if recipe.algorithm == "sft":
+        return None
+    settings = needs.settings_of(recipe)
+    return needs.generating_steps(settings, launch.processes, row_count(recipe.data)).total
+
+
 def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
     """Checks rows as a trainer does before its first step, where they and the policy's processor
     are files here.
@@ -136,7 +148,7 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
         rewards = build_rewards(recipe.rewards)
         data = load_data(recipe.data, look=False, extra_columns=columns_asked_by(rewards))
         folder = str(model_folder(model, download=False))
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(base_of(folder), trust_remote_code=False)
         processor = saved_processor(folder, config)
         check_columns(rewards, "the data", data)
         check_policy(processor, data)

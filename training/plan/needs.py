@@ -14,6 +14,7 @@ import yaml
 from accelerate.commands.config.config_args import load_config_from_file
 
 from spanreward.training.plan.memory import Awake, Plan, size_by_name
+from spanreward.training.policy import base_of
 from spanreward.training.recipe import JudgePart, Recipe, RecipeError, trainer_config
 
 GPU_MEMORY = 80_000_000_000  # assumed where there is none
@@ -85,7 +86,7 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     here.
     """
     settings = settings_of(recipe)
-    policy = size_by_name(recipe.policy.model)
+    policy = size_by_name(base_of(recipe.policy.model))
     judges = []
     if settings["use_cpu"] or policy is None:
         return None

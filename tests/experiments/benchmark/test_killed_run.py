@@ -27,6 +27,8 @@ SHRUNK = (
         "data.count=8",
         "trainer.max_steps=6",
         "trainer.per_device_train_batch_size=4",
+        "trainer.steps_per_generation=null",
+        "trainer.logging_steps=1",
     ),
     *(
         "trainer.num_generations=4",

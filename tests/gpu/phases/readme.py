@@ -1,4 +1,4 @@
-"""README's ten lines, word for word but for the models and the data, three steps.
+"""README's lines, word for word but for the models, the data and the rollout, three steps.
 
     python -m tests.gpu.phases.readme --size real
 
@@ -17,9 +17,8 @@ from tests.support.paths import ROOT
 
 BLOCK = re.compile(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", re.DOTALL)
 TOYS = (
-    "max_completion_length=256, bf16=True",
-    "max_completion_length=8, per_device_train_batch_size=4, num_generations=2, use_cpu=True, "
-    "bf16=False",
+    ("max_completion_length=256, bf16=True", "max_completion_length=8, use_cpu=True, bf16=False"),
+    ("num_generations=8", "num_generations=2"),
 )
 SHORT = 'max_steps=3, logging_steps=1, save_strategy="no", report_to="none"'
 
@@ -53,7 +52,8 @@ def script(models: Path, rows: Path, size: str) -> str:
         ('load_dataset("amitha/docent", split="train")', f'rows_of("{rows}")'),
         ('"Qwen/Qwen2.5-VL-3B-Instruct"', f'"{models / "policy"}"'),
         ('"outputs/posh", ', f'"{models / "readme"}", {SHORT}, '),
-        *([TOYS] if size == "toy" else ()),
+        ("steps_per_generation=16", "steps_per_generation=4"),  # each step samples
+        *(TOYS if size == "toy" else ()),
     ):
         assert real in code, f"README has no {real} any more"
         code = code.replace(real, here)

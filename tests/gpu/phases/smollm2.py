@@ -29,6 +29,7 @@ SAME = (
     "trainer.per_device_train_batch_size=16", "trainer.gradient_accumulation_steps=4", "trainer.num_generations=8",
     "trainer.max_completion_length=64", "trainer.learning_rate=1e-4", "trainer.use_cpu=false", "trainer.bf16=true",
     "rewards.0.judge=match", "referees=[]", "validation=null",
+    "trainer.steps_per_generation=null", "trainer.logging_steps=1",
 )  # fmt: skip
 IN_VLLM = (
     "trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true",

@@ -39,6 +39,8 @@ def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) 
         ([rollout(0.5), rollout(0.5)], False),
         ([rollout(0.5), rollout(0.25)], True),
         ([rollout(0.5), rollout(0.5 + 1e-9)], False),
+        ([rollout(0.5), rollout(0.514)], False),  # a deviation of .0099
+        ([rollout(0.5), rollout(0.515)], True),
         ([rollout(1.0, 0.0), rollout(0.0, 0.5)], False),  # 1 x 1 + 2 x 0 = 1 x 0 + 2 x 0.5
         ([rollout(0.5), rollout(None, None, Status.TIMEOUT)], False),
         ([rollout(None, None, Status.ERROR)] * 2, False),
@@ -50,7 +52,12 @@ def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) 
 def test_a_group_has_variance_where_the_weighted_scores_differ(
     group: list[Rollout], found: bool
 ) -> None:
-    assert has_variance(group) is found
+    assert has_variance(group, 0.01) is found
+
+
+def test_without_a_spread_the_least_difference_counts() -> None:
+    assert not has_variance([rollout(0.3)] * 8, 0.0)
+    assert has_variance([rollout(0.3)] * 7 + [rollout(0.3 + 1e-9)], 0.0)
 
 
 def test_a_reward_is_the_weighted_sum_of_scores() -> None:
@@ -61,7 +68,9 @@ def test_a_reward_is_the_weighted_sum_of_scores() -> None:
 
 def test_the_mean_reward_is_that_of_the_drafts_that_have_one() -> None:
     def fill(*drafts: Rollout) -> float:
-        sampling = DynamicSampling([], SimpleNamespace(max_resamples=0, seed=0))
+        sampling = DynamicSampling(
+            [], SimpleNamespace(max_resamples=0, seed=0, dynamic_sampling_spread=0.0)
+        )
         return sampling.fill([{}] * len(drafts), lambda rows: [list(drafts)], len(drafts), 0, 1)[2][
             "reward"
         ]

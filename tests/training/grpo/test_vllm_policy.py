@@ -33,6 +33,7 @@ SMALL = (
         "trainer.span_coef=0.5",
     ),
     *("trainer.num_generations=4", "trainer.max_completion_length=16"),
+    *("trainer.steps_per_generation=null", "trainer.logging_steps=1"),
     *("trainer.use_vllm=true", "trainer.vllm_mode=colocate", "trainer.vllm_enable_sleep_mode=true"),
     *(
         "trainer.vllm_max_model_length=512",

@@ -258,14 +258,14 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
         "Qwen/Qwen3-14B",
         "while training",
         "computed for",
-        "50 optimizer steps",
+        "200 optimizer steps",
         "per completion",
     ):
         assert text in shown
     assert not (tmp_path / "out").exists()
     plan = json.loads((tmp_path / "plan" / "it.json").read_text())
     assert plan["launch"]["processes"] == 8
-    assert plan["steps"]["total"] == 50
+    assert plan["steps"]["total"] == 200
     (posh,) = plan["questions"]
     assert f"{posh['per_batch']:,} per batch" in shown
     assert f"while training: {sum(plan['memory']['training'].values()) / 1e9:.1f} GB" in shown

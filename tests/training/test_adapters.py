@@ -1,0 +1,140 @@
+"""Over which layers an adapter lies, and that a recipe goes on from a saved one."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import PeftModel, get_peft_model
+from safetensors.torch import load_file
+
+from spanreward.training.adapters import lora_config
+from spanreward.training.policy import load_policy
+from spanreward.training.recipe import LoraPart, Recipe, RecipeError, check_recipe
+from spanreward.training.run import build_trainer, run
+from tests.support.tiny_models import save_llama, save_llava, save_qwen
+from tests.support.tiny_policies import save_qwen3
+
+PICTURED: dict[str, Callable[[Path], None]] = {
+    "llava": save_llava,
+    "qwen2.5-vl": save_qwen,
+    "qwen3-vl": save_qwen3,
+}
+CAPTIONS = [{"prompt": "Say what is there.", "reference": "A red wall."}] * 8
+
+
+def adapted_layers(model: Any, part: LoraPart) -> set[str]:
+    """The names of the layers that get an adapter."""
+    adapter = get_peft_model(model, lora_config(part, model))
+    names = {name for name, _ in adapter.named_parameters() if "lora_A" in name}
+    return {name.removeprefix("base_model.model.").partition(".lora_A")[0] for name in names}
+
+
+def linear_layers(model: Any) -> set[str]:
+    """All but the output layer."""
+    head = model.get_output_embeddings()
+    names = set()
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear) and module is not head:
+            names.add(name)
+    return names
+
+
+@pytest.mark.parametrize("family", PICTURED)
+def test_the_vision_tower_is_left_out_unless_asked_for(family: str, tmp_path: Path) -> None:
+    PICTURED[family](tmp_path)
+    layers = linear_layers(load_policy(str(tmp_path))[0])
+    language = {name for name in layers if name.startswith("model.language_model.")}
+    assert language < layers
+    assert adapted_layers(load_policy(str(tmp_path))[0], LoraPart(r=2)) == language
+    every = LoraPart(r=2, target_modules="all-linear")
+    assert adapted_layers(load_policy(str(tmp_path))[0], every) == layers
+
+
+def test_a_text_model_has_adapters_everywhere(tmp_path: Path) -> None:
+    save_llama(tmp_path)
+    layers = linear_layers(load_policy(str(tmp_path))[0])
+    assert adapted_layers(load_policy(str(tmp_path))[0], LoraPart(r=2)) == layers
+
+
+def recipe(folder: Path, model: str, **changes: Any) -> Recipe:
+    rows = folder / "rows.jsonl"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in CAPTIONS))
+    trainer = {
+        "max_steps": 1, "per_device_train_batch_size": 4, "learning_rate": 1e-2, "logging_steps": 1,
+        "save_strategy": "no", "report_to": "none", "use_cpu": True, "bf16": False,
+    }  # fmt: skip
+    written = {
+        "algorithm": "sft",
+        "output": str(folder / "sft"),
+        "policy": {"model": model, "lora": {"r": 2, "alpha": 8}},
+        "data": {"source": "jsonl", "path": str(rows)},
+        "trainer": trainer,
+    }
+    return check_recipe(written | changes)
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    """What an SFT run of a text model has written."""
+    save_llama(tmp_path / "base")
+    return run(recipe(tmp_path, str(tmp_path / "base")))
+
+
+def dapo(folder: Path, adapter: Path, lora: dict[str, Any] | None, **trainer: Any) -> Recipe:
+    first = recipe(folder, str(adapter))
+    return recipe(
+        folder,
+        str(adapter),
+        algorithm="dapo",
+        output=str(folder / "dapo"),
+        policy={"model": str(adapter), "lora": lora},
+        rewards=[{"metric": "posh"}],
+        trainer=first.trainer | {"num_generations": 2, "max_completion_length": 8} | trainer,
+    )
+
+
+def test_dapo_goes_on_from_the_adapter_of_sft(tmp_path: Path, adapter: Path) -> None:
+    written = load_file(adapter / "adapter_model.safetensors")
+    told = dapo(tmp_path, adapter, {"r": 2, "alpha": 8}, beta=0.1)
+    trainer: Any = build_trainer(told, [lambda completions, **_: [0.0, 1.0] * 2])
+    assert isinstance(trainer.model, PeftModel)
+    here = dict(trainer.model.named_parameters())
+    for name, weights in written.items():
+        mine = here[name.replace(".weight", ".default.weight")]
+        assert torch.equal(mine, weights)
+        assert mine.requires_grad
+    trained = {name for name, weights in here.items() if weights.requires_grad}
+    assert len(trained) == len(written)
+    trainer.train()
+    assert trainer.state.log_history[0]["kl"] == pytest.approx(0, abs=1e-6)  # of SFT's policy
+    trainer.save_model()
+    saved = load_file(tmp_path / "dapo" / "adapter_model.safetensors")
+    assert saved.keys() == written.keys()
+    assert any(not torch.equal(saved[name], written[name]) for name in saved)
+    config = json.loads((tmp_path / "dapo" / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == str(tmp_path / "base")
+    load_policy(str(tmp_path / "dapo"))
+
+
+@pytest.mark.parametrize(
+    ("lora", "said"),
+    [
+        (
+            None,
+            r"is an adapter over .*base: to train on from it set policy.lora to {r: 2, alpha: 8}",
+        ),
+        ({"r": 4, "alpha": 8}, r"policy.lora has r 4, and the adapter .*sft, .* has 2: set"),
+        ({"r": 2, "alpha": 4}, "policy.lora has alpha 4, .* has 8: set policy.lora to {r: 2"),
+        ({"r": 2, "alpha": 8, "dropout": 0.5}, "policy.lora has dropout 0.5, .* has 0.0: set"),
+        ({"r": 2, "alpha": 8, "target_modules": ["q_proj"]}, "policy.lora has target_modules"),
+    ],
+)
+def test_another_adapter_than_the_recipe_describes(
+    lora: dict[str, Any] | None, said: str, tmp_path: Path, adapter: Path
+) -> None:
+    with pytest.raises(RecipeError, match=said):
+        run(dapo(tmp_path, adapter, lora))
+    assert not (tmp_path / "dapo").exists()

@@ -1,0 +1,75 @@
+"""A launch and a recipe that compute in different precisions are one sentence, before any work."""
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.scenes.parts import TINY
+from spanreward.training.precision import DEEPSPEED, LAUNCHED, check_precision
+from spanreward.training.recipe import RecipeError, load_recipe
+from tests.support.paths import ROOT
+
+DAPO = ROOT / "recipes/quickstart/scenes-dapo.yaml"
+
+
+def check(monkeypatch: pytest.MonkeyPatch, launched: str, deepspeed: bool, *words: str) -> None:
+    monkeypatch.setenv(LAUNCHED, launched)
+    monkeypatch.setenv(DEEPSPEED, str(deepspeed).lower())
+    check_precision(load_recipe(DAPO, words))
+
+
+@pytest.mark.parametrize(
+    ("launched", "words"),
+    [
+        ("bf16", ["trainer.bf16=true"]),
+        ("bf16", ["trainer.bf16=null"]),  # TRL's default
+        ("fp16", ["trainer.fp16=true"]),
+        ("no", ["trainer.bf16=false"]),
+        ("no", ["trainer.bf16=true"]),
+    ],
+)
+def test_what_fits_passes(
+    launched: str,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    check(monkeypatch, launched, True, *words)
+    check(monkeypatch, launched, False, *words)
+    assert not caplog.records
+
+
+def test_deepspeed_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RecipeError, match=r"in float32 and .* bf16, .* --mixed_precision no, or"):
+        check(monkeypatch, "bf16", True, "trainer.bf16=false")
+    with pytest.raises(RecipeError, match=r"in fp16 and .* bf16, .* --mixed_precision fp16, or"):
+        check(monkeypatch, "bf16", True, "trainer.fp16=true", "trainer.bf16=false")
+
+
+def test_others_take_the_launchs_and_say_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        check(monkeypatch, "bf16", False, "trainer.bf16=false")
+    assert caplog.text.count("mixed_precision bf16 is used all the same") == 1
+
+
+def test_the_command_says_it_before_anything_is_loaded(tmp_path: Path) -> None:
+    words = [str(DAPO), f"policy.model={TINY}", f"output={tmp_path / 'out'}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "spanreward", "train", *words],
+        cwd=ROOT,
+        env={**os.environ, LAUNCHED: "bf16", DEEPSPEED: "true"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "DeepSpeed takes no two of them" in done.stderr
+    assert not (tmp_path / "out").exists()
