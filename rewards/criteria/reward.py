@@ -38,7 +38,7 @@ from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
+NUMBERED = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
 
 
 class CriteriaReward(JudgedReward):
