@@ -92,7 +92,8 @@ _TOKEN = re.compile(
     | (?P<edge>\|(?={_BLANK}(?:\n|\Z))) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
     | `+(?:json(?=\s*[\[{{]))? | ~~+
     | (?P<star>(?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]))
-    | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
+    | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_])
+    | (?P<blank>_++(?!\S)))""",
     re.X | re.IGNORECASE | re.DOTALL,
 )
 _SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
@@ -148,7 +149,7 @@ def without_markup(text: str) -> Iterator[Piece]:
                 continue
         token = _TOKEN.search(text, at)
         kind = (token and token.lastgroup) or ""
-        kept = kind == "line"
+        kept = kind in ("line", "blank")
         if token and kind == "star":
             kept = token.start() in stars
         elif kind == "edge":
