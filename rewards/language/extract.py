@@ -130,8 +130,9 @@ class _Builder:
                 if index in places:
                     self.members.setdefault(cluster, set()).add(places[index])
                     self.clusters_of.setdefault(places[index], set()).add(cluster)
-        self.named: dict[int | str, list[Component]] = {}  # members that are entities, in text order
-        self.lowest: dict[int | str, int] = {}  # the first entity of the members
+        # the members that are entities, in text order, and the first of their entities
+        self.named: dict[int | str, list[Component]] = {}
+        self.lowest: dict[int | str, int] = {}
 
     def build(self, components: Pieces) -> None:
         for component in components:

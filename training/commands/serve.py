@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands import metric_options
 
 CONNECTIONS = 1024
@@ -79,7 +80,7 @@ def main() -> None:
             uvicorn.Server(config).run(sockets=[listening])
     except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
         # Overflow: of the port
-        sys.exit(f"{parser.prog}: {error}")
+        leave(f"{parser.prog}: {error}")
 
 
 def _tokenizer(name: str) -> Any:
