@@ -124,10 +124,10 @@ def score_rows(
         gone = [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]
         if gone:
             raise _other_rows(output, gone, f"the {len(rows)} rows taken of {source}")
-        found = {}
-        for number, line in by_fingerprint(scored, marks).items():
-            if _is_verdict_on(rows[number].sample, line):
-                found[number] = line
+        found = by_fingerprint(scored, marks)
+        for number in list(found):
+            if not _is_verdict_on(rows[number].sample, found[number]):
+                del found[number]
         if reward.by_batch and len(found) < len(rows):
             found = {}
             file.truncate(0)

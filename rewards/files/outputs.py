@@ -168,5 +168,7 @@ def _new_file(path: Path) -> TextIO:
     """Returns a file that this call makes. Raises OSError where something has its name, a link
     too.
     """
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    flags = os.O_WRONLY | os.O_CREAT
+    flags |= os.O_EXCL | os.O_NOFOLLOW
+    number = os.open(path, flags, 0o666)
     return os.fdopen(number, "w", encoding="utf-8")

@@ -221,12 +221,10 @@ class _Builder:
         return text.lower() if self.rules.ignore_case else text
 
     def _add_possession(self, possessive: Component) -> None:
-        others = []
+        others: set[Component] = set()
         for cluster in self._clusters(possessive):
-            # the first two, as one may be the possessive itself
-            others += [
-                other for other in self.named.get(cluster, [])[:2] if other is not possessive
-            ]
+            others.update(self.named.get(cluster, [])[:2])  # one may be the possessive itself
+        others.discard(possessive)
         if others:
             owner = _in_order(others)[0]
             for target in possessive.linked(Role.MOD_OF):

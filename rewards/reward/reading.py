@@ -8,7 +8,7 @@ class Words(ReadingReward):
 Words("words").assess([Sample("", "A **red** kite.")])[0].spans[0]         # of characters 4 to 7
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.checks import Mode
@@ -84,8 +84,8 @@ class ReadingReward(Reward):
             written = as_written(verdict, sample, reading)
             cuts = _cuts(sample, read, columns)
             if cuts:
-                note = f"{written.note}; {cuts}" if written.note else cuts
-                written = replace(written, note=note)
+                notes = filter(None, (written.note, cuts))
+                written = replace(written, note="; ".join(notes))
             padding = find_padding(text, reading.unread)
             if padding.pieces:
                 written = penalise_filler(written, len(text), padding, self.lowest)
@@ -153,22 +153,34 @@ def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
 
     plain: the sample as it is read. columns: those that the metric reads.
     """
-    texts = []
+    texts = [
+        ("question", sample.question, plain.question),
+        ("context", sample.context, plain.context),
+        ("anchor", sample.anchor, plain.anchor),
+    ]
+    texts = [text for text in texts if text[0] in columns]
     if "reference" in columns:
-        for number, pair in enumerate(zip(sample.references, plain.references, strict=True)):
-            name = "reference" if len(sample.references) == 1 else f"reference {number + 1}"
-            texts.append((name, *pair))
-    for name in ("question", "context", "anchor"):
-        if name in columns:
-            texts.append((name, getattr(sample, name) or "", getattr(plain, name) or ""))
+        texts += _references(sample, plain)
     notes = []
     for name, text, read in texts:
-        if len(read) < len(text) and len(text) > JUDGED_TOKENS:
-            whole = text if name == "question" else read_text(text).plain
-            if len(read) < len(whole):
-                share = f"{len(read):,} of {len(whole):,} characters"
-                notes.append(f"only the first {share} of the {name} are read")
+        if not text or not read or len(text) <= JUDGED_TOKENS:
+            continue
+        whole = text
+        if name != "question":
+            whole = read_text(text).plain
+        if len(read) < len(whole):
+            share = f"{len(read):,} of {len(whole):,} characters"
+            notes.append(f"only the first {share} of the {name} are read")
     return "; ".join(notes)
+
+
+def _references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str, str]]:
+    """Yields each reference's name, and its text as written and as it is read."""
+    for number, text in enumerate(sample.references):
+        name = "reference"
+        if len(sample.references) > 1:
+            name = f"reference {number + 1}"
+        yield name, text, plain.references[number]
 
 
 def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:

@@ -31,7 +31,7 @@ def test_the_texts_of_a_row_are_cut() -> None:
     assert list(map(len, read.references)) == [JUDGED_CHARACTERS, 7]
     assert len(read.question or "") == len(read.context or "") == JUDGED_CHARACTERS
     cut = "only the first 10,000 of 1,080,000 characters of the"
-    texts = ("reference 1", "question", "context")
+    texts = ("question", "context", "reference 1")
     assert verdict.note == "; ".join(["fine", *(f"{cut} {name} are read" for name in texts)])
     assert plain_sample(sample).references == read.references
 

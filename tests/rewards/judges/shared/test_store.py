@@ -390,7 +390,8 @@ def test_a_file_whose_words_are_no_text_stops_nobody(
     """What SQLite says of it has these words, and is no UTF-8."""
     Store(path, MIB).write(rows("row", 10))
     content = path.read_bytes()
-    path.write_bytes(content.replace(b"CREATE TABLE answers", b"CREATE TABLE answ\xff\xfes"))
+    content = content.replace(b"tableanswersanswers", b"tableansw\xff\xfesanswers")
+    path.write_bytes(content.replace(b"CREATE TABLE", b"CREATF TABLE"))
     store = Store(path, MIB)
     assert store.read(["row-1"]) == {}
     store.write(rows("new", 1))
