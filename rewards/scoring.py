@@ -90,13 +90,28 @@ def score_file(
     anew. Raises OSError for a missing file, and ValueError for a column that no row has, for
     pictures that the judge cannot see, and for an output that is the input, has other settings, or
     holds scores of rows that the input has not.
-
-    Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or
-    not at all. So whatever ends the process costs one chunk at most. A metric that compares rows
-    keeps all of its scores or none.
     """
     check_apart([output], [Path(source)])
     rows = read_rows(source, columns, limit)
+    return score_rows(reward, rows, source, output, settings, progress, overwrite)
+
+
+def score_rows(
+    reward: Reward,
+    rows: Sequence[InputRow],
+    source: Path | str,
+    output: Path,
+    settings: dict[str, Any],
+    progress: Callable[[int, int], None],
+    overwrite: bool,
+) -> Summary:
+    """Does what `score_file` does, for rows that were read: the file may change meanwhile.
+
+    Verdicts are appended chunk by chunk. At the end the file is put into the rows' order, whole or
+    not at all. So whatever ends the process costs one chunk at most. A metric that compares rows
+    keeps all of its scores or none. Kept lines are read as a stranger's: one that is no verdict on
+    its row is asked again.
+    """
     _check_columns(reward, rows, source)
     check_seen(reward, [row.sample for row in rows if isinstance(row.sample, Sample)])
     own = type(reward) not in METRICS.values()
@@ -110,6 +125,9 @@ def score_file(
         if gone:
             raise _other_rows(output, gone, f"the {len(rows)} rows taken of {source}")
         found = by_fingerprint(scored, marks)
+        for number in list(found):
+            if not _is_verdict_on(rows[number].sample, found[number]):
+                del found[number]
         if reward.by_batch and len(found) < len(rows):
             found = {}
             file.truncate(0)
@@ -227,11 +245,25 @@ def read_verdicts(output: Path) -> list[Verdict]:
 
     Raises ValueError for others.
     """
+    return [_verdict_in(line) for _, line in read_table(output)]
+
+
+def _verdict_in(line: Line) -> Verdict:
+    """Returns a line's verdict. Raises ValueError for what is none."""
     names = {field.name for field in fields(Verdict)}
-    return [
-        Verdict.from_dict({key: line[key] for key in names & line.keys()})
-        for _, line in read_table(output)
-    ]
+    return Verdict.from_dict({key: line[key] for key in names & line.keys()})
+
+
+def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
+    """Whether a line holds a verdict whose spans lie on the sample's text."""
+    if isinstance(sample, str):
+        return False
+    try:
+        verdict = _verdict_in(line)
+    except ValueError:
+        return False
+    ends = [span.end for span in (*verdict.spans, *verdict.unread)]
+    return max(ends, default=0) <= len(sample.completion)
 
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:

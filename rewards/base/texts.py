@@ -23,12 +23,13 @@ import numpy as np
 MISSING = ("None", "nan", "NaN", "null", "<NA>", "NaT")
 _MISSING = "|".join(MISSING)
 _LIST = re.compile(
-    rf"""\s*(?:array\()?\[\s*\[?\s*\{{?\s*(?:(?:{_MISSING})\s*,\s*)*(?:np\.str_\()?['"\u201c](?:.*\]\s*\Z|[^'"]*['"]\s*,\s*['"])""",
-    re.DOTALL,
+    rf"""\s*+(?:array\()?\[\s*+\[?+\s*+\{{?+\s*+(?:(?:{_MISSING})\s*+,\s*+)*+(?:np\.str_\()?['"\u201c]
+    (?:.*\]\s*+\Z|[^'"]*+['"]\s*+,\s*+['"])""",
+    re.DOTALL | re.VERBOSE,
 )  # maybe cut off
 # a list of numbers or of nothing, with a missing value
 _GAPS = re.compile(
-    rf"\s*\[\s*(?:[-+\d.e]+\s*,\s*)*(?:{_MISSING})\s*(?:,[-+\d.e,\sa-zA-Z<>]*)?\]\s*\Z"
+    rf"\s*+\[\s*+(?:[-+\d.e]++\s*+,\s*+)*+(?:{_MISSING})\s*+(?:,[-+\d.e,\sa-zA-Z<>]*+)?\]\s*+\Z"
 )
 _NUMPY = re.compile(
     r"\bnp\.str_\(((['\"])(?:(?!\2).)*\2)\)|\Aarray\((?=\[)|(?<=\])(?:, dtype=[\w<.']+)?\)\Z"

@@ -39,7 +39,7 @@ from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-NUMBERED = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
+NUMBERED = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
 
 
 class CriteriaReward(JudgedReward):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, TextIO
 
 from spanreward.rewards.files.json_lines import read_object
@@ -151,11 +152,23 @@ def write_json(path: Path | None, numbers: Any) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Writes the file whole, or leaves it as it was, whatever ends this process. Raises OSError."""
     path = path.resolve()  # a link stays one
-    # /dev/stdout
-    unfinished = path.with_name(path.name + ".tmp") if path.is_file() or not path.exists() else path
+    if path.exists() and not path.is_file():  # /dev/stdout
+        path.write_text(text, encoding="utf-8")
+        return
+    unfinished = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
     try:
-        unfinished.write_text(text, encoding="utf-8")
+        with _new_file(unfinished) as file:
+            file.write(text)
         unfinished.replace(path)
-    except OSError:
+    finally:
         unfinished.unlink(missing_ok=True)
-        raise
+
+
+def _new_file(path: Path) -> TextIO:
+    """Returns a file that this call makes. Raises OSError where something has its name, a link
+    too.
+    """
+    flags = os.O_WRONLY | os.O_CREAT
+    flags |= os.O_EXCL | os.O_NOFOLLOW
+    number = os.open(path, flags, 0o666)
+    return os.fdopen(number, "w", encoding="utf-8")

@@ -84,7 +84,7 @@ _BEFORE_LABEL = re.compile(
     |high|low|good|perfect|solid|strong|moderate|better|best|right|correct|or|rather""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LAST_WORD = re.compile(r"([^\W_]++)[ _-]{1,3}\Z")
+_LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]++)[ _-]{1,3}\Z")
 _SENTENCE_END = re.compile(r"[.!?;\n]|\b(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,:()*|#]|\bbut\b", re.IGNORECASE)
 # In the clause of a rating: a denial, or what somebody else says.

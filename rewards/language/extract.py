@@ -122,6 +122,17 @@ class _Builder:
         self.entity_of: dict[Component, int] = {}
         # prepositions and verbs that are part of an attribute or a relation
         self.handled: set[Component] = set()
+        # the clusters, so that a thing of many mentions takes linear time
+        self.members: dict[int | str, set[Component]] = {}
+        self.clusters_of: dict[Component, set[int | str]] = {}
+        for cluster, indices in references.words_of.items():
+            for index in indices:
+                if index in places:
+                    self.members.setdefault(cluster, set()).add(places[index])
+                    self.clusters_of.setdefault(places[index], set()).add(cluster)
+        # the members that are entities, in text order, and the first of their entities
+        self.named: dict[int | str, list[Component]] = {}
+        self.lowest: dict[int | str, int] = {}
 
     def build(self, components: Pieces) -> None:
         for component in components:
@@ -140,36 +151,33 @@ class _Builder:
                     for target in component.linked(Role.POBJ):
                         self._add_relation(subject, target, [component], "prep")
 
-    def _others(self, component: Component) -> dict[int | str, list[Component]]:
-        """Returns the component's clusters with their other components, without clusters that have
-        no others.
-        """
-        cluster_of, words_of = self.references.cluster_of, self.references.words_of
-        others = {}
-        for cluster in {
-            cluster_of[word.index] for word in component.words if word.index in cluster_of
-        }:
-            found = [self.places[index] for index in words_of[cluster] if index in self.places]
-            others[cluster] = [other for other in found if other is not component]
-        return {cluster: found for cluster, found in others.items() if found}
+    def _clusters(self, component: Component) -> set[int | str]:
+        """Returns the clusters of the component's words."""
+        cluster_of = self.references.cluster_of
+        return {cluster_of[word.index] for word in component.words if word.index in cluster_of}
+
+    def _has_others(self, cluster: int | str, component: Component) -> bool:
+        """Whether a cluster has components beside this one."""
+        members = self.members.get(cluster, {})
+        if component in members:
+            return len(members) > 1
+        return bool(members)
 
     def _add_entity(self, component: Component) -> None:
-        others = self._others(component)
-        known = [
-            self.entity_of[other]
-            for found in others.values()
-            for other in found
-            if other in self.entity_of
-        ]
+        clusters = self._clusters(component)
+        known = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
         if not known:
             entity = Entity(component.text, [], [], [], is_us=component.text.lower() in VIEWER)
-            entity.is_right = "right" in others
+            entity.is_right = "right" in clusters and self._has_others("right", component)
+            entity.is_left = "left" in clusters and self._has_others("left", component)
             # as published: in a text without "our left", "our right" is both
-            entity.is_left = "left" in others or (
-                entity.is_right and "left" not in self.references.words_of
-            )
+            if entity.is_right and "left" not in self.references.words_of:
+                entity.is_left = True
             self.entities.append(entity)
         self.entity_of[component] = number = min(known, default=len(self.entities) - 1)
+        for cluster in self.clusters_of.get(component, ()):
+            self.named.setdefault(cluster, []).append(component)
+            self.lowest[cluster] = min(number, self.lowest.get(cluster, number))
         entity = self.entities[number]
         entity.heads.append(component.text)
         entity.sentence_idxs.append(component.anchor.sentence)
@@ -185,7 +193,7 @@ class _Builder:
         for target in targets:
             if target in self.entity_of:
                 entity = self.entities[self.entity_of[target]]
-                if text not in entity.attributes:
+                if text not in entity.attribute_text_spans:
                     entity.attributes.append(text)
                 entity.attribute_sentence_idxs.setdefault(text, []).append(said[0].anchor.sentence)
                 spans = entity.attribute_text_spans.setdefault(text, [])
@@ -213,12 +221,10 @@ class _Builder:
         return text.lower() if self.rules.ignore_case else text
 
     def _add_possession(self, possessive: Component) -> None:
-        others = [
-            other
-            for found in self._others(possessive).values()
-            for other in found
-            if other in self.entity_of
-        ]
+        others: set[Component] = set()
+        for cluster in self._clusters(possessive):
+            others.update(self.named.get(cluster, [])[:2])  # one may be the possessive itself
+        others.discard(possessive)
         if others:
             owner = _in_order(others)[0]
             for target in possessive.linked(Role.MOD_OF):

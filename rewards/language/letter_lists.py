@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterable
 from string import ascii_uppercase
 
-_ITEM = r"(?:[-*\u2022]\s+)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
+_ITEM = r"(?:[-*\u2022]\s++)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
 JOINING = r"(?:and|plus|also|as|well|along|together|with)"
-_SIGN = r"\s*[,;&\u3001\uff0c\uff1b]\s*"
-_JOINT = rf"(?:{_SIGN}(?i:{JOINING}\s+){{0,4}}|\s*\n\s*|\s+(?i:{JOINING}\s+){{1,4}})"
+_SIGN = r"\s*+[,;&\u3001\uff0c\uff1b]\s*+"
+_JOINT = rf"(?:{_SIGN}(?i:{JOINING}\s++){{0,4}}|[^\S\n]*+\n\s*+|\s++(?i:{JOINING}\s++){{1,4}})"
 _CLOSED = r"[\s.!]*"
 _LIST = re.compile(rf"{_ITEM}(?:{_JOINT}{_ITEM})+{_CLOSED}")
-_SPACED = re.compile(r"[(\[\"']{0,4}[A-Z](?:\s*[\s/+|]\s*[A-Z])+[\s.!)\]]*")
+_SPACED = re.compile(r"[(\[\"']{0,4}[A-Z](?:(?:\s++|\s*+[/+|]\s*+)[A-Z])+[\s.!)\]]*")
 _TOGETHER = re.compile(r"[(\[\"']{0,4}[A-Z]{2,26}[\s.!)\]]*")
 _LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
 LONGEST = 400  # characters of a list

@@ -31,7 +31,7 @@ _LABEL = re.compile(
 )
 _LABELLED = re.compile(r"\s*[(\[]?([A-Z])[)\].:]\s+(?=\S)")
 _ENDING = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.?!]\s+(?=[A-Z])|\n")
-_JOINT = re.compile(r"[\s,;]+(?:(?:and|or)\s*)?\Z")
+_JOINT = re.compile(r"(?<![\s,;])[\s,;]++(?:(?:and|or)\s*+)?\Z")
 _STYLES = (string.ascii_uppercase, string.ascii_lowercase, [str(n) for n in range(1, MOST + 1)])
 _LATIN = r"A-Za-z0-9\u00c0-\u024f'"
 # The sign of a grade or a name belongs to it: "B-", "C#". Emphasis does not: "**B**".
@@ -44,10 +44,10 @@ _OTHERWISE = (
 )
 _A_WORD = rf"(?!\s+(?!{JOINING}\b)(?:[a-z]|[A-Z]{{2}}))"
 _NAMED = rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_ALONE}(?![{_LATIN}])[)\]]?"
-_SIGN = rf"\s*[,;&/+]\s*(?:{JOINING}\s+){{0,4}}|\s+(?:{JOINING}\s+){{1,4}}"
+_SIGN = rf"\s*+[,;&/+]\s*+(?:{JOINING}\s++){{0,4}}|\s++(?:{JOINING}\s++){{1,4}}"
 # one letter, or several in a row
 LISTED_LETTERS = rf"(?<![{_LATIN}]){_NAMED}(?:(?:{_SIGN}|\s+){_NAMED})*"
-_SEVERAL = re.compile(rf"(?<![{_LATIN}]){_NAMED}(?:{_SIGN}|\s*\n\s*){_NAMED}")
+_SEVERAL = re.compile(rf"(?<![{_LATIN}]){_NAMED}(?:{_SIGN}|[^\S\n]*+\n\s*+){_NAMED}")
 LETTERS = (_SURE, _OTHERWISE)  # how a text says a letter, the surest first; "A" and "I" are words
 _JOINED = word_set("and & plus also well both options choices answers answer")
 _SILENT = FUNCTION_WORDS | PICTURES | word_set("option choice correct right best show depict")

@@ -8,7 +8,7 @@ class Words(ReadingReward):
 Words("words").assess([Sample("", "A **red** kite.")])[0].spans[0]         # of characters 4 to 7
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.checks import Mode
@@ -16,6 +16,7 @@ from spanreward.rewards.base.verdict import Sample, Span, Status, Unread, Verdic
 from spanreward.rewards.reward.reward import Reward, checked
 from spanreward.rewards.text.filler import penalise_filler
 from spanreward.rewards.text.judged_part import judged_range
+from spanreward.rewards.text.length import JUDGED_TOKENS, judged_length
 from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.pieces import OUTSIDE
 from spanreward.rewards.text.written import Reading, read_text
@@ -65,6 +66,9 @@ class ReadingReward(Reward):
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
         if self.mode == "published":
             return self.assess_plain(samples)
+        columns = {*self.columns, *self.one_of}
+        if self.of_questions:
+            columns.add("question")
         readings = []
         plain = []
         for sample in samples:
@@ -73,11 +77,15 @@ class ReadingReward(Reward):
             readings.append(reading)
             plain.append(_plain(sample, reading, reads_answer))
         verdicts = []
-        for verdict, sample, reading in zip(
-            self.assess_plain(plain), samples, readings, strict=True
+        for verdict, sample, reading, read in zip(
+            self.assess_plain(plain), samples, readings, plain, strict=True
         ):
             text = sample.completion
             written = as_written(verdict, sample, reading)
+            cuts = _cuts(sample, read, columns)
+            if cuts:
+                notes = filter(None, (written.note, cuts))
+                written = replace(written, note="; ".join(notes))
             padding = find_padding(text, reading.unread)
             if padding.pieces:
                 written = penalise_filler(written, len(text), padding, self.lowest)
@@ -116,7 +124,10 @@ def outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
 
 
 def plain_sample(sample: Sample) -> Sample:
-    """Returns the sample with its completion, references, context and anchor as plain texts."""
+    """Returns the sample with its completion, references, context and anchor as plain texts.
+
+    The texts beside the completion are cut where a completion would be (rewards/text/length.py).
+    """
     return _plain(sample, read_text(sample.completion), answers=False)
 
 
@@ -125,10 +136,51 @@ def _plain(sample: Sample, reading: Reading, answers: bool) -> Sample:
     return replace(
         sample,
         completion=reading.plain,
-        references=tuple(read_text(reference).plain for reference in sample.references),
-        context=sample.context and read_text(sample.context).plain,
-        anchor=sample.anchor and read_text(sample.anchor, answers).plain,
+        references=tuple(_begun(read_text(reference).plain) for reference in sample.references),
+        question=sample.question and _begun(sample.question),
+        context=sample.context and _begun(read_text(sample.context).plain),
+        anchor=sample.anchor and _begun(read_text(sample.anchor, answers).plain),
     )
+
+
+def _begun(text: str) -> str:
+    """Returns as much of a text as is judged of a completion: a row must not make others wait."""
+    return text[: judged_length(text)]
+
+
+def _cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
+    """Returns a note on what is not read of the texts beside the completion, "" for nothing.
+
+    plain: the sample as it is read. columns: those that the metric reads.
+    """
+    texts = [
+        ("question", sample.question, plain.question),
+        ("context", sample.context, plain.context),
+        ("anchor", sample.anchor, plain.anchor),
+    ]
+    texts = [text for text in texts if text[0] in columns]
+    if "reference" in columns:
+        texts += _references(sample, plain)
+    notes = []
+    for name, text, read in texts:
+        if not text or not read or len(text) <= JUDGED_TOKENS:
+            continue
+        whole = text
+        if name != "question":
+            whole = read_text(text).plain
+        if len(read) < len(whole):
+            share = f"{len(read):,} of {len(whole):,} characters"
+            notes.append(f"only the first {share} of the {name} are read")
+    return "; ".join(notes)
+
+
+def _references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str, str]]:
+    """Yields each reference's name, and its text as written and as it is read."""
+    for number, text in enumerate(sample.references):
+        name = "reference"
+        if len(sample.references) > 1:
+            name = f"reference {number + 1}"
+        yield name, text, plain.references[number]
 
 
 def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:

@@ -32,7 +32,7 @@ FORMS = (
 TOKEN = re.compile("|".join(FORMS), re.IGNORECASE)
 IS_FRAME = re.compile(rf"[<\[ |]+(?:/|im_|{FRAME})", re.IGNORECASE)
 OPENS = re.compile("start", re.IGNORECASE)
-NUMBER = re.compile(r"(\d+)\W*\Z")
+NUMBER = re.compile(r"(?<!\d)(\d++)\W*+\Z")
 NEAR = 80  # characters around a placeholder that are looked at
 REST_OF_LINE = re.compile(r"[ \t]*\n?")
 # before a placeholder: the end of a sentence or of a control token, and an option's label

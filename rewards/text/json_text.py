@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     re.X | re.DOTALL | re.IGNORECASE,
 )
 _BREAK = re.compile(r"(?<!\\)\\([nrt])([a-zA-Z]*)")
-_PLACE = re.compile(rf"_*{PLACE_NAME}", re.IGNORECASE)
+_PLACE = re.compile(rf"_*+{PLACE_NAME}", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\s.,;()\[\]-]*")
 _IDENTIFIER = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
 _WORDS_OF_KEY = re.compile(r"(?<=[a-z])(?=[A-Z])|[_-]")

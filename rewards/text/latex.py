@@ -76,8 +76,9 @@ def is_command(name: str) -> bool:
     """Whether LaTeX has a command of this name, as far as it is read here."""
     if name in _SIGNS or name in _SPACE or name in _ACCENTS or f"{name};" in html5:
         return True
-    patterns = (_WRAPPER, _IDLE, _FUNCTION)
-    return any(pattern.fullmatch(name) for pattern in patterns) or name in ("frac", "tfrac", "sqrt")
+    if name in ("frac", "tfrac", "sqrt") or _WRAPPER.fullmatch(name):
+        return True
+    return bool(_IDLE.fullmatch(name) or _FUNCTION.fullmatch(name))
 
 
 def without_latex(text: str) -> Iterator[Piece]:

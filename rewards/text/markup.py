@@ -37,8 +37,8 @@ DENIED = re.compile(
     r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if|absent|missing|lack\w*"
     r"|exclud\w*|invisible|incorrect|remov\w*|ruled|denied)\b"
 )
-_NUMBER = r"(?:[xywh]\w?\s*[:=]\s*)?-?\d+(?:\.\d+)?"
-_NEXT = r"(?:\s*[,;]\s*|\s+|\s*[\])]\s*[,;]?\s*[\[(]\s*(?:[\[(]\s*)?)"
+_NUMBER = r"(?:[xywh]\w?\s*+[:=]\s*+)?+-?\d++(?:\.\d++)?+"
+_NEXT = r"(?:\s*+[,;]\s*+|\s++|\s*+[\])]\s*+(?:[,;]\s*+)?[\[(]\s*+(?:[\[(]\s*+)?+)"
 _COUNTED = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
 _BLANK = r"[^\S\n]*+"
 BLOCK = (
@@ -49,7 +49,7 @@ BLOCK = (
 _ATTRIBUTES = r"(?=\s*/?>|\s+[\w:@.-]++\s*+=|\s+(?:hidden|open|checked|disabled)\b)"
 _LINE = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
-    (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}[-|:\ \t]*+
+    (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}+[-|:\ \t]*+
     | (?<=\n)\|{_BLANK}:?-:?{_BLANK}\|[-|:\ \t]*+
     | (?:```+|~~~+){_BLANK}[\w+\#.-]*+){_BLANK}(?=\n|\Z)
     | (?P<marker>{MARKER}){_BLANK}
@@ -75,7 +75,7 @@ _TOKEN = re.compile(
     | (?P<place> <[|\uff5c]?{PLACE_NAME}[|\uff5c]?(?:\s[^<>]*)?>
         (?:[\d\s.,;()\[\]-]*+(?=<[/|\uff5c]|\Z))?
     | </{PLACE_NAME}> | \{{?(?:<\d{{1,4}}>)+\}}?
-    | (?:[\[({{【]\s*){{1,3}}{_NUMBER}(?:{_NEXT}{_NUMBER}){{3,}}\s*[\])}}】]{{1,3}} )
+    | (?:[\[({{【]\s*+){{1,3}}{_NUMBER}(?:{_NEXT}{_NUMBER}){{3,}}\s*+[\])}}】]{{1,3}} )
     | (?P<special> <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)?
     | <start_of_turn>(?:model|user)?
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
@@ -92,7 +92,8 @@ _TOKEN = re.compile(
     | (?P<edge>\|(?={_BLANK}(?:\n|\Z))) | (?P<bar>(?<=[^\S\n])\|(?=[^\S\n]))
     | `+(?:json(?=\s*[\[{{]))? | ~~+
     | (?P<star>(?<![\s\d])\*+ | \*\*+ | \*(?![\s\d]))
-    | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_]))""",
+    | (?<![^\W_])_++(?=\S) | (?<=[^\s_])_++(?![^\W_])
+    | (?P<blank>_++(?!\S)))""",
     re.X | re.IGNORECASE | re.DOTALL,
 )
 _SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
@@ -148,7 +149,7 @@ def without_markup(text: str) -> Iterator[Piece]:
                 continue
         token = _TOKEN.search(text, at)
         kind = (token and token.lastgroup) or ""
-        kept = kind == "line"
+        kept = kind in ("line", "blank")
         if token and kind == "star":
             kept = token.start() in stars
         elif kind == "edge":

@@ -38,8 +38,9 @@ ERROR_KEYS = frozenset(["error", "errors", "exception", "error_message", "error_
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _ONE_WORD = re.compile(r"\w(?:[\w.,:/-]*\w)?[.!]?|\W?\w\W{0,2}")
 _TRACEBACK = re.compile(
-    r"^\W*Traceback \(most recent call last\)|^\s*at [\w.$<>]+ ?\([^()\n]*:\d+(?::\d+)?\)"
-    r"|^panic: |^goroutine \d+ \[|^Exception in thread |^\W*\[(?:Errno|WinError) -?\d+\]",
+    r"^[^\w\n]*+Traceback \(most recent call last\)"
+    r"|^[^\S\n]*+at [\w.$<>]++ ?\([^()\n]*:\d+(?::\d+)?\)"
+    r"|^panic: |^goroutine \d+ \[|^Exception in thread |^[^\w\n]*\[(?:Errno|WinError) -?\d+\]",
     re.MULTILINE,
 )
 _NAMED = re.compile(  # ValueError: ..., <class 'KeyError'>, API failed: openai.APITimeoutError(...)

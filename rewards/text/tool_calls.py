@@ -24,7 +24,7 @@ _ENDS = {
     ),
     "python": re.compile(r"<\|eom_id\|>"),
 }
-_SPACE = re.compile(r"\s*(?:[\w.-]{1,80}(?:\[ARGS\])?)?\s*(?=[\[{])")
+_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
 _DECODER = json.JSONDecoder()
 
 

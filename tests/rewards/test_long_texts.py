@@ -277,3 +277,25 @@ def test_an_answer_of_line_breaks_is_read() -> None:
     assert read_rating("\n" * 300_000 + "\x00") is None
     assert read_rating("\n" * 300_000 + "Rated:\n\n3\n" + "\n" * 300_000) == 3
     assert read_rating("2\n\n \n  Question: what?\n3") == 2
+
+
+class Looked(dict[int, Component]):
+    """Counts how often a component is looked up."""
+
+    count = 0
+
+    def __getitem__(self, key: int) -> Component:
+        self.count += 1
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize("count", [100, 200])
+def test_each_mention_of_one_thing_is_looked_up_a_few_times(count: int) -> None:
+    words = [Word(n, "dog", "dog", "NOUN", "NN", "ROOT", 4 * n, 4 * n + 3, 0) for n in range(count)]
+    components = [Component(Kind.NOUN, word, [word], id=word.index) for word in words]
+    places = Looked(enumerate(components))
+    references = References(dict.fromkeys(range(count), 0), {0: list(range(count))})
+    builder = _Builder(places, references, DEFAULT)
+    builder.build(components)
+    assert [len(entity.heads) for entity in builder.entities] == [count]
+    assert places.count <= 3 * count

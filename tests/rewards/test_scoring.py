@@ -17,12 +17,14 @@ from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward, LaveReward
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.base.verdict import Status, Verdict
+from spanreward.rewards.files import outputs
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.scoring import CHUNK, DOWN, score, score_file
 from tests.support.fakes import FakeJudge
+from tests.support.files import on_full_disk
 from tests.support.paths import ROOT
 
 FIELDS = [
@@ -618,6 +620,37 @@ def test_posh_asks_again_where_a_reference_was_mended(tmp_path: Path) -> None:
     assert ([line["status"] for line in verdicts], counts(summary)) == (["ok", "ok"], (1, 1, 0))
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"score": 99},
+        {"score": float("nan")},
+        {"score": -0.1},
+        {"parts": {"characters": float("inf")}},
+        {"status": "error"},
+        {"spans": [{"start": 0}]},
+        {"unread": [{"start": 0, "end": 999, "kind": "reasoning"}]},
+    ],
+)
+def test_a_kept_line_that_was_edited_is_asked_again(tmp_path: Path, edit: dict[str, Any]) -> None:
+    source, output = write(tmp_path / "rows.jsonl", *rows(7)), tmp_path / "out.jsonl"
+    first = score_file(Length(), source, output, SETTINGS)
+    lines = read(output)
+    write(output, *lines[:3], {**lines[3], **edit}, *lines[4:])
+    again = score_file(Length(), source, output, SETTINGS)
+    assert counts(again) == (6, 1, 0)
+    assert (read(output), again.mean_score) == (lines, first.mean_score)
+
+
+def test_a_line_that_claims_to_be_of_an_unreadable_row_is_not_kept(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "rows.jsonl", "[1", *rows(2)), tmp_path / "out.jsonl"
+    score_file(Length(), source, output, SETTINGS)
+    lines = read(output)
+    write(output, {**lines[0], "score": 1.0, "status": "ok"}, *lines[1:])
+    assert score_file(Length(), source, output, SETTINGS).scored == 2
+    assert read(output) == lines
+
+
 def test_overwriting_begins_anew(tmp_path: Path) -> None:
     source, output = write(tmp_path / "rows.jsonl", *rows(3)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
@@ -712,9 +745,10 @@ def test_a_full_disk_loses_nothing_that_was_there(
     source, output = write(tmp_path / "rows.jsonl", *rows(70)), tmp_path / "out.jsonl"
     score_file(Length(), source, output, SETTINGS)
     write(source, *rows(80)[::-1])
-    (tmp_path / "out.jsonl.tmp").symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space left"):
-        score_file(Length(), source, output, SETTINGS)
+    with monkeypatch.context() as patched:
+        patched.setattr(outputs, "_new_file", on_full_disk)
+        with pytest.raises(OSError, match="No space left"):
+            score_file(Length(), source, output, SETTINGS)
     assert len(read(output)) == 80
     assert counts(score_file(Length(), source, output, SETTINGS)) == (80, 0, 0)
     assert [line["id"] for line in read(output)] == [f"r{number}" for number in range(79, -1, -1)]

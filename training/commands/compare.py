@@ -27,9 +27,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.terminal import Terminal, leave
 from spanreward.rewards.files.outputs import settle, write_json
 from spanreward.training.commands import metric_options
 
@@ -65,7 +64,7 @@ def main() -> None:
         comparison = run(arguments)
     except (ValueError, OSError, RuntimeError) as error:
         # the last one: a policy that wrote no answer
-        sys.exit(f"{parser.prog}: {error}")
+        leave(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(
             f"{parser.prog}: interrupted; the same command goes on from what is in "
@@ -286,7 +285,7 @@ def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
 def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:
     """Prints a sentence on every pair, where the files are, and the warnings."""
     output = arguments.output
-    console = Console(soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     for pair in comparison.pairs:
         console.print(pair.sentence, style="bold", markup=False, highlight=False)
     for note in comparison.notes:

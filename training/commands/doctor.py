@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from spanreward.rewards.base.terminal import Terminal, leave
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
 from spanreward.rewards.judges.by_name import members
@@ -60,7 +60,7 @@ def main() -> None:
             findings += [started(*one) for one in judges]
         write_json(arguments.json, {"findings": [asdict(one) for one in findings]})
     except (ValueError, OSError) as error:
-        sys.exit(f"{parser.prog}: {error}")
+        leave(f"{parser.prog}: {error}")
     grid = Table.grid(padding=(0, 2))
     for one in findings:
         said = "\n".join(filter(None, (f"{one.what}: {one.found}", one.advice)))
@@ -69,7 +69,7 @@ def main() -> None:
             said,
             style="red" if one.ok is False else None,
         )
-    Console(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
+    Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
     sys.exit(int(any(one.ok is False for one in findings)))
 
 

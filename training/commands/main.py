@@ -14,9 +14,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from rich.console import Console
-
 from spanreward.rewards.base.needs import lacking
+from spanreward.rewards.base.terminal import Terminal, guard_logs, leave
 from spanreward.rewards.files.home import expand_arguments
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands.metric_options import add_flags
@@ -63,11 +62,12 @@ def main() -> None:
     command = choose(
         "spanreward", about, {name: purpose for name, (_, purpose) in COMMANDS.items()}
     )
+    guard_logs()
     try:
         import_module(f"spanreward.training.{COMMANDS[command][0]}").main()
     except (ImportError, RuntimeError) as error:
         if missing := lacking(f"spanreward {command}", error):
-            sys.exit(missing)
+            leave(missing)
         raise
 
 
@@ -107,9 +107,9 @@ def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
         write_json(arguments.json, numbers)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         # RuntimeError: a judge without an answer
-        sys.exit(f"{prog}: {error}")
+        leave(f"{prog}: {error}")
     for shown in tables:
-        Console(width=max(Console().width, 140), markup=False, emoji=False).print(shown)
+        Terminal(width=max(Terminal().width, 140), markup=False, emoji=False).print(shown)
 
 
 def defined(numbers: Any) -> Any:

@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from spanreward.rewards.base.checks import unknown
+from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands.metric_options import add_flags
 
 PARTS = ("recipes", "accelerate_configs")
@@ -59,7 +60,7 @@ def main() -> None:
             print(copied)
     except OSError as error:
         there = " is there already: choose another --output, or move it away."
-        sys.exit(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
+        leave(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
 
 
 def files() -> list[str]:

@@ -28,19 +28,21 @@ API's failure, or one text for many different rows, are named at the end.
 import argparse
 import logging
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from spanreward.rewards.base.terminal import Terminal, leave
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands import metric_options
 
 if TYPE_CHECKING:
     from spanreward.rewards.reward.reward import Reward
+    from spanreward.rewards.rows.lines import InputRow
     from spanreward.rewards.scoring import Summary
 
 SHOWN = 20  # the most lines without a score that are named
@@ -71,12 +73,12 @@ def main() -> None:
         parser.error(f"--show is a number of rows, got {arguments.show}.")
 
     from spanreward.rewards.rows.lines import read_rows
-    from spanreward.rewards.scoring import read_verdicts, score_file
+    from spanreward.rewards.scoring import read_verdicts, score_rows
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
-    console = Console(stderr=True, soft_wrap=True)
+    console = Terminal(stderr=True, soft_wrap=True)
     shown: list[str] = []
     log = logging.getLogger("spanreward.rewards")
     level = log.level
@@ -90,26 +92,25 @@ def main() -> None:
         opened = metric_options.open_metric(arguments.reward, arguments)
         with opened as (reward, settings), Progress(console=console) as bar:
             task = bar.add_task(title, total=None)
-            summary = score_file(
+            rows = read_rows(arguments.input, columns, arguments.limit)
+            summary = score_rows(
                 reward,
+                rows,
                 arguments.input,
                 arguments.output,
                 settings,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
-                columns=columns,
-                limit=arguments.limit,
                 overwrite=arguments.overwrite,
             )
             if arguments.show:
-                shown = first_rows(arguments, reward, columns)
+                shown = first_rows(arguments, reward, rows[: arguments.show])
         if arguments.html:
-            rows = read_rows(arguments.input, columns, arguments.limit)
             write_scored(
                 arguments.html, f"{title}: {arguments.input}", rows, read_verdicts(arguments.output)
             )
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:
-        sys.exit(f"{parser.prog}: {error}")
+        leave(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
     finally:
@@ -119,7 +120,7 @@ def main() -> None:
         print("\n" + "\n\n".join(shown))
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
-        sys.exit(
+        leave(
             f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why."
         )
 
@@ -129,7 +130,7 @@ def tell(summary: "Summary", arguments: argparse.Namespace, title: str, parsed_b
     from spanreward.rewards.base.unread import MUCH
     from spanreward.rewards.text.no_answers import in_a_sentence
 
-    console = Console(stderr=True, soft_wrap=True)
+    console = Terminal(stderr=True, soft_wrap=True)
     unscored = [
         f"{arguments.input}:{number}: not scored: {reason}" for number, reason in summary.bad_lines
     ]
@@ -146,7 +147,7 @@ def tell(summary: "Summary", arguments: argparse.Namespace, title: str, parsed_b
     table.add_row("not read", str(summary.not_read))
     if parsed_by:
         table.add_row("read by", parsed_by)
-    Console(markup=False, emoji=False).print(table)
+    Terminal(markup=False, emoji=False).print(table)
     if summary.not_read.share > MUCH:
         console.print(
             f"Note: {summary.not_read.share:.0%} of the completions' characters are not read: "
@@ -167,17 +168,15 @@ def tell(summary: "Summary", arguments: argparse.Namespace, title: str, parsed_b
 
 
 def first_rows(
-    arguments: argparse.Namespace, reward: "Reward", columns: dict[str, str]
+    arguments: argparse.Namespace, reward: "Reward", rows: Sequence["InputRow"]
 ) -> list[str]:
     """Returns the first rows as the metric reads them, and what the judge is asked first, without
     asking it.
     """
     from spanreward.rewards.metrics import build_reward
-    from spanreward.rewards.rows.lines import read_rows
     from spanreward.rewards.scoring import read_verdicts
     from spanreward.training.evaluation.page.read_rows import Listener, in_text, readings
 
-    rows = read_rows(arguments.input, columns, arguments.limit)[: arguments.show]
     verdicts = read_verdicts(arguments.output)[: arguments.show]
     listener = None
     if reward.judges:

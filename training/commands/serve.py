@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands import metric_options
 
 
@@ -45,7 +46,7 @@ def main() -> None:
             _serve(parser.prog, arguments, last)
     except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
         # Overflow: of the port
-        sys.exit(f"{parser.prog}: {error}")
+        leave(f"{parser.prog}: {error}")
 
 
 def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:

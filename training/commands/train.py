@@ -33,6 +33,7 @@ import signal
 import sys
 from typing import Any
 
+from spanreward.rewards.base.terminal import leave, printable
 from spanreward.training.commands.metric_options import OF_RUN, add_flags, overrides_of
 
 
@@ -97,7 +98,7 @@ def main() -> None:
             return
         train(recipe, arguments.resume, arguments.stop_on, parser.prog)
     except RecipeError as error:
-        sys.exit(f"{parser.prog}: {error}")
+        leave(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
         sys.exit(
             f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the "
@@ -121,7 +122,7 @@ def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
     except (JudgeFailure, NothingScored, Unhealthy) as error:  # on all ranks alike
         state = PartialState()
         if state.is_main_process:
-            print(f"{program}: training stopped: {error}", file=sys.stderr, flush=True)
+            print(printable(f"{program}: training stopped: {error}"), file=sys.stderr, flush=True)
         state.wait_for_everyone()  # the launcher ends the others once one rank has ended
         sys.exit(1)
     main_process = PartialState().is_main_process

@@ -101,7 +101,7 @@ def _fault(mark: Mark) -> str:
         return f"ends past its text of {len(mark.text)} characters"
     for verb, place in zip(("begins", "ends"), mark.place, strict=True):
         if within_word(mark.text, place):
-            before = re.search(r"\w*\Z", mark.text[max(0, place - LONGEST) : place])
+            before = re.search(r"(?<!\w)\w*+\Z", mark.text[max(0, place - LONGEST) : place])
             behind = re.match(r"\w*", mark.text[place : place + LONGEST])
             if before is not None and behind is not None:
                 return f"{verb} inside the word {before.group() + behind.group()!r}"

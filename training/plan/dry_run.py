@@ -13,11 +13,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from transformers import AutoConfig
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
+from spanreward.rewards.base.terminal import Terminal
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges.model_files import model_folder
@@ -64,7 +64,7 @@ def dry_run(
     launch = needs.read_launch(accelerate_config)
     plan = needs.plan_of(recipe, launch)
     settings = needs.settings_of(recipe)
-    console = Console(markup=False, emoji=False)
+    console = Terminal(markup=False, emoji=False)
     found = [policy_here(recipe.policy.model)]
     found += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
     if settings.get("use_vllm"):

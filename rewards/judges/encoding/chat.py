@@ -37,6 +37,7 @@ AHEAD = 256  # questions whose texts are encoded together; their ids take about 
 LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
 PLAIN = "plain"  # in place of a chat template
 _SLOT = "slot-{}-for-content"
+_SPACE_BEFORE = r"(?:(?<!\s)\s++)?"  # a run of white space is read once
 _SLOTS = re.compile(r"(slot-\d+-for-content)")
 
 
@@ -72,7 +73,7 @@ class ChatEncoder:
         }
         longest_first = sorted(added.values(), key=lambda token: -len(token.content))
         patterns = [  # some tokens take the white space beside them too
-            r"\s*" * token.lstrip + re.escape(token.content) + r"\s*" * token.rstrip
+            _SPACE_BEFORE * token.lstrip + re.escape(token.content) + r"\s*+" * token.rstrip
             for token in longest_first
             if token.content.strip()
         ]

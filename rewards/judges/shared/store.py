@@ -132,7 +132,7 @@ class Store:
                     connection.text_factory = lambda text: text.decode(errors="replace")
                     self._busy = False
                     action(connection)
-        except (sqlite3.Error, OSError) as error:
+        except Exception as error:  # a damaged file may hold values of any kind
             self._busy = "locked" in str(error)
             if not self._warned:
                 log.warning(

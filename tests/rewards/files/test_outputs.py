@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards.files import outputs
 from spanreward.rewards.files.outputs import (
     check_apart,
     check_json,
@@ -15,6 +16,7 @@ from spanreward.rewards.files.outputs import (
     write_json,
     write_whole,
 )
+from tests.support.files import on_full_disk
 
 
 def test_an_input_is_no_output_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,17 +80,41 @@ def test_a_file_of_anything_else_is_left_alone(tmp_path: Path, content: str) -> 
     check_json(Path("/dev/stdout"), like, overwrite=False)
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
     write_whole(path, "old")
     link.symlink_to(path)
     write_whole(link, "new")
     assert (link.is_symlink(), path.read_text()) == (True, "new")
-    (tmp_path / "page.html.tmp").symlink_to("/dev/full")
+    monkeypatch.setattr(outputs, "_new_file", on_full_disk)
     with pytest.raises(OSError, match="No space left"):
         write_whole(path, "x" * 100_000)
     assert path.read_text() == "new"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["link.html", "page.html"]
+
+
+def test_a_link_beside_an_output_is_never_written_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, victim = tmp_path / "page.html", tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "page.html.tmp").symlink_to(victim)
+    write_whole(path, "new")
+    assert (path.read_text(), victim.read_text()) == ("new", "mine")
+    monkeypatch.setattr(outputs, "token_hex", lambda count: "guessed")
+    (tmp_path / "page.html.guessed.tmp").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        write_whole(path, "newer")
+    assert (path.read_text(), victim.read_text()) == ("new", "mine")
+
+
+def test_a_new_file_has_the_mode_that_any_has(tmp_path: Path) -> None:
+    write_whole(tmp_path / "page.html", "new")
+    (tmp_path / "other").write_text("new")
+    modes = [(tmp_path / name).stat().st_mode for name in ("page.html", "other")]
+    assert modes[0] == modes[1]
 
 
 def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards import scoring
 from spanreward.rewards.metrics import METRICS
 from spanreward.training.commands.score import SHOWN, main
 from tests.support.paths import ROOT
@@ -350,3 +351,34 @@ def test_a_metric_without_a_judge_shows_its_rows(score: float, files: Any, tmp_p
     assert "(7,000 characters)" in out
     code, _, err = score(*words[:-1], -1)
     assert (code, "--show is a number of rows, got -1." in err) == (2, True)
+
+
+def test_the_page_shows_what_was_scored_whatever_became_of_the_file(
+    score: Any, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = files
+    inner = scoring.score_rows
+
+    def meanwhile(*given: Any, **options: Any) -> Any:
+        summary = inner(*given, **options)
+        other = {"id": "new", "completion": "A green star.", "reference": "A star."}
+        source.write_text("".join(json.dumps(row) + "\n" for row in [other, *ROWS[::-1]]))
+        return summary
+
+    monkeypatch.setattr(scoring, "score_rows", meanwhile)
+    page = tmp_path / "page.html"
+    code, out, _ = score(*asked(files, "--html", page, "--show", 1))
+    assert code is None
+    assert "green star" not in page.read_text()
+    assert "written: A red circle." in out
+    verdicts = [json.loads(line)["id"] for line in output.read_text().splitlines()]
+    assert verdicts == ["a", "b", "c"]
+
+
+def test_a_terminal_obeys_no_row(score: Any, files: Any) -> None:
+    rows = [{"id": "a", "completion": {"\x1b[2J": 1}, "reference": "x\x1b]0;t\x07"}, *ROWS]
+    files[0].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, err = score(*asked(files))
+    assert code is None
+    assert "not scored" in err
+    assert not {"\x1b", "\x07"} & {*out, *err}

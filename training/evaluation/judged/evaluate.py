@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.progress import track
 
+from spanreward.rewards.base.terminal import Terminal
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
@@ -108,7 +108,7 @@ def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
     # one that cannot be used ends it before any sampling
     files_first = sorted(runs, key=is_table, reverse=True)
     written: dict[str, Written] = {}
-    for run in track(files_first, "checkpoints", console=Console(stderr=True)):
+    for run in track(files_first, "checkpoints", console=Terminal(stderr=True)):
         if is_table(run):
             written[run] = (read_answers(run, rows), [None] * len(rows))
         else:

@@ -384,6 +384,21 @@ def test_a_damaged_file_is_said_once_and_left_as_it_is(
     assert store.read(list(new)) == new
 
 
+def test_a_file_whose_words_are_no_text_stops_nobody(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What SQLite says of it has these words, and is no UTF-8."""
+    Store(path, MIB).write(rows("row", 10))
+    content = path.read_bytes()
+    content = content.replace(b"tableanswersanswers", b"tableansw\xff\xfesanswers")
+    path.write_bytes(content.replace(b"CREATE TABLE", b"CREATF TABLE"))
+    store = Store(path, MIB)
+    assert store.read(["row-1"]) == {}
+    store.write(rows("new", 1))
+    (message,) = warnings(caplog)
+    assert f"the cache {path} cannot be used" in message
+
+
 READ_AND_WRITE = """
 import sys
 from pathlib import Path

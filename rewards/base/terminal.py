@@ -1,0 +1,62 @@
+r"""The door to a terminal: what rows, judges and servers wrote is shown there, and never obeyed.
+
+Terminal(stderr=True).print("\x1b[2Ja kite")        # \x1b[2Ja kite
+leave(f"spanreward: {error}")                       # ends the process with one sentence
+"""
+
+import logging
+import re
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+# control characters but tabs and line breaks, signs that turn the writing around, separators of
+# lines that editors show and terminals do not, and halves of characters, which cannot be written
+_OBEYED = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+class Terminal(Console):
+    """A console of rich that shows what a text would do to a terminal. Its own styles stay."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats a record as one that a terminal shows as it is."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def printable(text: str) -> str:
+    """Returns the text with escapes in place of what a terminal would obey. Line breaks and tabs
+    stay.
+    """
+    return _OBEYED.sub(_escape, text)
+
+
+def leave(message: str) -> NoReturn:
+    """Ends the process with this message and the exit code 1."""
+    sys.exit(printable(message))
+
+
+def guard_logs() -> None:
+    """Makes the log printable where nobody has set handlers of their own."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(PrintableFormatter())
+
+
+def _escape(sign: re.Match[str]) -> str:
+    return sign[0].encode("unicode_escape").decode()

@@ -1,0 +1,74 @@
+"""What stands beside a completion is cut like a completion, and the verdict says so."""
+
+import pytest
+
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.posh import PoshReward
+from spanreward.rewards.reward.reading import ReadingReward, plain_sample
+from spanreward.rewards.text.length import JUDGED_CHARACTERS, JUDGED_TOKENS
+
+LONG = "A red kite. " * 90_000  # 1.1 MB
+
+
+class Lengths(ReadingReward):
+    """Keeps the samples as they are read."""
+
+    columns = ("reference", "question")
+    one_of = ("context", "anchor")
+
+    def assess_plain(self, samples: list[Sample]) -> list[Verdict]:  # type: ignore[override]
+        self.read = samples
+        return [Verdict(1.0, note="fine") for _ in samples]
+
+
+def test_the_texts_of_a_row_are_cut() -> None:
+    reward = Lengths("lengths")
+    sample = Sample(
+        "", "A kite.", references=(LONG, "A kite."), question=LONG, context=LONG, anchor="a" * 9
+    )
+    (verdict,) = reward.assess([sample])
+    (read,) = reward.read
+    assert list(map(len, read.references)) == [JUDGED_CHARACTERS, 7]
+    assert len(read.question or "") == len(read.context or "") == JUDGED_CHARACTERS
+    cut = "only the first 10,000 of 1,080,000 characters of the"
+    texts = ("question", "context", "reference 1")
+    assert verdict.note == "; ".join(["fine", *(f"{cut} {name} are read" for name in texts)])
+    assert plain_sample(sample).references == read.references
+
+
+def test_texts_of_many_signs_are_cut_at_fewer_characters() -> None:
+    reward = Lengths("lengths")
+    (verdict,) = reward.assess([Sample("", "A kite.", references=("a! " * 4000,))])
+    assert verdict.note.startswith("fine; only the first 5,999 of ")
+    assert len(reward.read[0].references[0]) == JUDGED_TOKENS // 2 * len("a! ") - 1
+
+
+@pytest.mark.parametrize("count", [1, 800])
+def test_texts_of_usual_length_stay_as_they_are(count: int) -> None:
+    reward = Lengths("lengths")
+    text = "A red kite. " * count
+    (verdict,) = reward.assess([Sample("", "A kite.", references=(text,), question=text)])
+    assert (verdict.note, reward.read[0].references, reward.read[0].question) == (
+        "fine",
+        (text,),
+        text,
+    )
+
+
+def test_published_mode_reads_all() -> None:
+    reward = Lengths("lengths")
+    reward.mode = "published"
+    (verdict,) = reward.assess([Sample("", "A kite.", references=(LONG,))])
+    assert (verdict.note, len(reward.read[0].references[0])) == ("fine", len(LONG))
+
+
+def test_a_long_reference_is_judged_as_its_beginning_is() -> None:
+    begun = "A red kite flies. " * 600  # 10,800 characters
+    reward = PoshReward("match")
+    samples = [
+        Sample("", "A red kite flies.", references=(text,))
+        for text in (begun[:JUDGED_CHARACTERS], begun + LONG)
+    ]
+    short, long = reward.assess(samples)
+    assert (short.score, short.parts, short.missed) == (long.score, long.parts, long.missed)
+    assert "characters of the reference are read" in long.note
