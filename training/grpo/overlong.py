@@ -51,7 +51,7 @@ def punish_overlong(
     if size is None:
         return _from_sum(rewards, column, weights, group)
     if by_itself:
-        return _without(rewards + size * rewards[:, [column]], rewards, column)
+        return _zero_column(rewards + size * rewards[:, [column]], rewards, column)
     return rewards  # the column's weight is the size
 
 
@@ -96,10 +96,10 @@ def _from_each(rewards: Tensor, column: int, weights: Tensor, group: int) -> Ten
             continue
         sign = math.copysign(1.0, weight)
         punished[:, other] = sign * below_group(sign * rewards[:, other], rewards[:, column], group)
-    return _without(punished, rewards, column)
+    return _zero_column(punished, rewards, column)
 
 
-def _without(punished: Tensor, rewards: Tensor, column: int) -> Tensor:
+def _zero_column(punished: Tensor, rewards: Tensor, column: int) -> Tensor:
     """Sets the column to 0, but in rows that are left out, whose NaN stays."""
     punished[:, column] = 0.0 * rewards[:, column]
     return punished

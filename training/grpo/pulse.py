@@ -114,7 +114,7 @@ class Pulse(TrainerCallback):
     ) -> None:
         counts = torch.tensor([0, 0, *self._gradients], device=args.device)
         for parameter, then in self._before:
-            now = entries_of(parameter)
+            now = sampled_entries(parameter)
             if len(now) == len(then):  # ZeRO-3 gathers some and empties others
                 counts[0] += (now != then).sum().to(args.device)  # without waiting for the device
                 counts[1] += len(now)
@@ -234,10 +234,10 @@ def sample_of(
     """Returns up to TENSORS trained tensors, each with copies of some of its entries."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     step = max(1, len(trained) // TENSORS)
-    return [(parameter, entries_of(parameter)) for parameter in trained[::step][:TENSORS]]
+    return [(parameter, sampled_entries(parameter)) for parameter in trained[::step][:TENSORS]]
 
 
-def entries_of(parameter: torch.nn.Parameter) -> torch.Tensor:
+def sampled_entries(parameter: torch.nn.Parameter) -> torch.Tensor:
     """Returns copies of up to EACH entries, evenly spaced, of what this rank has."""
     entries = local(parameter.detach()).reshape(-1)
     stride = max(1, entries.numel() // EACH)

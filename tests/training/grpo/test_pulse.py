@@ -190,6 +190,7 @@ def test_a_reference_that_is_another_policy_is_named_once(
     saved, processor = load_policy(TINY, seed=1)
     saved.save_pretrained(tmp_path / "base")
     processor.save_pretrained(tmp_path / "base")
+    model: Any
     model, processor = load_policy(str(tmp_path / "base"))
     processor.tokenizer.padding_side = "left"
     if merged:
