@@ -92,6 +92,8 @@ def shrunk(path: Path, folder: Path) -> list[str]:
             )
         if isinstance(part, HubPart):
             changes[f"{block}.id"] = stored(folder / f"dataset{number}", part, splits(recipe, part))
+    if "path" in (recipe.validation or {}):
+        changes["validation.path"] = changes["data.path"]
     return [f"{key}={value}" for key, value in changes.items()]
 
 

@@ -126,6 +126,11 @@ def test_a_dry_run_ends_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "referees: unknown metric 'pohs'" in capsys.readouterr().out
 
 
+def test_a_part_of_a_split_is_left_to_datasets(tmp_path: Path) -> None:
+    data = f"data={{source: hub, id: {tmp_path}/hub, split: 'train[:1]'}}"
+    assert list(faults_of(load_recipe(DAPO, [data, "validation=null", "referees=[]"]), 1)) == []
+
+
 def test_an_sft_recipe_has_rewards_for_its_comparison(tmp_path: Path) -> None:
     changes = [f"output={tmp_path}/out", "rewards=[{metric: pohs}]"]
     with pytest.raises(RecipeError, match="recipe key referees: unknown metric 'pohs'"):
