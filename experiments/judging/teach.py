@@ -19,9 +19,10 @@ from experiments.judging.branches import BranchCollator, branch
 from experiments.judging.model import load_judge_model
 from spanreward.rewards.files.custom_file import custom_function
 from spanreward.rewards.reward.reward import Reward
+from spanreward.training.adapters import lora_config
 from spanreward.training.recipe import FilePart, Recipe, RecipeError, load_recipe, trainer_config
 from spanreward.training.recipe_rewards import refusals
-from spanreward.training.run import lora_config, run
+from spanreward.training.run import run
 from spanreward.training.sft import SupervisedTrainer
 
 
@@ -65,5 +66,5 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
             processing_class=tokenizer,
             train_dataset=Dataset.from_list([branch(row, tokenizer) for row in rows]),
             data_collator=BranchCollator(int(tokenizer.pad_token_id)),
-            peft_config=lora_config(recipe.policy.lora) if recipe.policy.lora else None,
+            peft_config=lora_config(recipe.policy.lora, model) if recipe.policy.lora else None,
         )

@@ -46,7 +46,7 @@ def idle_groups(args: SpanGRPOConfig) -> list[tuple[tuple[str, ...], str]]:
     With one update a batch TRL compares the policy with itself, so that each ratio is exactly 1. It
     does so where the accumulation is a multiple of the passes over a batch.
     """
-    groups = []
+    groups: list[tuple[tuple[str, ...], str]] = []
     if args.loss_type in UNCLIPPED:
         groups.append((OF_RATIO, f"loss_type={args.loss_type!r} clips no ratio: leave it out."))
     elif args.gradient_accumulation_steps % args.passes_per_batch == 0:
