@@ -159,11 +159,13 @@ class Machine:
         elif name == "BRANCH":
             self._branch(value[1], flags)
         elif name in REPEATS:
-            self._repeat(name, *value, flags)
+            low, high, body = value
+            self._repeat(name, low, high, body, flags)
         elif name == "ATOMIC_GROUP":
             self._atomic(value, flags)
         elif name in ("ASSERT", "ASSERT_NOT"):
-            self._look(name, *value, flags)
+            direction, body = value
+            self._look(name, direction, body, flags)
         elif name == "GROUPREF":
             self._emit("again", 2 * value)
         else:
