@@ -158,7 +158,7 @@ class _Builder:
 
     def _has_others(self, cluster: int | str, component: Component) -> bool:
         """Whether a cluster has components beside this one."""
-        members = self.members.get(cluster, {})
+        members = self.members.get(cluster, set[Component]())
         if component in members:
             return len(members) > 1
         return bool(members)
