@@ -594,10 +594,9 @@ def test_paper_settings_of_docent() -> None:
         assert recipe.policy.model.startswith("Qwen/Qwen2.5-VL-7B")
         assert recipe.policy.lora is None  # "full parameter updates"
         trainer = recipe.trainer
-        assert (
-            trainer["per_device_train_batch_size"] * trainer["gradient_accumulation_steps"] * 8
-            == 64
-        )
+        # of DAPO the completions of a rollout, which makes four updates
+        passes = trainer.get("steps_per_generation", trainer["gradient_accumulation_steps"])
+        assert trainer["per_device_train_batch_size"] * passes * 8 == 64
     names = (
         "learning_rate",
         "warmup_steps",
@@ -616,7 +615,8 @@ def test_paper_settings_of_docent() -> None:
         "epsilon_high",
         "beta",
     )  # type: ignore[assignment]
-    assert [dapo.trainer[name] for name in names] == [1e-6, 20, 8, 1.0, 0.7, 0.28, 0.0]
+    assert [dapo.trainer[name] for name in names] == [1e-6, 4 * 20, 8, 1.0, 0.7, 0.28, 0.0]
+    assert dapo.trainer["steps_per_generation"] == 4 * dapo.trainer["gradient_accumulation_steps"]
     assert dapo.trainer["num_train_epochs"] == 1
     assert "dynamic_sampling" not in dapo.trainer
     assert dapo.rewards[0].judge.name == "vllm:Qwen/Qwen3-14B"
