@@ -258,7 +258,7 @@ class Judge(ABC):
 
 
 def _distinctly(
-    judge: Judge, questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[Any]]
+    judge: Judge, questions: Sequence[Question], ask: Callable[[Sequence[Question]], Sequence[Any]]
 ) -> list[Any]:
     """Returns an answer per question, in order. `ask` gets those that differ and that the judge can
     see, and is not called without a question.

@@ -53,7 +53,7 @@ def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Imag
     """
     if len(pictures) > MOST_PICTURES:
         raise NotApplicable(f"this row has {len(pictures)} pictures, and may have {MOST_PICTURES}")
-    images = []
+    images: list[Image.Image] = []
     for picture in pictures:
         if box is not None and not images:  # it counts pixels of the whole picture
             images.append(with_box(opened(picture), box))
