@@ -20,8 +20,13 @@ from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llama
 
 READERS = ("from_pretrained", "from_config")
-# The tokenizers library reads one JSON file, and peft the weights of an adapter over a loaded model.
-WITHOUT_CODE = ("Tokenizer.from_pretrained", "PeftModel.from_pretrained")
+# The tokenizers library reads one JSON file, peft the weights of an adapter
+# over a loaded model, and a GenerationConfig is numbers.
+WITHOUT_CODE = (
+    "Tokenizer.from_pretrained",
+    "PeftModel.from_pretrained",
+    "GenerationConfig.from_pretrained",
+)
 
 
 def loads() -> list[tuple[str, ast.Call]]:

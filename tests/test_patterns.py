@@ -21,6 +21,7 @@ from spanreward.rewards.judges.remote import manner
 from spanreward.rewards.lave import answer, compared, options
 from spanreward.rewards.rows import delimited
 from spanreward.rewards.text import judged_part, quoting, tool_calls
+from spanreward.training import trainer_settings
 from spanreward.training.data import marks
 from tests.support.patterns import (
     Recorder,
@@ -73,6 +74,18 @@ def called_tool() -> None:
     tool_calls._end_of("<tool_call>{", opened, 11)
 
 
+def marks_of_all_kinds() -> None:
+    lines = (
+        "---",
+        "<text>",
+        "[Text ends]",
+        "[Text {number} ends]",
+        "END OF TEXT",
+        "Is it so or not?",
+    )
+    quoting.marks_in.__wrapped__(*lines)
+
+
 # Calls that reach what a function builds.
 BUILT: dict[str, Callable[[], Any]] = {
     "rewards.experimental.differences.listed:find_words": lambda: listed.find_words(
@@ -91,8 +104,11 @@ BUILT: dict[str, Callable[[], Any]] = {
     "rewards.lave.options:labels_in": lambda: options.labels_in("?", {"A": "kite"}),
     "rewards.rows.delimited:_are_rows": lambda: delimited._are_rows(["a,b"], ",", 2),
     "rewards.text.judged_part:_compiled": lambda: judged_part._compiled.__wrapped__("an answer"),
-    "rewards.text.quoting:masked": lambda: quoting.masked.__wrapped__("a text", "[Text A ends]"),
+    "rewards.text.quoting:_mark_of": marks_of_all_kinds,
     "rewards.text.tool_calls:_end_of": called_tool,
+    "training.trainer_settings:needed_packages": lambda: list(
+        trainer_settings.needed_packages({"optim": "adamw_bnb_8bit"})
+    ),
     "training.data.marks:whole_words": lambda: marks.whole_words("red kite", "a red kite"),
 }
 # Its patterns are tried below, each by how it is used.

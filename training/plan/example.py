@@ -34,7 +34,9 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
     try:
         data = load_data(recipe.data, completions=True, look=False)
         folder = str(model_folder(model, download=False))
-        processor = saved_processor(folder, AutoConfig.from_pretrained(base_of(folder)))
+        processor = saved_processor(
+            folder, AutoConfig.from_pretrained(base_of(folder), trust_remote_code=False)
+        )
         fault = fault_of_turns(recipe, processor, folder)
         row = data.select_columns(["prompt", "completion"])[0]
         if "image" in data.column_names:
@@ -54,7 +56,7 @@ def fault_of_turns(recipe: Recipe, processor: Processor, folder: str) -> str:
     """
     if recipe.trainer.get("chat_template_path"):
         return ""
-    config = AutoConfig.from_pretrained(base_of(folder))
+    config = AutoConfig.from_pretrained(base_of(folder), trust_remote_code=False)
     generation = GenerationConfig.from_model_config(config)
     if (Path(folder) / "generation_config.json").is_file():
         generation = GenerationConfig.from_pretrained(folder)
