@@ -65,7 +65,7 @@ class Cell:
 
     @property
     def overrides(self) -> list[str]:
-        settings = {
+        settings: dict[str, Any] = {
             "span_coef": self.span_coef,
             "learning_rate": self.rate,
             "per_device_train_batch_size": BATCH // self.updates,
@@ -137,6 +137,7 @@ def train_cell(cell: Cell, base: str, seed: int, perturbation: str, folder: Path
     overrides = [f"seed={seed}", f"output={folder}", f"policy.model={base}", *cell.overrides]
     recipe = load_recipe(RECIPE, overrides)
     trainer = build_trainer(recipe, build_rewards(recipe.rewards))
+    assert trainer.model is not None
     perturb(trainer.model, float(perturbation))
     measure = HeldOutTruth(recipe, load_policy(base)[1], cell.updates)
     trainer.add_callback(measure)

@@ -262,7 +262,8 @@ def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
         verdict = _verdict_in(line)
     except ValueError:
         return False
-    ends = [span.end for span in (*verdict.spans, *verdict.unread)]
+    ends = [span.end for span in verdict.spans]
+    ends += [part.end for part in verdict.unread]
     return max(ends, default=0) <= len(sample.completion)
 
 

@@ -33,8 +33,9 @@ def loads() -> list[tuple[str, ast.Call]]:
     calls = []
     for path in [*files_of(ROOT).values(), *(ROOT / "scripts").glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
-            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if is_call and node.func.attr in READERS and ast.unparse(node.func) not in WITHOUT_CODE:
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            if node.func.attr in READERS and ast.unparse(node.func) not in WITHOUT_CODE:
                 calls.append((f"{path}:{node.lineno}", node))
     return calls
 
