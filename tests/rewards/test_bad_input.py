@@ -15,6 +15,7 @@ from spanreward.rewards.language.parse import describe
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.text.filler import FILLER
+from spanreward.rewards.text.length import JUDGED_CHARACTERS
 from spanreward.rewards.text.written import read_text
 from tests.support.fakes import FakeJudge, certain
 from tests.support.paths import DATA
@@ -199,4 +200,5 @@ def test_a_sentence_of_5000_words_is_judged() -> None:
     said, wanted = PoshReward(MatchJudge()).assess(pairs)
     assert (said.status, wanted.status) == (Status.OK, Status.OK)
     assert said.spans[-1].kind == "unread"  # a completion is judged up to a length
-    assert wanted.missed[-1].end > 20_000  # a reference is not cut
+    assert wanted.missed[-1].end <= JUDGED_CHARACTERS  # and so is a reference
+    assert "reference" in wanted.note

@@ -1,7 +1,7 @@
 """Over which layers an adapter lies, and that a recipe goes on from a saved one."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ import torch
 from peft import PeftModel, get_peft_model
 from safetensors.torch import load_file
 
+from spanreward.rewards.base.verdict import Sample, Verdict
+from spanreward.rewards.reward.reward import Reward
 from spanreward.training.adapters import lora_config
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import LoraPart, Recipe, RecipeError, check_recipe
@@ -96,15 +98,17 @@ def dapo(folder: Path, adapter: Path, lora: dict[str, Any] | None, **trainer: An
     )
 
 
-def in_turns(completions: list[Any], **_: Any) -> list[float]:
-    return [float(number % 2) for number in range(len(completions))]
+class InTurns(Reward):
+    """Scores every other completion 1."""
+
+    def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
+        return [Verdict(float(number % 2)) for number in range(len(samples))]
 
 
 def test_dapo_goes_on_from_the_adapter_of_sft(tmp_path: Path, adapter: Path) -> None:
     written = load_file(adapter / "adapter_model.safetensors")
     told = dapo(tmp_path, adapter, {"r": 2, "alpha": 8}, beta=0.1)
-    rewards: list[Any] = [in_turns]
-    trainer: Any = build_trainer(told, rewards)
+    trainer: Any = build_trainer(told, [InTurns("in_turns")])
     assert isinstance(trainer.model, PeftModel)
     here = dict(trainer.model.named_parameters())
     for name, weights in written.items():

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from hypothesis import given, strategies as st
@@ -18,6 +18,7 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.rewards.base.coloured_text import legible
+from spanreward.rewards.files import outputs
 from spanreward.training.callbacks import span_table
 from spanreward.training.callbacks.span_table import (
     ShownRow,
@@ -319,17 +320,16 @@ def test_a_full_disk_does_not_end_the_training(
     """One warning, no half page; with room again there are pages again."""
     recorder = Recorder(Scored(lambda sample: 0.5))
     table = SpanTableCallback([recorder], every=1)
-    whole = Path.write_text
 
-    def full(path: Path, text: str, **options: Any) -> int:
-        whole(path, text[:100], **options)
+    def full(path: Path) -> TextIO:
+        path.write_text("half a page")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with caplog.at_level(logging.WARNING, "spanreward.training"):
-        monkeypatch.setattr(Path, "write_text", full)
-        callback_at(1, table, recorder, tmp_path)
-        callback_at(2, table, recorder, tmp_path)
-        monkeypatch.setattr(Path, "write_text", whole)
+        with monkeypatch.context() as patched:
+            patched.setattr(outputs, "_new_file", full)
+            callback_at(1, table, recorder, tmp_path)
+            callback_at(2, table, recorder, tmp_path)
         callback_at(3, table, recorder, tmp_path)
     assert [record.getMessage() for record in caplog.records] == [
         "the table of step 1 could not be written, and the training goes on: "

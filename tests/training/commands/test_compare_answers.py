@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from spanreward.rewards.judges.judge import HARMLESS_QUESTION
 from spanreward.training.commands.compare import main
 
 OWN = '''
-"""A metric that only looks at length, and a judge that dies half way."""
+"""A metric that only looks at length, and a judge that raises for one row."""
 import json
 from pathlib import Path
 
@@ -172,7 +173,7 @@ def test_a_judge_that_only_likes_length_is_exposed(
     assert "Is it length?" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
+def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = data(tmp_path / "rows.jsonl", 80)  # two batches
@@ -198,25 +199,27 @@ def test_a_comparison_whose_judge_died_goes_on_and_asks_nothing_twice(
     ]
     assert compare(monkeypatch, *models, *asked) is None
     died = results_of(tmp_path / "out")
-    # the second batch of each
-    assert [died["models"][name]["posh_f1"]["failed"] for name in texts] == [16, 16]
+    # the row for which it raises, and none beside it
+    assert [died["models"][name]["posh_f1"]["failed"] for name in texts] == [1, 1]
     entry = died["difference"]["two_minus_one"]["posh_f1"]
     assert (entry["failed"], entry["counted"], entry["win"] + entry["tie"] + entry["loss"]) == (
-        16,
-        64,
-        64,
+        1,
+        79,
+        79,
     )
     assert entry["worst_case"] == pytest.approx(
-        [0.8 * entry["mean"] - 0.2, 0.8 * entry["mean"] + 0.2]
+        [79 / 80 * entry["mean"] - 1 / 80, 79 / 80 * entry["mean"] + 1 / 80]
     )
-    assert "16 pairs not judged" in (tmp_path / "out" / "report.html").read_text()
+    assert "1 pair not judged" in (tmp_path / "out" / "report.html").read_text()
     (tmp_path / "alive").write_text("")
     assert compare(monkeypatch, *models, *asked) is None
     whole = results_of(tmp_path / "out")
     assert [whole["models"][name]["posh_f1"]["failed"] for name in texts] == [0, 0]
-    questions = (tmp_path / "asked.jsonl").read_text().splitlines()
+    lines = (tmp_path / "asked.jsonl").read_text().splitlines()
+    harmless = json.dumps(HARMLESS_QUESTION.messages[-1]["content"])
+    questions = [line for line in lines if line != harmless]
     assert len(questions) == len(set(questions)) > 160
-    again = len(questions)
+    again = len(lines)
     assert compare(monkeypatch, *models, *asked) is None
     assert len((tmp_path / "asked.jsonl").read_text().splitlines()) == again
 
