@@ -50,7 +50,17 @@ ON_CPU = [
     "trainer.use_vllm=false",
 ]
 # or start commands of their own
-TRAIN = {"repeat", "credit", "teach", "mistakes", "field", "trainings", "trl-tests"}
+TRAIN = {
+    "attack",
+    "credit",
+    "field",
+    "mistakes",
+    "repeat",
+    "teach",
+    "trainings",
+    "trl-tests",
+    "updates",
+}
 
 
 def constraints() -> dict[str, str]:
