@@ -218,7 +218,7 @@ def run(
         changed = {
             "max_steps": arguments.steps,
             "per_device_train_batch_size": arguments.batch,
-            "steps_per_generation": None,
+            "steps_per_generation": "null",
             "learning_rate": 3e-4,
             "warmup_steps": 5,
             "logging_steps": 1,

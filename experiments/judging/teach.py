@@ -40,21 +40,24 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         recipe = load_recipe(arguments.recipe, arguments.overrides)
+        check_taught(recipe)
         print(run(recipe, resume=arguments.resume, build=build_trainer))
     except RecipeError as error:
         sys.exit(f"{parser.prog}: {error}")
 
 
-def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
-    """The trainer of a model that learns its answers.
-
-    Raises RecipeError for what it cannot teach.
-    """
+def check_taught(recipe: Recipe) -> None:
+    """Raises RecipeError, before anything is read, for what cannot be taught."""
     if recipe.algorithm != "sft" or not isinstance(recipe.data, FilePart):
         raise RecipeError(
             f"a judge is taught its answers: algorithm must be sft, got {recipe.algorithm}, and "
             f"data.source a function that gives questions, got {recipe.data.source}."
         )
+
+
+def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
+    """The trainer of a model that learns its answers. The recipe passed `check_taught`."""
+    assert isinstance(recipe.data, FilePart)
     model, tokenizer = load_judge_model(recipe.policy.model, recipe.seed)
     rows = custom_function(recipe.data.source)(**recipe.data.options)
     with refusals():
