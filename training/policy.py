@@ -82,11 +82,14 @@ def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
     return policy, saved_processor(model, config)
 
 
-def saved_processor(model: str, config: PretrainedConfig) -> Processor:
-    """Returns a processor, of a text model its tokenizer. config: the model's.
+def saved_processor(model: str, config: PretrainedConfig | None = None) -> Processor:
+    """Returns a processor, of a text model its tokenizer. config: the model's, read where it is not
+    given.
 
     Raises as transformers does.
     """
+    if config is None:
+        config = AutoConfig.from_pretrained(base_of(model), trust_remote_code=False)
     if model_class(config) is transformers.AutoModelForCausalLM:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             processor_folder(model, TOKENIZER_FILES), trust_remote_code=False

@@ -115,4 +115,5 @@ def eos_ids(processor: Any, config: Any) -> set[int]:
 
 
 def tokenizer_of(processor: Any) -> Any:
+    """Returns a processor's tokenizer, and a tokenizer as it is."""
     return processor.tokenizer if isinstance(processor, ProcessorMixin) else processor

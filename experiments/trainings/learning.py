@@ -14,7 +14,7 @@ from tests.support.tokenizer import SPECIAL
 
 LONG = 1900  # tokens of a long prompt
 ROWS = 16
-TEMPLATES = {  # each with its tokens, of which the second is the eos
+TEMPLATES = {  # each with its tokens; the second one is the eos
     "a template that ends in the eos": (CHATML, SPECIAL),
     "a new line": (LINES, SPECIAL),
     "another token": (CHATML, BASE_TOKENS),
@@ -23,7 +23,7 @@ LEARNED = ("A star.", "A red star.", "A cat.", "Two dogs.")
 
 
 def long_rows(policy: str, folder: Path) -> str:
-    """Sixteen rows, of which eight have long prompts: those of which some token is trained."""
+    """Says how many of sixteen rows are trained on. Eight of them have long prompts."""
     if policy == "Llama":
         save_with(folder / "policy")
     else:

@@ -53,7 +53,7 @@ def leave(message: str) -> NoReturn:
 
 
 def guard_logs() -> None:
-    """Makes the log printable where nobody has set handlers of their own."""
+    """Makes the log printable, unless somebody has set handlers."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(PrintableFormatter())
 

@@ -31,8 +31,7 @@ class Interview:
     """One direction of one pair: are the source's components in the target?
 
     denials: what the source says is not there. marks: lines of the prompt that no text in it may
-    spell. The class has no slots, because they allow no cached
-    properties.
+    spell. The class has no slots, because they allow no cached properties.
     """
 
     sample: int

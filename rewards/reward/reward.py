@@ -210,7 +210,7 @@ class Reward:
         return samples, verdicts
 
     def check_groups(self, samples: Sequence[Sample]) -> None:
-        """Raises ValueError where these are parts of groups of which the metric needs the whole."""
+        """Raises ValueError where the metric needs whole groups, and these are parts of them."""
 
     def name_unread(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> None:
         """Warns where more than a few per cent of these completions was not read, once a run."""

@@ -29,7 +29,7 @@ _BETWEEN = r"[\W_]*"  # of the words of a mark
 # name" is prose, and "[Text begins]" is none.
 _OPENS = r"(?:^|[^\w\s]|_)[^\S\n]*"
 _CLOSES = r"[^\S\n]*(?:$|[^\w\s]|_)"
-SURE = 3  # words of a mark that nobody writes by chance
+SURE = 3  # words of a mark that is written on purpose alone
 PROSE = 4  # words of a line without signs around it that counts as a mark
 EXAMPLE = ('"', "'")  # before a line that shows a word, and is no mark
 SIGNS = 3  # of a line without words, such as --- or ```, that counts as a mark

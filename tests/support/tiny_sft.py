@@ -19,7 +19,7 @@ LINES = (  # as LLaVA-1.5's on the hub, whose turn ends in a blank
     "{% for m in messages %}{{ m.role.upper() }}: {{ m.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}ASSISTANT:{% endif %}"
 )
-BASE_TOKENS = ("<|im_start|>", "<|endoftext|>", "<|im_end|>")  # of which the second is the eos
+BASE_TOKENS = ("<|im_start|>", "<|endoftext|>", "<|im_end|>")  # the second is the eos
 SETTINGS: dict[str, Any] = {
     "per_device_train_batch_size": 1,
     "max_steps": 2,

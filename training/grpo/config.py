@@ -1,4 +1,4 @@
-"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, nine more, and the checks that they fit together.
+"""Settings of SpanGRPOTrainer: TRL's GRPOConfig, ten more, and the checks that they fit together.
 
     args = SpanGRPOConfig(output_dir="out", span_coef=0.1, dynamic_sampling=True, epsilon_high=0.28)
 
@@ -68,7 +68,8 @@ class SpanGRPOConfig(GRPOConfig):
     dynamic_sampling: bool = field(
         default=False,
         metadata={
-            "help": "Whether to replace prompts whose completions all have the same score (DAPO)."
+            "help": "Whether to replace prompts whose completions have nearly the same score "
+            "(DAPO)."
         },
     )
     dynamic_sampling_spread: AMOUNT = field(
@@ -86,7 +87,7 @@ class SpanGRPOConfig(GRPOConfig):
         default=None,
         metadata={
             "help": "A completion that ends within this many tokens of max_completion_length "
-            "loses up to 1 of its reward (DAPO). None: no punishment."
+            "loses some of its reward (DAPO). None: no punishment."
         },
     )
     soft_overlong_size: POSITIVE | None = field(

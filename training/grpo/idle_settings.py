@@ -1,4 +1,4 @@
-"""Names the settings that were set and cannot act beside the others, so that nobody waits for them.
+"""Names the settings that somebody set and that cannot act beside the others.
 
     warn_of_idle(args)              # before anything is loaded; one warning each
     warn_of_small_rate(args)        # where adapters are trained

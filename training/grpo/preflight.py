@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from datasets import Dataset, Image, IterableDataset, List
-from transformers import PreTrainedTokenizerBase, ProcessorMixin
+from transformers import PreTrainedTokenizerBase
 from trl.trainer.utils import get_callable_name
 
 from spanreward.rewards.base.checks import check_known
@@ -29,6 +29,7 @@ from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.grpo.reward_functions import check_function
 from spanreward.training.trainer_settings import lacking_packages
+from spanreward.training.turn_end import tokenizer_of
 
 log = logging.getLogger(__name__)
 
@@ -257,9 +258,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             "which reads no pictures: give a vision-language model and its AutoProcessor, or "
             f"remove {pictures!r}."
         )
-    tokenizer = processing_class
-    if isinstance(processing_class, ProcessorMixin):
-        tokenizer = processing_class.tokenizer
+    tokenizer = tokenizer_of(processing_class)
     if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
         raise ValueError(
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
@@ -442,7 +441,7 @@ def pad_left(processor: Any) -> bool:
     types) must be too. The files of Qwen2.5-VL and Qwen3-VL do not say a side, and the default is
     the right.
     """
-    tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
+    tokenizer = tokenizer_of(processor)
     right = isinstance(tokenizer, PreTrainedTokenizerBase) and tokenizer.padding_side != "left"
     if right:
         tokenizer.padding_side = "left"

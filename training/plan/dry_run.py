@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
-from transformers import AutoConfig
 
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.base.terminal import Terminal
@@ -37,7 +36,7 @@ from spanreward.training.plan.disk import disk_here
 from spanreward.training.plan.example import example_of
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
-from spanreward.training.policy import base_of, saved_processor
+from spanreward.training.policy import saved_processor
 from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
 from spanreward.training.recipe_rewards import (
     build_rewards,
@@ -148,8 +147,7 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
         rewards = build_rewards(recipe.rewards)
         data = load_data(recipe.data, look=False, extra_columns=columns_asked_by(rewards))
         folder = str(model_folder(model, download=False))
-        config = AutoConfig.from_pretrained(base_of(folder), trust_remote_code=False)
-        processor = saved_processor(folder, config)
+        processor = saved_processor(folder)
         check_columns(rewards, "the data", data)
         check_policy(processor, data)
         check_rows(rewards, processor, "the data", data)

@@ -34,9 +34,7 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
     try:
         data = load_data(recipe.data, completions=True, look=False)
         folder = str(model_folder(model, download=False))
-        processor = saved_processor(
-            folder, AutoConfig.from_pretrained(base_of(folder), trust_remote_code=False)
-        )
+        processor = saved_processor(folder)
         fault = fault_of_turns(recipe, processor, folder)
         row = data.select_columns(["prompt", "completion"])[0]
         if "image" in data.column_names:

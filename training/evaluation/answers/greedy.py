@@ -24,6 +24,7 @@ from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.rows.fingerprint import digest
 from spanreward.training.grpo.reasoning import answer_of
 from spanreward.training.policy import base_of, load_policy
+from spanreward.training.turn_end import tokenizer_of
 
 BATCH = 64
 LONGEST = 16_384  # tokens of a prompt with its pictures and the answer, through vLLM
@@ -181,7 +182,7 @@ def continue_prompts(
     end token). rows: with a `prompt` of messages, and an `image` or None. processor: a VLM's, or a
     tokenizer for rows without pictures. reasoning_end: see greedy_completions.
     """
-    tokenizer = processor.tokenizer if isinstance(processor, ProcessorMixin) else processor
+    tokenizer = tokenizer_of(processor)
     written: list[list[int]] = []
     for begin in range(0, len(rows), batch_size):
         batch = rows[begin : begin + batch_size]
