@@ -19,9 +19,11 @@ from datasets import Dataset
 
 from spanreward.rewards.files.custom_file import custom_function, is_custom
 from spanreward.rewards.reward.reward import Reward
+from spanreward.training.adapters import check_adapter
 from spanreward.training.data.hub import split_names
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.preflight import check_columns
+from spanreward.training.precision import check_precision
 from spanreward.training.recipe import (
     DataPart,
     FilePart,
@@ -52,14 +54,16 @@ def faults_of(recipe: Recipe, processes: int) -> Iterator[tuple[str, str]]:
     """
     for key, sentence in lacking_packages(recipe.trainer).items():
         yield f"trainer.{key}", sentence
-    checks: dict[str, Callable[[Recipe], None]] = {
-        "trainer": partial(check_settings, processes=processes),
-        "policy": check_policy,
-        "data": check_data,
-        "validation": check_validation,
-        "referees": check_referees,
-    }
-    for what, check in checks.items():
+    checks: list[tuple[str, Callable[[Recipe], None]]] = [
+        ("trainer", partial(check_settings, processes=processes)),
+        ("trainer", check_precision),
+        ("policy", check_policy),
+        ("policy", check_saved_adapter),
+        ("data", check_data),
+        ("validation", check_validation),
+        ("referees", check_referees),
+    ]
+    for what, check in checks:
         try:
             with refusals():
                 check(recipe)
@@ -80,6 +84,11 @@ def check_policy(recipe: Recipe) -> None:
             check_call(model, custom_function(model), recipe.seed)
         except ValueError as error:
             raise RecipeError(f"policy.model {model}: {error}") from error
+
+
+def check_saved_adapter(recipe: Recipe) -> None:
+    """Raises RecipeError for a saved adapter that the recipe's `lora` does not describe."""
+    check_adapter(recipe.policy)
 
 
 def check_data(recipe: Recipe) -> None:

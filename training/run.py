@@ -39,7 +39,6 @@ from spanreward.training.full_disk import named_full_disk
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import Processor, base_of, load_policy
-from spanreward.training.precision import check_precision
 from spanreward.training.recipe import (
     JsonlPart,
     MetricPart,
@@ -94,8 +93,6 @@ def run(
         files = [part.path for part in recipe.data.parts if isinstance(part, JsonlPart)]
         check_new(recipe, [recipe.policy.model, *files])
     check_before_loading(recipe, PROCESSES)
-    check_precision(recipe)
-    check_adapter(recipe.policy)
     parts = judged_parts(recipe)
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded

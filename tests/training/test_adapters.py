@@ -1,6 +1,7 @@
 """Over which layers an adapter lies, and that a recipe goes on from a saved one."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from safetensors.torch import load_file
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.adapters import lora_config
+from spanreward.training.before_loading import faults_of
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import LoraPart, Recipe, RecipeError, check_recipe
 from spanreward.training.run import build_trainer, run
@@ -144,6 +146,10 @@ def test_dapo_goes_on_from_the_adapter_of_sft(tmp_path: Path, adapter: Path) -> 
 def test_another_adapter_than_the_recipe_describes(
     lora: dict[str, Any] | None, said: str, tmp_path: Path, adapter: Path
 ) -> None:
+    recipe = dapo(tmp_path, adapter, lora)
     with pytest.raises(RecipeError, match=said):
-        run(dapo(tmp_path, adapter, lora))
+        run(recipe)
     assert not (tmp_path / "dapo").exists()
+    (fault,) = faults_of(recipe, 1)  # which the dry run prints
+    assert fault[0] == "policy"
+    assert re.search(said, fault[1])

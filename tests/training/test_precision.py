@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.scenes.parts import TINY
+from spanreward.training.before_loading import faults_of
 from spanreward.training.precision import DEEPSPEED, LAUNCHED, check_precision
 from spanreward.training.recipe import RecipeError, load_recipe
 from tests.support.paths import ROOT
@@ -48,6 +49,14 @@ def test_deepspeed_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
         check(monkeypatch, "bf16", True, "trainer.bf16=false")
     with pytest.raises(RecipeError, match=r"in fp16 and .* bf16, .* --mixed_precision fp16, or"):
         check(monkeypatch, "bf16", True, "trainer.fp16=true", "trainer.bf16=false")
+
+
+def test_the_dry_run_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LAUNCHED, "bf16")
+    monkeypatch.setenv(DEEPSPEED, "true")
+    (fault,) = faults_of(load_recipe(DAPO, ["trainer.bf16=false"]), 1)
+    assert fault[0] == "trainer"
+    assert "DeepSpeed takes no two of them" in fault[1]
 
 
 def test_others_take_the_launchs_and_say_so(
