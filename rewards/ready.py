@@ -10,6 +10,7 @@ data's columns holds what the metric reads). A dataset without `reference` has i
 `solution`, where TRL's own rewards look.
 """
 
+import inspect
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -23,6 +24,10 @@ from spanreward.rewards.judges.by_name import load_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.metrics import METRICS, build_reward
 
+SET_UP = (
+    "This one is ready to use: its judge is that of SPANREWARD_JUDGE (match without one), and "
+    "SPANREWARD_FILE names a YAML file with its options (spanreward.rewards.ready)."
+)
 KEYS = ("judge", "judge_options", "options", "columns")
 
 
@@ -43,13 +48,16 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
     columns: dict[str, str] = given.get("columns", {})
 
     def call(
-        prompts: Sequence[Any], completions: Sequence[Any], **named: Any
+        prompts: Sequence[Any] | None = None,
+        completions: Sequence[Any] | None = None,
+        **named: Any,
     ) -> list[float | None]:
         instead = {"reference": named["solution"]} if "solution" in named else {}
         read = {ours: named[theirs] for ours, theirs in columns.items() if theirs in named}
         return reward(prompts, completions, **{**instead, **named, **read})
 
     call.__name__ = reward.__name__
+    call.__doc__ = f"{inspect.getdoc(type(reward))}\n\n{SET_UP}"
     return call
 
 

@@ -64,6 +64,7 @@ class CriteriaReward(JudgedReward):
     def __init__(
         self,
         judge: Judge | str,
+        *,
         form: Literal["pointwise", "pairwise"] = "pointwise",
         evidence: Evidence = "picture",
         prompts: str | Path | None = None,

@@ -80,6 +80,7 @@ class HarmonicReward(JudgedReward):
     def __init__(
         self,
         judge: Judge | str,
+        *,
         text_judge: Judge | str | None = None,
         task: str = "ic",
         criteria: str | Path | Sequence[str | Path] | None = None,

@@ -15,7 +15,7 @@ protobuf==3.20, so it cannot be installed beside vLLM: the judge stands behind a
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from spacy.tokens import Doc
 
@@ -24,6 +24,7 @@ from spanreward.rewards.language.coref_rules import clusters_by_rule
 from spanreward.rewards.language.words import read_words
 
 Resolver = Callable[[Sequence[Doc]], Sequence[Sequence[Cluster]]]
+Coref = Literal["rules", "none", "maverick"] | Resolver
 
 
 def coref_method(method: str | Resolver) -> Resolver:

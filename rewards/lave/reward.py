@@ -126,6 +126,7 @@ class LaveReward(ReadingReward):
     def __init__(
         self,
         judge: Judge | str,
+        *,
         rationale: bool = True,
         smooth: bool = False,
         demonstrations: str | Path | Mapping[str, Any] | None = None,

@@ -83,6 +83,7 @@ class PairwiseReward(RowReward):
     def __init__(
         self,
         judge: Judge | str,
+        *,
         form: Literal["pair", "batch", "score"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
         evidence: Evidence = "picture",

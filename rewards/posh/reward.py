@@ -28,7 +28,7 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.language.backing import backed, vocabulary
-from spanreward.rewards.language.coref import coref_method
+from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.rules import Mode as GraphMode
@@ -50,6 +50,7 @@ from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.scores import (
     KINDS,
     SCORES,
+    Score,
     coarse_scores,
     credit,
     direction_score,
@@ -126,11 +127,12 @@ class PoshReward(ReadingReward):
     def __init__(
         self,
         judge: Judge | str,
+        *,
         prompts: PromptSource | None = None,
         mode: Mode = "default",
         pipeline: Any = None,
-        coref: Any = "rules",
-        score: str = "f1",
+        coref: Coref = "rules",
+        score: Score = "f1",
         name: str = "posh",
         presence_threshold: float = PRESENCE_THRESHOLD,
         judged_part: str | None = None,

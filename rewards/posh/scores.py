@@ -7,6 +7,7 @@ Ratings are expectations on 1..5. Precision, recall and all parts are rating / 5
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
@@ -15,6 +16,7 @@ from spanreward.rewards.text.length import judged_length
 
 LEVELS = 5
 KINDS = ("entity", "attribute", "relation", "denial")
+Score = Literal["precision", "recall", "f1"]
 SCORES = ("precision", "recall", "f1")
 
 

@@ -82,6 +82,7 @@ class JudgedReward(RowReward):
         self,
         judge: Judge | str,
         prompt: str | None = None,
+        *,
         scale: Sequence[str] = RATING_SCALE,
         parse: Parse | None = None,
         columns: Sequence[str] | None = None,

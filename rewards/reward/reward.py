@@ -141,17 +141,20 @@ class Reward:
 
     def __call__(
         self,
-        prompts: Sequence[Any],
-        completions: Sequence[Any],
+        prompts: Sequence[Any] | None = None,
+        completions: Sequence[Any] | None = None,
         completion_ids: Any = None,
         **columns: Any,
     ) -> list[float | None]:
         """Returns a float in [0, 1] or None per completion, as TRL expects.
 
-        columns: the dataset's columns, one value per completion or one for all, and TRL's
-        `log_metric`, which gets the means of the verdicts' parts, and `log_extra`, which gets the
-        verdicts in words. Raises ValueError, on every rank, for a missing column or an unusable
-        value. Other errors give None.
+            PoshReward("match")(completions=["A red dog."], reference=["A dog."])     # by hand
+
+        prompts: a text or messages for each completion; None where there are none to tell.
+        completions: a text or message for each. columns: the dataset's columns, one value per
+        completion or one for all, and TRL's `log_metric`, which gets the means of the verdicts'
+        parts, and `log_extra`, which gets the verdicts in words. Raises ValueError, on every rank,
+        for a missing column or an unusable value. Other errors give None.
         """
         _, verdicts = self.judge_completions(prompts, completions, **columns)
         self.name_many_failures(verdicts)
@@ -177,9 +180,7 @@ class Reward:
                 f"{self.__name__} needs {missing}: write compute(predictions=[...], "
                 "references=[...], ...)"
             )
-        _, verdicts = self.judge_completions(
-            [""] * len(predictions), predictions, **{**columns, **given}
-        )
+        _, verdicts = self.judge_completions(None, predictions, **{**columns, **given})
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
         mean = sum(scores) / len(scores) if scores else None
         return {
@@ -190,8 +191,8 @@ class Reward:
 
     def judge_completions(
         self,
-        prompts: Sequence[Any],
-        completions: Sequence[Any],
+        prompts: Sequence[Any] | None,
+        completions: Sequence[Any] | None,
         log_metric: LogMetric | None = None,
         log_extra: LogExtra | None = None,
         **columns: Any,
@@ -250,12 +251,19 @@ class Reward:
             )
 
     def read_samples(
-        self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
+        self, prompts: Sequence[Any] | None, completions: Sequence[Any] | None, **columns: Any
     ) -> list[Sample]:
         """Returns a Sample per completion.
 
         Raises ValueError for a missing column or an unusable value.
         """
+        if completions is None:
+            raise ValueError(
+                f"{self.__name__} has no completions to judge: give completions=[...], a text or "
+                "message for each."
+            )
+        if prompts is None:
+            prompts = [""] * len(completions)
         # a value for each
         each = {name: values for name, values in columns.items() if isinstance(values, Iterable)}
         lists = {

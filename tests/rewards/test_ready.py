@@ -63,6 +63,13 @@ def test_metrics_share_their_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     _judge.cache_clear()
 
 
+def test_a_ready_reward_says_what_it_is_and_who_judges() -> None:
+    for name in METRICS:
+        documented = getattr(spanreward, name).__doc__
+        assert "Args:" in documented
+        assert "SPANREWARD_JUDGE" in documented
+
+
 def test_two_steps_of_trl_grpo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     grpo = pytest.importorskip("trl.scripts.grpo")
     prepare(tmp_path)

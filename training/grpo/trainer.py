@@ -66,6 +66,7 @@ from spanreward.training.grpo.recorder import (
     failed_rows,
     rewards_by_function,
 )
+from spanreward.training.grpo.signature import takes_arguments_of
 from spanreward.training.grpo.span_credit import SpanCredit
 from spanreward.training.grpo.trl_internals.adapter_push import keep_base
 from spanreward.training.grpo.trl_internals.contract import check_contract, check_loss
@@ -109,13 +110,12 @@ class SpanGRPOTrainer(ResumingTrainer):
     num_generations: int
     num_generations_eval: int
 
-    def __init__(
-        self, model: Any, reward_funcs: Any = None, args: Any = None, *others: Any, **named: Any
-    ) -> None:
-        signature = inspect.signature(GRPOTrainer)
-        options = signature.bind(model, reward_funcs, args, *others, **named).arguments
-        del options["model"], options["reward_funcs"], options["args"]
-        args = read_config(args, model)
+    @takes_arguments_of(GRPOTrainer.__init__)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        options = inspect.signature(GRPOTrainer).bind(*arguments, **named).arguments
+        model = options.pop("model")
+        reward_funcs = options.pop("reward_funcs", None)
+        args = read_config(options.pop("args", None), model)
         functions = recorded(reward_funcs, args.tool_pictures)
         self.recorders = [function for function in functions if isinstance(function, Recorder)]
         rewards = [recorder.reward for recorder in self.recorders]

@@ -59,6 +59,7 @@ class DifferencesReward(RowReward):
     def __init__(
         self,
         judge: Judge | str,
+        *,
         evidence: Literal["picture", "reference"] = "picture",
         prompts: str | Path | None = None,
         mode: Mode = "default",

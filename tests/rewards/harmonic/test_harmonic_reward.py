@@ -313,7 +313,7 @@ def test_a_failed_criterion_fails_the_verdict_and_no_other(failing: Any) -> None
 def test_each_judge_is_awake_for_its_own_questions_only() -> None:
     log: list[str] = []
     judge, text_judge = CountingJudge("seeing", log), CountingJudge("reading", log)
-    reward = HarmonicReward(judge, text_judge)
+    reward = HarmonicReward(judge, text_judge=text_judge)
     assert reward.judges == (judge, text_judge)
     (verdict,) = reward.judge_samples([sample()])  # as trainers do
     assert log == [
@@ -328,7 +328,9 @@ def test_each_judge_is_awake_for_its_own_questions_only() -> None:
     assert {criterion_of(p) for p in judge.rated[0]} == set(SEEING)
     assert {criterion_of(p) for p in text_judge.rated[0]} == set(FIVE[2:])
     assert verdict == HarmonicReward(FakeJudge()).assess([sample()])[0]
-    assert HarmonicReward(judge, text_judge, criteria=["fluency"]).judges == (text_judge,)
+    assert HarmonicReward(judge, text_judge=text_judge, criteria=["fluency"]).judges == (
+        text_judge,
+    )
     assert HarmonicReward(judge).judges == HarmonicReward(judge).judges_to_wake == (judge,)
 
 

@@ -98,7 +98,7 @@ def test_a_text_judge_never_gets_a_picture(judge: Any, tmp_path: Path) -> None:
     reader = Reader(str(tmp_path), min_mass=0.0)
     ((picture, caption),) = photos(1)
     sample = Sample("", caption, images=(picture,))
-    (both,) = HarmonicReward(judge, reader, spans="none").assess([sample])
+    (both,) = HarmonicReward(judge, text_judge=reader, spans="none").assess([sample])
     (seeing,) = HarmonicReward(judge, spans="none").assess([sample])
     (reading,) = HarmonicReward(reader, criteria=FIVE[2:], spans="none").assess([sample])
     assert {name: both.parts[name] for name in FIVE[:2]} == pytest.approx(

@@ -59,7 +59,7 @@ def test_criteria_one_by_one() -> None:
 def test_votes_against_an_anchor() -> None:
     reds = PairJudge(better(lambda text: "red" in text))
     for reward in (
-        CriteriaReward(reds, "pairwise", spans="ablation"),
+        CriteriaReward(reds, form="pairwise", spans="ablation"),
         PairwiseReward(reds, anchor="anchor", spans="ablation"),
     ):
         (verdict,) = reward.assess([row()])

@@ -146,6 +146,15 @@ def test_rows_become_samples() -> None:
     assert read_sample({"image": None}, "x") == Sample(prompt="", completion="x")
 
 
+def test_a_call_by_hand_needs_no_prompts() -> None:
+    posh = PoshReward("match")
+    completions, references = ["A red dog.", "A cat."], ["A red dog.", "A dog."]
+    by_hand = posh(completions=completions, reference=references)
+    assert by_hand == posh(["", ""], completions, reference=references)
+    with pytest.raises(ValueError, match=r"^posh has no completions to judge: give completions="):
+        posh(reference=references)
+
+
 def test_unequal_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="1 prompts for 2 completions"):
         Fixed()([PROMPT], ["x", "y"], reference=["A star.", "A cat."])

@@ -1,0 +1,27 @@
+"""A subclass's constructor that takes what its base class takes, for readers and type checkers.
+
+    @takes_arguments_of(GRPOTrainer.__init__)
+    def __init__(self, *arguments, **named): ...
+
+TRL adds arguments to its trainers from release to release. A copied list would hide the new ones,
+and `*arguments, **named` alone would tell neither `help` nor an editor what the trainer takes.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+Arguments = ParamSpec("Arguments")
+
+
+def takes_arguments_of(
+    original: Callable[Arguments, None],
+) -> Callable[[Callable[..., None]], Callable[Arguments, None]]:
+    """Returns a decorator that gives a function the signature of `original`."""
+
+    def decorate(function: Any) -> Callable[Arguments, None]:
+        function.__signature__ = inspect.signature(original)
+        signed: Callable[Arguments, None] = function
+        return signed
+
+    return decorate
