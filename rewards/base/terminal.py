@@ -7,7 +7,8 @@ leave(f"spanreward: {error}")                       # ends the process with one 
 import logging
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -18,6 +19,8 @@ from rich.segment import Segment
 _OBEYED = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+
+INTERRUPTED = 128 + 2  # the exit code of a program that SIGINT ends
 
 
 class Terminal(Console):
@@ -52,10 +55,42 @@ def leave(message: str) -> NoReturn:
     sys.exit(printable(message))
 
 
+def leave_interrupted(message: str) -> NoReturn:
+    """Ends the process with this message, as Ctrl-C ends a program: with the exit code 130."""
+    print(printable(message), file=sys.stderr, flush=True)
+    sys.exit(INTERRUPTED)
+
+
 def guard_logs() -> None:
     """Makes the log printable, unless somebody has set handlers."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(PrintableFormatter())
+
+
+class WarningsAlone(logging.Filter):
+    """Lets warnings through, and no exception with its traceback.
+
+    For a command that says of each row that failed why it did: the traceback of a judge that failed
+    on it would be said before, and again for each half of its batch.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.exc_info is None
+
+
+@contextmanager
+def warnings_alone() -> Iterator[None]:
+    """Leaves tracebacks out of the log meanwhile, unless somebody has set handlers."""
+    handler = logging.lastResort
+    if handler is None:
+        yield
+        return
+    warnings = WarningsAlone()
+    handler.addFilter(warnings)
+    try:
+        yield
+    finally:
+        handler.removeFilter(warnings)
 
 
 def _escape(sign: re.Match[str]) -> str:

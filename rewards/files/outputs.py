@@ -10,6 +10,7 @@ refused, or overwritten by --overwrite. An input is never an output.
 import fcntl
 import json
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -143,10 +144,17 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
 
 
 def write_json(path: Path | None, numbers: Any) -> None:
-    """Writes the numbers there, where a path is given, and makes its folder."""
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(numbers, indent=2) + "\n")
+    """Writes the numbers there, where a path is given, and makes its folder. The path `-` is
+    standard output, whatever stands in for it in this process.
+    """
+    if path is None:
+        return
+    text = json.dumps(numbers, indent=2) + "\n"
+    if path == Path("-"):
+        print(text, end="", file=sys.__stdout__, flush=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
 
 
 def write_whole(path: Path, text: str) -> None:

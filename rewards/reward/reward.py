@@ -127,7 +127,7 @@ class Reward:
         needed = f"{self.__name__} needs the dataset column {missing}, and {where} has {present}"
         named = ""
         if any(repr(column) in missing for column in READ):  # a metric's own have no other names
-            named = ", or name it in data.columns"
+            named = ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
         dropped = "" if present else ", and leave remove_unused_columns=False"
         return ValueError(f"{needed}: rename the column that holds it{named}{dropped}.")
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanreward.rewards.base.checks import unknown
-from spanreward.rewards.base.terminal import Terminal, leave
+from spanreward.rewards.base.terminal import Terminal, leave, leave_interrupted
 from spanreward.rewards.files.outputs import settle, write_json
 from spanreward.training.commands import metric_options
 
@@ -66,11 +66,13 @@ def main() -> None:
         # the last one: a policy that wrote no answer
         leave(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
-        sys.exit(
+        leave_interrupted(
             f"{parser.prog}: interrupted; the same command goes on from what is in "
             f"{arguments.output}/answers."
         )
-    tell(comparison, arguments)
+    if not arguments.quiet:
+        tell(comparison, arguments.output)
+    warn(comparison)
     if comparison.warnings and arguments.strict:
         sys.exit(2)
 
@@ -97,6 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     metric_options.add_flags(
         parser,
         *metric_options.ALL,
+        "quiet",
         limit={
             "default": PROMPTS,
             "help": f"the first N held-out prompts only (default {PROMPTS})",
@@ -282,9 +285,8 @@ def remembering(part: "RewardPart", cache: bool | None) -> "RewardPart":
     return part.model_copy(update={"judge": part.judge.model_copy(update={"cache": chosen})})
 
 
-def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:
-    """Prints a sentence on every pair, where the files are, and the warnings."""
-    output = arguments.output
+def tell(comparison: "Comparison", output: Path) -> None:
+    """Prints a sentence on every pair, and where the files are."""
     console = Terminal(soft_wrap=True)
     for pair in comparison.pairs:
         console.print(pair.sentence, style="bold", markup=False, highlight=False)
@@ -292,5 +294,9 @@ def tell(comparison: "Comparison", arguments: argparse.Namespace) -> None:
         console.print(f"Note: {note}", style="yellow", markup=False, highlight=False)
     print(f"Report:  {output / 'report.html'}")
     print(f"Numbers: {output / 'results.json'}")
+
+
+def warn(comparison: "Comparison") -> None:
+    console = Terminal(soft_wrap=True)
     for warning in comparison.warnings:
         console.print(f"WARNING: {warning}", style="bold red", markup=False, highlight=False)

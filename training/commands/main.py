@@ -8,17 +8,20 @@ On several processes a recipe is launched: accelerate launch -m spanreward train
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 from spanreward.rewards.base.needs import lacking
-from spanreward.rewards.base.terminal import Terminal, guard_logs, leave
+from spanreward.rewards.base.terminal import Terminal, guard_logs, leave, leave_interrupted
 from spanreward.rewards.files.home import expand_arguments
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands.metric_options import add_flags
+from spanreward.training.commands.standard_streams import writes_to_output
 
 # Each command: its module in spanreward.training, and what it is for. What is experimental is named
 # here and nowhere else in the core.
@@ -55,6 +58,8 @@ COMMANDS = {
     ),
 }
 
+CLOSED_PIPE = 128 + 13  # the exit code of a program that SIGPIPE ends
+
 
 def main() -> None:
     expand_arguments()
@@ -64,11 +69,30 @@ def main() -> None:
     )
     guard_logs()
     try:
-        import_module(f"spanreward.training.{COMMANDS[command][0]}").main()
+        run_command(command)
+        sys.stdout.flush()
     except (ImportError, RuntimeError) as error:
         if missing := lacking(f"spanreward {command}", error):
             leave(missing)
         raise
+    except BrokenPipeError:
+        # the program behind the pipe, such as `head`, has read enough; what is still buffered must
+        # not be written when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(CLOSED_PIPE)
+    except KeyboardInterrupt:
+        leave_interrupted(f"spanreward {command}: interrupted.")
+
+
+def run_command(name: str) -> None:
+    """Runs the command of this name with the words in sys.argv. Its tables go to standard error
+    where its numbers or lines go to standard output.
+    """
+    tables: AbstractContextManager[object] = nullcontext()
+    if writes_to_output(sys.argv):
+        tables = redirect_stdout(sys.stderr)
+    with tables:
+        import_module(f"spanreward.training.{COMMANDS[name][0]}").main()
 
 
 def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
@@ -82,6 +106,9 @@ def choose(prog: str, about: str | None, purposes: Mapping[str, str]) -> str:
         "--version", action="version", version=f"spanreward {version('spanreward')}"
     )
     parser.add_argument("command", choices=purposes, metavar="COMMAND", help="one of those below")
+    if not sys.argv[1:]:
+        parser.print_help()
+        sys.exit(0)
     command: str = parser.parse_args(sys.argv[1:2]).command
     sys.argv = [f"{prog} {command}", *sys.argv[2:]]
     return command

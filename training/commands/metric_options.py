@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.files.outputs import check_apart, check_json
 from spanreward.training.recipe_file import RecipeError, read_yaml
 
@@ -35,7 +36,8 @@ OF_JUDGE = (
     "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; "
     "may be repeated"
 )
-COLUMNS = "the file's name for a column of ours, such as reference=caption; may be repeated"
+COLUMNS = "the file's names for columns of ours, such as reference=caption completion=answer"
+QUIET = "print neither progress nor a table; warnings and errors stay"
 OF_METRIC = (
     "an argument of the metric's class, such as mode=published, score=precision (posh) or "
     "gamma=1 (harmonic)"
@@ -63,10 +65,17 @@ FLAGS: dict[str, dict[str, Any]] = {
     "judge_option": {"action": "append", "default": [], "metavar": "key=value", "help": OF_JUDGE},
     "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
     "options": {"nargs": "*", "metavar": "key=value", "help": OF_METRIC},
-    "columns": {"action": "append", "default": [], "metavar": "OURS=THEIRS", "help": COLUMNS},
+    "columns": {
+        "action": "extend",
+        "nargs": "+",
+        "default": [],
+        "metavar": "OURS=THEIRS",
+        "help": COLUMNS,
+    },
     "limit": {"action": Once, "type": int, "metavar": "N", "help": "the first N rows only"},
     "output": {"action": Once, "type": Path, "metavar": "PATH", "help": "where what is made goes"},
     "overwrite": {"action": "store_true", "help": "begin what is there anew"},
+    "quiet": {"action": "store_true", "help": QUIET},
     "json": {
         "action": Once,
         "type": Path,
@@ -74,6 +83,7 @@ FLAGS: dict[str, dict[str, Any]] = {
         "help": "write the printed numbers there too",
     },
 }
+LETTERS = {"output": "o", "quiet": "q"}  # of the flags that have a short form
 ASKING = ("judge", "judge_option", "cache")
 ROWS = ("columns", "limit")
 ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
@@ -89,8 +99,10 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
     it is required.
     """
     for name in names:
-        flag = name if name == "options" else f"--{name.replace('_', '-')}"
-        parser.add_argument(flag, **{**FLAGS[name], **changes.get(name, {})})
+        flags = [name] if name == "options" else [f"--{name.replace('_', '-')}"]
+        if name in LETTERS:
+            flags.append(f"-{LETTERS[name]}")
+        parser.add_argument(*flags, **{**FLAGS[name], **changes.get(name, {})})
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
@@ -162,6 +174,13 @@ def renamed(columns: Sequence[str]) -> dict[str, str]:
             f"{', '.join(columns)}."
         )
     return names
+
+
+def check_renamed(columns: Collection[str], reward: "Reward") -> None:
+    """Raises ValueError for a name of --columns that neither a row nor the metric has."""
+    from spanreward.rewards.rows.columns import READ
+
+    check_known("column", columns, [*READ, "completion", *reward.columns])
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:

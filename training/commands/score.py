@@ -1,10 +1,13 @@
 """Score the completions of a file with a metric.
 
     spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [KEY=VALUE ...]
+    write-rows | spanreward score posh --judge match --input - --output - | read-verdicts
 
 The input is JSON Lines, a JSON list, CSV, TSV or parquet, also as .gz, or hub:NAME[:SPLIT], a
-dataset or its folder. Each row has `completion`, usually `id`, and the keys that the metric reads;
---columns gives them other names. A missing key is one sentence that names it.
+dataset or its folder. The input - is standard input, as JSON Lines. The output - is standard
+output; the table then goes to standard error, and there is nothing to resume. Each row has
+`completion`, usually `id`, and the keys that the metric reads; --columns gives them other names. A
+missing key is one sentence that names it.
 
     posh          reference (a text or several)
     harmonic      image (the path of a picture), or with evidence=context a `context` that describes
@@ -26,8 +29,6 @@ API's failure, or one text for many different rows, are named at the end.
 """
 
 import argparse
-import logging
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -36,9 +37,10 @@ from typing import TYPE_CHECKING
 from rich.progress import Progress
 from rich.table import Table
 
-from spanreward.rewards.base.terminal import Terminal, leave
+from spanreward.rewards.base.terminal import Terminal, leave, leave_interrupted, warnings_alone
 from spanreward.rewards.files.outputs import write_json
 from spanreward.training.commands import metric_options
+from spanreward.training.commands.standard_streams import lines_to, rows_from
 
 if TYPE_CHECKING:
     from spanreward.rewards.reward.reward import Reward
@@ -54,9 +56,12 @@ def main() -> None:
     )
     parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
     parser.add_argument(
-        "--input", required=True, metavar="ROWS", help="what to score: a file, or hub:NAME[:SPLIT]"
+        "--input",
+        required=True,
+        metavar="ROWS",
+        help="what to score: a file, hub:NAME[:SPLIT], or -",
     )
-    output = {"required": True, "metavar": "VERDICTS.jsonl", "help": "one verdict per row"}
+    output = {"required": True, "metavar": "VERDICTS.jsonl", "help": "one verdict per row, or -"}
     html = (
         "write a page there too: each text with its words coloured, worst or best first, with "
         "a search"
@@ -67,11 +72,17 @@ def main() -> None:
         "the references, and the judge's first question"
     )
     parser.add_argument("--show", type=int, default=0, metavar="N", help=show)
-    metric_options.add_flags(parser, *metric_options.ALL, "options", output=output)
+    metric_options.add_flags(parser, *metric_options.ALL, "quiet", "options", output=output)
     arguments = parser.parse_intermixed_args()
     if arguments.show < 0:
         parser.error(f"--show is a number of rows, got {arguments.show}.")
+    with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
+        arguments.input, arguments.output = source, lines
+        score(arguments, parser.prog)
 
+
+def score(arguments: argparse.Namespace, program: str) -> None:
+    """Scores the rows and prints what came of it. Ends the process where nothing can be scored."""
     from spanreward.rewards.rows.lines import read_rows
     from spanreward.rewards.scoring import read_verdicts, score_rows
     from spanreward.training.evaluation.page.render import check_page
@@ -80,9 +91,6 @@ def main() -> None:
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console = Terminal(stderr=True, soft_wrap=True)
     shown: list[str] = []
-    log = logging.getLogger("spanreward.rewards")
-    level = log.level
-    log.setLevel(logging.CRITICAL)  # the end of the command says in one line why a row has no score
     try:
         inputs = (arguments.input, arguments.reward)
         columns = metric_options.renamed(arguments.columns)
@@ -90,8 +98,14 @@ def main() -> None:
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")
         opened = metric_options.open_metric(arguments.reward, arguments)
-        with opened as (reward, settings), Progress(console=console) as bar:
+        # the end of the command says in one line why a row has no score
+        with (
+            warnings_alone(),
+            opened as (reward, settings),
+            bar_of(console, arguments.quiet) as bar,
+        ):
             task = bar.add_task(title, total=None)
+            metric_options.check_renamed(columns, reward)
             rows = read_rows(arguments.input, columns, arguments.limit)
             summary = score_rows(
                 reward,
@@ -110,19 +124,19 @@ def main() -> None:
             )
         write_json(arguments.json, asdict(summary))
     except (ValueError, OSError, ImportError) as error:
-        leave(f"{parser.prog}: {error}")
+        leave(f"{program}: {error}")
     except KeyboardInterrupt:
-        sys.exit(f"{parser.prog}: interrupted; the same command goes on from here.")
-    finally:
-        log.setLevel(level)
+        leave_interrupted(f"{program}: interrupted; the same command goes on from here.")
     tell(summary, arguments, title, settings["parsed_by"])
     if shown:
         print("\n" + "\n\n".join(shown))
     if not summary.scored:
         statuses = ", ".join(summary.statuses)
-        leave(
-            f"{parser.prog}: no row was scored ({statuses}): `note` in {arguments.output} says why."
-        )
+        leave(f"{program}: no row was scored ({statuses}): `note` in {arguments.output} says why.")
+
+
+def bar_of(console: Terminal, quiet: bool) -> Progress:
+    return Progress(console=console, disable=quiet)
 
 
 def tell(summary: "Summary", arguments: argparse.Namespace, title: str, parsed_by: str) -> None:
@@ -147,7 +161,8 @@ def tell(summary: "Summary", arguments: argparse.Namespace, title: str, parsed_b
     table.add_row("not read", str(summary.not_read))
     if parsed_by:
         table.add_row("read by", parsed_by)
-    Terminal(markup=False, emoji=False).print(table)
+    if not arguments.quiet:
+        Terminal(markup=False, emoji=False).print(table)
     if summary.not_read.share > MUCH:
         console.print(
             f"Note: {summary.not_read.share:.0%} of the completions' characters are not read: "

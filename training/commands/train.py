@@ -33,7 +33,7 @@ import signal
 import sys
 from typing import Any
 
-from spanreward.rewards.base.terminal import leave, printable
+from spanreward.rewards.base.terminal import leave, leave_interrupted, printable
 from spanreward.training.commands.metric_options import OF_RUN, add_flags, overrides_of
 
 
@@ -100,7 +100,7 @@ def main() -> None:
     except RecipeError as error:
         leave(f"{parser.prog}: {error}")
     except KeyboardInterrupt:
-        sys.exit(
+        leave_interrupted(
             f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the "
             "output folder."
         )

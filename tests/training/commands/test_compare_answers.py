@@ -289,15 +289,17 @@ def test_a_metric_and_a_data_file_go_together(
     assert compare(monkeypatch, "a=a", "b=b", "--output", tmp_path) == 2
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(arguments: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spanreward.training.commands.compare.run", interrupted)
     code = compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path)
-    assert (
-        code
-        == f"compare.py: interrupted; the same command goes on from what is in {tmp_path}/answers."
+    assert code == 130
+    assert capsys.readouterr().err == (
+        f"compare.py: interrupted; the same command goes on from what is in {tmp_path}/answers.\n"
     )
 
 

@@ -10,7 +10,15 @@ from typing import Any, ClassVar
 import pytest
 
 from spanreward.training.commands.main import COMMANDS
-from spanreward.training.commands.metric_options import ALL, ASKING, FLAGS, ROWS, Once, overrides_of
+from spanreward.training.commands.metric_options import (
+    ALL,
+    ASKING,
+    FLAGS,
+    ROWS,
+    Once,
+    add_flags,
+    overrides_of,
+)
 from spanreward.training.recipe import load_recipe
 from tests.support.command import spanreward
 from tests.support.command_parsers import WORDS, catch_parsers
@@ -31,8 +39,7 @@ def defined(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
 def test_a_flag_is_the_same_in_every_command(parsers: dict[str, argparse.ArgumentParser]) -> None:
     assert {words[0] for words in WORDS.values()} == COMMANDS.keys()
     plain = argparse.ArgumentParser()
-    for name, flag in FLAGS.items():
-        plain.add_argument(name if name == "options" else f"--{name.replace('_', '-')}", **flag)
+    add_flags(plain, *FLAGS)
     shared = defined(plain)
     for command, parser in parsers.items():
         for dest, action in defined(parser).items():
