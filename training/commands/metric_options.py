@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.files.outputs import check_apart, check_json
 from spanreward.training.recipe_file import RecipeError, read_yaml
 
@@ -178,6 +177,7 @@ def renamed(columns: Sequence[str]) -> dict[str, str]:
 
 def check_renamed(columns: Collection[str], reward: "Reward") -> None:
     """Raises ValueError for a name of --columns that neither a row nor the metric has."""
+    from spanreward.rewards.base.checks import check_known
     from spanreward.rewards.rows.columns import READ
 
     check_known("column", columns, [*READ, "completion", *reward.columns])
