@@ -29,7 +29,7 @@ def unknown(
     homes = {
         key: place for place, keys in reversed(places.items()) for key in keys if key not in names
     }
-    near = difflib.get_close_matches(name, names, 1)
+    near = alike(name, names)
     far = difflib.get_close_matches(name, homes, 1, CLOSE)
     if name in homes:  # which may be another thing of that name, so what stands here is said too
         hint = f"it belongs {homes[name]}." + (
@@ -43,6 +43,13 @@ def unknown(
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         hint = f"valid are {', '.join(names[:LISTED])}{more}."
     return f"unknown {kind} {shown or name!r}: {hint}"
+
+
+def alike(name: str, names: Iterable[str]) -> list[str]:
+    """Returns the one of the names that this is most like, whatever its capitals; [] for none."""
+    in_small_letters = {valid.lower(): valid for valid in names}
+    nearest = difflib.get_close_matches(name.lower(), in_small_letters, 1)
+    return [in_small_letters[letters] for letters in nearest]
 
 
 def check_known(kind: str, names: Iterable[str], valid: Collection[str]) -> None:

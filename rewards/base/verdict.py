@@ -23,6 +23,7 @@ from spanreward.rewards.base.texts import people, texts
 FORBID = {"extra": "forbid"}  # unknown keys, where pydantic reads a verdict
 # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
 LARGEST = 1e6
+ROUNDING = 1e-6  # by which a mean of ratings may leave its scale
 LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
 
 
@@ -144,6 +145,8 @@ class Span:
             raise ValueError(
                 f"a span needs 0 <= start < end, got start {self.start} and end {self.end}"
             )
+        if not (is_sound(self.score) and -ROUNDING <= self.score <= 1 + ROUNDING):
+            raise ValueError(f"a span's score is a number from 0 to 1, got {self.score!r}")
         if not is_sound(self.credit):
             raise ValueError(
                 f"a span's credit must be a finite number of at most {LARGEST:g}, got {self.credit}"
@@ -232,11 +235,17 @@ class Verdict:
         ValueError for spans past the text. Without a text, as in a notebook's last line, the spans
         are numbers.
         """
-        said, reference = (
-            (text.completion, text.references) if isinstance(text, Sample) else (text, ())
-        )
-        missed = reference[self.reference] if reference and self.left_out else None
-        return render("verdict.html.jinja", verdict=self, text=said, reference=missed)
+        missed = None
+        if isinstance(text, Sample):
+            if text.references and self.left_out:
+                missed = text.references[self.reference]
+            text = text.completion
+        if text is not None and not isinstance(text, str):
+            raise ValueError(
+                f"a verdict is shown with its text or its sample, got {type(text).__name__}: give "
+                "one of them."
+            )
+        return render("verdict.html.jinja", verdict=self, text=text, reference=missed)
 
     _repr_html_ = html
 

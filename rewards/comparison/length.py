@@ -81,7 +81,8 @@ def control_length(
     controlled, controlled_interval, note = None, None, ""
     if fewer_side < fewest:
         note = (
-            f"ours is the longer in {longer.sum():g} of {len(won)} pairs: too one-sided for "
+            f"one side's texts are the longer in {max(longer.sum(), (1 - longer).sum()):g} of "
+            f"{len(won)} pairs: too one-sided for "
             "equal length"
         )
     else:

@@ -134,6 +134,9 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
     """Returns the judge's class, and the arguments that its name gives."""
     kind, colon, given = spec.partition(":")
     if kind not in KINDS:
+        engine, slash, named = spec.partition("/")
+        if slash and engine in KINDS:
+            raise ValueError(f"unknown judge {spec!r}: did you mean '{engine}:{named}'?")
         if get_close_matches(kind, KINDS, 1, CLOSE):
             raise ValueError(
                 f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}."

@@ -26,6 +26,11 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = FILES
     path = Path(model).expanduser()
     if path.is_dir():
         return path
+    if path.is_file():
+        raise FileNotFoundError(
+            f"{model} is a file, and a model is a folder with its weights, configuration and "
+            f"tokenizer: give {path.parent}"
+        )
     if model.startswith((".", "/", "~")):
         raise FileNotFoundError(
             f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'"

@@ -70,6 +70,7 @@ QUESTIONS_PER_WORD = 0.56
 # prompt tokens that a prefix cache lacks, on descriptions of 200 words (evidence/cost.md)
 COMPUTED_PER_QUESTION = 29
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
+NOTHING_SAID = "the completion says of nothing that it is there"
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
 
 
@@ -282,9 +283,7 @@ class PoshReward(ReadingReward):
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
             elif default and not (row.sample.completion.strip() and said.namesakes):
                 nothing = coarse_scores(0.0, 0.0)
-                verdicts[number] = Verdict(
-                    0.0, Status.EMPTY, nothing, note="the completion names nothing"
-                )
+                verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
             else:
                 pairs[number] = [
                     self._pair(number, row, index, said, wanted[index], paid) for index in usable

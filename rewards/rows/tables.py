@@ -137,10 +137,15 @@ def _rows(source: Rows) -> Iterator[Row]:
 
 
 def _content(source: str) -> bytes:
-    """Returns the bytes of a file, unpacked. Raises FileNotFoundError, and ValueError for an
-    archive that holds no table.
+    """Returns the bytes of a file, unpacked. A pipe is read, too. Raises
+    FileNotFoundError, IsADirectoryError, and ValueError for an archive that holds no table.
     """
-    if not Path(source).exists() or Path(source).is_dir():  # a pipe is read
+    if Path(source).is_dir():
+        raise IsADirectoryError(
+            f"the input {source} is a folder: give a file in it, or hub:{source} for a data set "
+            "that `datasets` saved there."
+        )
+    if not Path(source).exists():
         cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
         raise FileNotFoundError(f"there is no input file {source}{cure}.")
     content = Path(source).read_bytes()

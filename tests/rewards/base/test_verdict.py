@@ -146,6 +146,18 @@ def test_a_span_knows_its_words() -> None:
     assert [span.text(REFERENCE) for span in verdict_of().left_out] == ["red"]
 
 
+@pytest.mark.parametrize("score", [3.0, -0.1, float("nan"), None])
+def test_a_spans_score_is_from_0_to_1(score: Any) -> None:
+    with pytest.raises(ValueError, match="a span's score is a number from 0 to 1, got"):
+        Span(0, 1, score, 0.1, "entity", "", 0)
+    Span(0, 1, 1 + 1e-9, 0.1, "entity", "", 0)  # as a mean of ratings may be
+
+
+def test_a_verdict_is_shown_with_its_text_or_sample() -> None:
+    with pytest.raises(ValueError, match=r"its text or its sample, got list: give one of them"):
+        Verdict(0.5).html([Sample("", "A kite.")])
+
+
 def test_a_notebook_draws_the_text_in_colours() -> None:
     verdict = verdict_of()
     page = verdict.html(TEXT)

@@ -49,7 +49,10 @@ def test_it_refuses_to_extrapolate() -> None:
     found = control_length([1.0] * 100, np.stack([ours, ours - 80], axis=1))
     assert (found.controlled, found.longer) == (None, 1.0)
     assert found.raw == 1.0
-    assert "ours is the longer in 100 of 100 pairs: too one-sided for equal length" in found.note
+    assert (
+        "one side's texts are the longer in 100 of 100 pairs: too one-sided for equal length"
+        in found.note
+    )
 
 
 def test_votes_of_one_prompt_are_one() -> None:

@@ -164,6 +164,7 @@ def test_what_does_not_exist_is_told_in_a_sentence(
 
 def test_files_that_are_not_there_or_empty(score: float, files: Any, tmp_path: Path) -> None:
     assert "there is no input file" in score(*asked((tmp_path / "none.jsonl", files[1])))[0]
+    assert "is a folder: give a file in it, or hub:" in score(*asked((tmp_path, files[1])))[0]
     (tmp_path / "empty.jsonl").write_text("\n")
     assert "holds no rows" in score(*asked((tmp_path / "empty.jsonl", files[1])))[0]
     (tmp_path / "columns.jsonl").write_text('{"completion": "x", "caption": "y"}\n')

@@ -221,6 +221,8 @@ def test_groups_by_shared_beginnings() -> None:
     ("spec", "message"),
     [
         ("matsh", "unknown judge 'matsh': did you mean 'match'"),
+        ("Match", "unknown judge 'Match': did you mean 'match'"),
+        ("vllm/Qwen/Qwen3-8B", "did you mean 'vllm:Qwen/Qwen3-8B'"),
         ("transformers", "not complete"),
         ("match:x", "not complete"),
         ("gpt", "vllm:gpt or transformers:gpt here"),
