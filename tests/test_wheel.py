@@ -7,8 +7,10 @@ from zipfile import ZipFile
 
 import pytest
 
+from spanreward.training.commands import recipes
 from tests.support.paths import ROOT
 from tests.support.wheel import build_wheel, tracked_files, unpack_archive, wheel_of
+from tests.training.commands.test_recipes import OF_A_CHECKOUT
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / ".git").exists(), reason="no git repository to make archives of"
@@ -31,6 +33,9 @@ def expected_names() -> Iterator[str]:
         if path.startswith("spanreward/"):
             yield path
         else:
+            yield f"spanreward/{path}"
+    for path in recipes.files():
+        if not path.startswith(OF_A_CHECKOUT):
             yield f"spanreward/{path}"
 
 

@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import sys
-import sysconfig
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,9 @@ from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands.metric_options import add_flags
 
 PARTS = ("recipes", "accelerate_configs")
-CHECKOUT = Path(__file__).resolve().parents[2]  # the repository, where this is no installed package
+# The repository, or the installed package, which has the folders of PARTS too.
+ROOT = Path(__file__).resolve().parents[2]
 SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")  # not in "U.S. National" or "et al. 2014"
-ROOT = (
-    CHECKOUT
-    if (CHECKOUT / "recipes").is_dir()
-    else Path(sysconfig.get_path("data"), "share", "spanreward")
-)
 
 
 def main() -> None:

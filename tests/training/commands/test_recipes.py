@@ -69,15 +69,11 @@ OF_A_CHECKOUT = (  # they name files of experiments/
 
 
 def test_a_wheel_brings_every_file_that_needs_no_checkout() -> None:
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
-        "data-files"
-    ]
-    brought = {
-        path.relative_to(ROOT).as_posix()
-        for target, patterns in listed.items()
-        for pattern in patterns
-        for path in ROOT.glob(pattern)
-        if target == f"share/spanreward/{Path(pattern).parent}"
-    }
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    brought = set()
+    for part in recipes.PARTS:
+        for pattern in settings["package-data"][f"spanreward.{part}"]:
+            for path in (ROOT / part).glob(pattern):
+                brought.add(path.relative_to(ROOT).as_posix())
     assert brought == {path for path in recipes.files() if not path.startswith(OF_A_CHECKOUT)}
     assert not [path for path in brought if "experiments/" in (ROOT / path).read_text()]
