@@ -26,7 +26,7 @@ FLOORS = {
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
     ),
     "training": (
-        "recipe_file trainer_settings turn_end grpo recipe precision recipe_rewards data before_loading "
+        "recipe_file trainer_settings turn_end ranks grpo recipe precision recipe_rewards data before_loading "
         "policy adapters sft run_folder full_disk evaluation callbacks run plan serve commands "
         "experimental"
     ),
