@@ -66,8 +66,8 @@ class GatheredStep:
 def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
     """Returns what all ranks tell of a step, from one collective."""
     used = [getattr(step.usage, name) for name in (*SUMS, *MAXIMA)]
-    told = [*step.scored, *step.marks, *step.silent, len(step.judged), sum(step.judged), *used]
-    ranks = gather(torch.tensor([told], dtype=torch.float32, device=device))
+    numbers = [*step.scored, *step.marks, *step.silent, len(step.judged), sum(step.judged), *used]
+    ranks = gather(torch.tensor([numbers], dtype=torch.float32, device=device))
     widths = [len(step.scored), len(step.marks), len(step.silent), 2 + len(used)]
     scored, marks, silent, counts = ranks.split(widths, dim=1)
     return GatheredStep(

@@ -77,12 +77,7 @@ from spanreward.training.grpo.trl_internals.picture_tokens import (
 )
 from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
 from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
-from spanreward.training.ranks.groups import (
-    MixedGroup,
-    mark_of,
-    mixed_group,
-    sentence_of_group,
-)
+from spanreward.training.ranks.groups import check_groups, mark_of
 from spanreward.training.ranks.rows import check_same_rows
 from spanreward.training.ranks.silent import STEPS, SilentJudges
 from spanreward.training.ranks.timeout import wait_at_most
@@ -92,7 +87,7 @@ log = logging.getLogger(__name__)
 
 
 class JudgeFailure(RuntimeError):
-    """Too many completions could not be judged.
+    """Too many completions could not be judged, or none of a rank for some steps.
 
     The message, the same on every rank, gives the first reason.
     """
@@ -360,7 +355,7 @@ class SpanGRPOTrainer(ResumingTrainer):
     ) -> torch.Tensor:
         if not self.recorders:
             marks = torch.tensor(self._batch.marks, device=self.accelerator.device)
-            self._check_whole_groups(self.accelerator.gather(marks).tolist())
+            self._check_groups(self.accelerator.gather(marks).tolist())
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
             return self._usable(rewards)
         columns = {
@@ -376,7 +371,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             RankStep(self._judged, batch.failed, batch.marks, self._silence.silent, self._usage),
             self.accelerator.device,
         )
-        self._check_whole_groups(step.marks)
+        self._check_groups(step.marks)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
             if name == "judge/failed_fraction" or self._has_judges:
@@ -541,19 +536,13 @@ class SpanGRPOTrainer(ResumingTrainer):
         """Returns what tells the rows apart. Of rows that a transform makes, as by chance, their
         prompts alone.
         """
-        made = made_by_transform(self.train_dataset) or made_by_transform(self.eval_dataset)
-        return [mark_of(row, ("prompt",) if made else row) for row in rows]
+        if made_by_transform(self.train_dataset) or made_by_transform(self.eval_dataset):
+            return [mark_of(row, ["prompt"]) for row in rows]
+        return [mark_of(row, row) for row in rows]
 
-    def _check_whole_groups(self, marks: list[float]) -> None:
-        """Raises MixedGroup, on all ranks or none, for a group whose rows differ. marks: of all
-        ranks' rows.
-        """
-        group = mixed_group(marks, self._group_size)
-        if group is None:
-            return
-        prompts = gather_object([repr(row.get("prompt")) for row in self._batch.rows])
-        ranks = self.accelerator.num_processes
-        raise MixedGroup(sentence_of_group(group, self._group_size, marks, prompts, ranks))
+    def _check_groups(self, marks: list[float]) -> None:
+        """Raises MixedGroup, on all ranks or none. marks: of all ranks' rows."""
+        check_groups(marks, self._batch.rows, self._group_size, self.accelerator.num_processes)
 
     def _weights(self) -> dict[str, float]:
         return dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))

@@ -1,8 +1,8 @@
 """Are all completions of a group of one row? The ranks' rows are compared in each step, by what is
 gathered anyway.
 
-    marks = [mark_of(row, names) for row in rows]       # of this rank
-    mixed = mixed_group(marks_of_all_ranks, size=8)     # None, or the group's number
+    marks = [mark_of(row, row) for row in rows]         # of this rank
+    check_groups(marks_of_all_ranks, rows, size=8, ranks=2)     # MixedGroup, on every rank
 
 A group's completions are compared with each other, so that a group of two prompts teaches noise.
 """
@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from accelerate.utils import gather_object
 from PIL import Image
 
 from spanreward.training.ranks.rows import CURE, named_ranks, shortened
@@ -53,6 +54,19 @@ def plain(value: Any) -> Any:
     return type(value).__name__
 
 
+def check_groups(
+    marks: Sequence[float], rows: Sequence[Mapping[str, Any]], size: int, ranks: int
+) -> None:
+    """Raises MixedGroup, on all ranks or none, for a group whose rows differ.
+
+    marks: of all ranks' rows. rows: of this rank. size: of a group.
+    """
+    group = mixed_group(marks, size)
+    if group is not None:
+        prompts = gather_object([repr(row.get("prompt")) for row in rows])
+        raise MixedGroup(sentence_of_group(group, size, marks, prompts, ranks))
+
+
 def mixed_group(marks: Sequence[float], size: int) -> int | None:
     """Returns the number, from 0, of the first group whose rows differ. marks: of all ranks' rows,
     in the order in which groups of `size` follow each other.
@@ -68,11 +82,11 @@ def sentence_of_group(
 ) -> str:
     """Returns what is said of a mixed group. marks, prompts: of all ranks' rows."""
     rows = range(group * size, group * size + size)
-    other = next(row for row in rows if marks[row] != marks[rows[0]])
-    each = len(marks) // ranks
-    holding = sorted({row // each for row in rows})
+    second = next(row for row in rows if marks[row] != marks[rows[0]])
+    rows_of_rank = len(marks) // ranks
+    holding = sorted({row // rows_of_rank for row in rows})
     return (
         f"group {group + 1} of this step mixes rows, of which its completions would be compared as "
         f"if they answered one prompt: on {named_ranks(holding)} it has "
-        f"{shortened(prompts[rows[0]])} and {shortened(prompts[other])}: {CURE}"
+        f"{shortened(prompts[rows[0]])} and {shortened(prompts[second])}: {CURE}"
     )

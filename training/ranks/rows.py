@@ -11,6 +11,7 @@ step.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from os.path import basename
 from typing import Any
 
@@ -38,23 +39,23 @@ def check_same_rows(part: str, dataset: Any) -> None:
     if PartialState().num_processes == 1:
         return
     if isinstance(dataset, Mapping):
-        for name, one in dataset.items():
-            check_same_rows(f"{part}[{name!r}]", one)
+        for name, split in dataset.items():
+            check_same_rows(f"{part}[{name!r}]", split)
     if not isinstance(dataset, Dataset):
         return
     marks = list(row_marks(dataset))
     whole = hashlib.blake2b(b"".join(marks)).digest()
     fingerprints = gather_object([(len(marks), whole)])
-    others = other_ranks(fingerprints)
-    if not others:
+    ranks = differing_ranks(fingerprints)
+    if not ranks:
         return
     lengths = [length for length, _ in fingerprints]
-    if other_ranks(lengths):
+    if differing_ranks(lengths):
         raise ValueError(sentence_of_lengths(part, lengths))
     marks_of_ranks = gather_object([b"".join(marks)])
-    row = first_difference(marks_of_ranks[0], marks_of_ranks[others[0]])
-    values = gather_object([shown_row(dataset, row)])
-    raise ValueError(sentence_of_row(part, row, others, values[0], values[others[0]]))
+    row = first_difference(marks_of_ranks[0], marks_of_ranks[ranks[0]])
+    values = gather_object([texts_of_row(dataset, row)])
+    raise ValueError(sentence_of_row(part, row, ranks, values[0], values[ranks[0]]))
 
 
 def row_marks(dataset: Dataset) -> Iterator[bytes]:
@@ -69,7 +70,9 @@ def row_marks(dataset: Dataset) -> Iterator[bytes]:
         size = PICTURED
     for batch in table.iter(size):
         names = sorted(batch.column_names)
-        columns = [plain_values(batch[name]) for name in names]
+        columns = []
+        for name in names:
+            columns.append(plain_values(batch[name]))
         for values in zip(*columns, strict=True):
             content = repr((names, values)).encode()
             yield hashlib.blake2b(content, digest_size=MARK).digest()
@@ -100,7 +103,7 @@ def plain_values(column: pa.ChunkedArray) -> list[Any]:
     pictures = iter(pictures_by_name(lists.flatten()))
     values = []
     for count in pc.list_value_length(lists).to_pylist():
-        values.append(None if count is None else [next(pictures) for _ in range(count)])
+        values.append((count, list(islice(pictures, count or 0))))
     return values
 
 
@@ -108,60 +111,62 @@ def pictures_by_name(pictures: pa.StructArray) -> list[tuple[str, int | None]]:
     """Returns for each picture its file's name, which may have another folder on each node, and how
     many bytes of it are in memory.
     """
-    paths = pc.struct_field(pictures, "path").to_pylist()
+    paths = pc.struct_field(pictures, "path")
     sizes = pc.binary_length(pc.struct_field(pictures, "bytes")).to_pylist()
-    return [(basename(path or ""), size) for path, size in zip(paths, sizes, strict=True)]
+    names = map(basename, pc.fill_null(paths, "").to_pylist())
+    return list(zip(names, sizes, strict=True))
 
 
-def other_ranks(fingerprints: Sequence[Any]) -> list[int]:
+def differing_ranks(fingerprints: Sequence[Any]) -> list[int]:
     """Returns the ranks whose fingerprint is not rank 0's."""
     return [rank for rank, mark in enumerate(fingerprints) if mark != fingerprints[0]]
 
 
-def first_difference(marks: bytes, others: bytes) -> int:
-    """Returns the number, from 0, of the first row that differs. marks, others: of equally many
+def first_difference(marks: bytes, beside: bytes) -> int:
+    """Returns the number, from 0, of the first row that differs. marks, beside: of equally many
     rows, MARK bytes each.
     """
     row = 0
-    while marks.startswith(others[: MARK * (row + 1)]):
+    while marks.startswith(beside[: MARK * (row + 1)]):
         row += 1
     return row
 
 
-def shown_row(dataset: Dataset, row: int) -> dict[str, str]:
-    """Returns the row's values as short texts, its prompt first."""
+def texts_of_row(dataset: Dataset, row: int) -> dict[str, str]:
+    """Returns the row's values by column as texts, its prompt first."""
     batch = dataset.with_format("arrow")[row : row + 1]
-    names = sorted(batch.column_names, key=lambda name: (name != "prompt", name))
-    values = {}
-    for name in names:
+    texts = {"prompt": "missing"}
+    for name in sorted(batch.column_names):
         (value,) = plain_values(batch[name])
-        values[name] = repr(value)
-    return values
+        texts[name] = repr(value)
+    return texts
 
 
 def sentence_of_lengths(part: str, lengths: Sequence[int]) -> str:
     """Returns what is said where the ranks have unequally many rows. lengths: by rank."""
-    others = other_ranks(lengths)
+    ranks = differing_ranks(lengths)
     return (
-        f"the ranks have other rows of {part}: {lengths[0]} on rank 0 and {lengths[others[0]]} on "
-        f"rank {others[0]} ({named_ranks([0, *others])} differ), so that groups would mix prompts: "
+        f"the ranks have other rows of {part}: {lengths[0]} on rank 0 and {lengths[ranks[0]]} on "
+        f"rank {ranks[0]} ({named_ranks([0, *ranks])} differ), so that groups would mix prompts: "
         f"{CURE}"
     )
 
 
 def sentence_of_row(
-    part: str, row: int, others: Sequence[int], first: Mapping[str, str], other: Mapping[str, str]
+    part: str, row: int, ranks: Sequence[int], first: Mapping[str, str], second: Mapping[str, str]
 ) -> str:
-    """Returns what is said of the first row that differs. others: the ranks whose rows are not rank
-    0's. first, other: the row's values on rank 0 and on the first of these.
+    """Returns what is said of the first row that differs. ranks: whose rows are not rank 0's.
+    first, second: the row's texts on rank 0 and on the first of these.
     """
-    differing = [name for name in first if first[name] != other.get(name)]
-    columns = differing or sorted(set(other) - set(first))
+    for column in first | second:
+        text = first.get(column, "missing")
+        second_text = second.get(column, "missing")
+        if text != second_text:
+            break
     return (
-        f"the ranks have other rows of {part}: the {columns[0]} of row {row + 1} is "
-        f"{shortened(first.get(columns[0]))} on rank 0 and {shortened(other.get(columns[0]))} on "
-        f"rank {others[0]} ({named_ranks([0, *others])} differ), so that groups would mix prompts: "
-        f"{CURE}"
+        f"the ranks have other rows of {part}: the {column} of row {row + 1} is "
+        f"{shortened(text)} on rank 0 and {shortened(second_text)} on rank {ranks[0]} "
+        f"({named_ranks([0, *ranks])} differ), so that groups would mix prompts: {CURE}"
     )
 
 
@@ -173,8 +178,8 @@ def named_ranks(ranks: Sequence[int]) -> str:
     return f"ranks {', '.join(several)} and {last}"
 
 
-def shortened(text: str | None) -> str:
-    """Returns at most SHORT characters."""
-    if text is None:
-        return "missing"
-    return text if len(text) <= SHORT else f"{text[:SHORT]} ..."
+def shortened(text: str) -> str:
+    """Returns at most SHORT characters, and dots where there were more."""
+    if len(text) <= SHORT:
+        return text
+    return f"{text[:SHORT]} ..."

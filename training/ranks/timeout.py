@@ -10,8 +10,8 @@ collective a step, and a rank may stall at any of the others.
 
 import logging
 from datetime import timedelta
+from typing import Any
 
-import torch
 import torch.distributed as dist
 
 log = logging.getLogger(__name__)
@@ -47,15 +47,16 @@ def timeout() -> float | None:
     return None
 
 
-def _backend() -> dist.Backend | None:
-    """Returns what carries the collectives of all ranks: a GPU's, where there are both."""
+def _backend() -> Any:
+    """Returns what carries the collectives of all ranks, a GPU's where there are both; None where
+    there is no process group.
+    """
     if not dist.is_available() or not dist.is_initialized():
         return None
     group = dist.group.WORLD
     devices = {device.type: device for device in group._device_types}
-    device = devices.get("cuda", torch.device("cpu"))
-    return group._get_backend(device)
+    return group._get_backend(devices.get("cuda", group._device_types[0]))
 
 
-def _is_nccl(backend: object) -> bool:
+def _is_nccl(backend: Any) -> bool:
     return dist.is_nccl_available() and isinstance(backend, dist.ProcessGroupNCCL)

@@ -103,7 +103,7 @@ class Ranks:
         row = next(
             number for number, prompt in enumerate(PROMPTS) if repr(prompt) == value["prompt"]
         )
-        return [value, *(rows.shown_row(other, row) for other in self.others)]
+        return [value, *(rows.texts_of_row(other, row) for other in self.others)]
 
     def fingerprint(self, dataset: Dataset) -> tuple[int, bytes]:
         marks = list(row_marks(dataset))

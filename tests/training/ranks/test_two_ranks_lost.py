@@ -92,8 +92,9 @@ def test_a_rank_whose_judge_answers_nothing_ends_the_run_at_half_of_the_failures
     assert " of posh in 3 steps in a row" in line
     assert line.endswith("its engine is gone")
     steps = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
-    # the third has ended the run
-    assert [json.loads(step)["judge/failed_fraction"] for step in steps] == [0.5, 0.5]
+    assert len(steps) == 2  # the third has ended the run
+    # at most half, which max_failed_fraction allows, and less where a completion is empty
+    assert all(0 < json.loads(step)["judge/failed_fraction"] <= 0.5 for step in steps)
 
 
 def test_a_stalled_rank_ends_the_run_in_the_asked_time(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_stalled_rank_ends_the_run_in_the_asked_time(tmp_path: Path) -> None:
         f"from it for {TIMEOUT} s (ddp_timeout); that rank's log above says why, and --resume goes "
         "on from the last checkpoint."
     ]
-    assert TIMEOUT < seconds
+    assert seconds > TIMEOUT
 
 
 def test_the_rank_beside_a_killed_one_says_a_sentence(tmp_path: Path) -> None:
