@@ -36,6 +36,7 @@ RUNS = (
     "training/grpo/test_drop_in.py",
     "training/grpo/test_ranks_agree.py",
     "training/grpo/trl_internals/test_resuming.py",
+    "training/ranks/test_two_ranks_lost.py",
     "training/serve",
     "training/test_accelerate_configs.py",
     "training/test_interrupted.py",

@@ -26,8 +26,8 @@ FLOORS = {
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
     ),
     "training": (
-        "recipe_file trainer_settings turn_end grpo recipe precision recipe_rewards data policy adapters "
-        "before_loading sft run_folder full_disk evaluation callbacks run plan serve commands "
+        "recipe_file trainer_settings turn_end ranks grpo recipe precision recipe_rewards data policy "
+        "adapters before_loading sft run_folder full_disk evaluation callbacks run plan serve commands "
         "experimental"
     ),
     "training.evaluation": "answers judged statistics page",

@@ -39,6 +39,9 @@ from spanreward.training.full_disk import named_full_disk
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import Processor, base_of, load_policy
+from spanreward.training.ranks.lost import named_lost_rank
+from spanreward.training.ranks.rows import check_same_rows
+from spanreward.training.ranks.timeout import wait_at_most
 from spanreward.training.recipe import (
     JsonlPart,
     MetricPart,
@@ -97,7 +100,7 @@ def run(
     rewards = build_rewards(parts)
     readers(rewards)  # before anything is loaded
     check_judges_see(recipe, rewards)
-    with closing(judges_of(rewards)):
+    with closing(judges_of(rewards)), named_lost_rank():
         start_judges(parts, rewards)
         trainer = (build or build_trainer)(recipe, rewards[: len(parts) - len(recipe.watching)])
         check_launch(trainer.accelerator)
@@ -198,6 +201,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         arguments = whole_rows(recipe.trainer) | arguments
     with refusals():
         args = trainer_config(recipe.algorithm)(**arguments)
+    wait_at_most(args.ddp_timeout)
     # No rank loads its policy before all judges have started: a sharded one needs the other ranks'
     # devices.
     PartialState().wait_for_everyone()
@@ -231,6 +235,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     with refusals():
         if not learned:
             return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+        for part in ("train_dataset", "eval_dataset"):
+            check_same_rows(part, shared[part])
         check_lengths(processor, dataset, args, "the data")
         if shared["eval_dataset"] is not None:
             check_lengths(processor, shared["eval_dataset"], args, "the validation data")

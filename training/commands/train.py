@@ -112,6 +112,7 @@ def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
 
     from spanreward.training.callbacks.stop_on_signal import StopOnSignal
     from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
+    from spanreward.training.ranks.groups import MixedGroup
     from spanreward.training.run import Unhealthy, run
 
     stop = StopOnSignal()
@@ -119,7 +120,7 @@ def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
         signal.signal(sent, stop.receive)
     try:
         output = run(recipe, resume, stop, stop_on)
-    except (JudgeFailure, NothingScored, Unhealthy) as error:  # on all ranks alike
+    except (JudgeFailure, MixedGroup, NothingScored, Unhealthy) as error:  # on all ranks alike
         state = PartialState()
         if state.is_main_process:
             print(printable(f"{program}: training stopped: {error}"), file=sys.stderr, flush=True)

@@ -15,6 +15,7 @@ class Batch:
     """This rank's completions of the current step.
 
     rows: of the dataset, one for each completion.
+    marks: of the rows, equal for equal rows (ranks/groups.py).
     drafting: the completions are only sampled and judged; other results of TRL are thrown away.
     drafted: completions that were sampled and judged before and that TRL now scores.
     ids, logprobs: as sampled.
@@ -27,6 +28,7 @@ class Batch:
     """
 
     rows: list[dict[str, Any]]
+    marks: list[int] = field(default_factory=list)
     drafting: bool = False
     drafted: list[Rollout] | None = None
     ids: list[list[int]] = field(default_factory=list)

@@ -1,8 +1,8 @@
 """What judging cost in a step and how often it failed, over all ranks: the metrics `judge/...`.
 
     usage = total_usage(judges).since(before)
-    failed, metrics = gather_step(judged, scored, usage, device)    # one collective
-    metrics["judge/failed_fraction"]
+    step = gather_step(RankStep(judged, scored, marks, silent, usage), device)  # one collective
+    step.metrics["judge/failed_fraction"]
 
 docs/logged_keys.md says what each key is. The values are equal on every rank, so that TRL's mean
 does not change them.
@@ -10,6 +10,7 @@ does not change them.
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import torch
@@ -31,23 +32,47 @@ def total_usage(judges: Iterable[Judge]) -> Usage:
     return reduce(Usage.plus, (judge.usage for judge in judges), Usage())
 
 
-def gather_step(
-    judged: Sequence[bool], scored: Sequence[bool], usage: Usage, device: torch.device | str
-) -> tuple[torch.Tensor, dict[str, float]]:
-    """Returns `scored` of all ranks, bool, in TRL's order, and the metrics by their full keys, from
-    one collective.
+@dataclass(frozen=True, slots=True)
+class RankStep:
+    """What a rank tells the others of a step.
 
     judged: for each completion that this rank judged in the step, whether a judge failed on it.
     scored: the same for the completions that TRL scores, equally many on every rank; dynamic
-    sampling judges more than these.
+    sampling judges more than these. marks: of the rows of these (ranks/groups.py). silent: for each
+    reward whether its judge answered nothing. usage: of the judges.
     """
-    used = [getattr(usage, name) for name in (*SUMS, *MAXIMA)]
-    row = torch.tensor(
-        [[*scored, len(judged), sum(judged), *used]], dtype=torch.float32, device=device
+
+    judged: Sequence[bool]
+    scored: Sequence[bool]
+    marks: Sequence[int]
+    silent: Sequence[bool]
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredStep:
+    """What all ranks told, in TRL's order.
+
+    failed: (B,), bool, `scored` of all ranks. marks: B numbers. silent: (ranks, rewards), bool.
+    metrics: by their full keys.
+    """
+
+    failed: torch.Tensor
+    marks: list[float]
+    silent: torch.Tensor
+    metrics: dict[str, float]
+
+
+def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
+    """Returns what all ranks tell of a step, from one collective."""
+    used = [getattr(step.usage, name) for name in (*SUMS, *MAXIMA)]
+    numbers = [*step.scored, *step.marks, *step.silent, len(step.judged), sum(step.judged), *used]
+    ranks = gather(torch.tensor([numbers], dtype=torch.float32, device=device))
+    widths = [len(step.scored), len(step.marks), len(step.silent), 2 + len(used)]
+    scored, marks, silent, counts = ranks.split(widths, dim=1)
+    return GatheredStep(
+        scored.bool().flatten(), marks.flatten().tolist(), silent.bool(), metrics_of(counts)
     )
-    ranks = gather(row)
-    scored_of_ranks = ranks[:, : len(scored)].bool().flatten()
-    return scored_of_ranks, metrics_of(ranks[:, len(scored) :])
 
 
 def metrics_of(ranks: torch.Tensor) -> dict[str, float]:

@@ -233,6 +233,13 @@ def is_lazy(dataset: Any) -> bool:
     return transform is not None and not isinstance(transform, Pictures)
 
 
+def made_by_transform(dataset: Any) -> bool:
+    """Whether a transform makes rows of the dataset, or of one of several, as they are read."""
+    if isinstance(dataset, Mapping):
+        return any(is_lazy(one) for one in dataset.values())
+    return is_lazy(dataset)
+
+
 def check_trained(model: Any) -> None:
     """Raises ValueError for a policy without anything to train."""
     if not any(parameter.requires_grad for parameter in model.parameters()):

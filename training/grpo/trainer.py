@@ -38,7 +38,7 @@ from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
-from spanreward.training.grpo.judge_metrics import gather_step
+from spanreward.training.grpo.judge_metrics import RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.overlong import punish_overlong
 from spanreward.training.grpo.phases import Phases
@@ -48,6 +48,7 @@ from spanreward.training.grpo.preflight import (
     check_policy,
     check_rows,
     check_trained,
+    made_by_transform,
     pad_left,
 )
 from spanreward.training.grpo.pulse import Pulse
@@ -77,13 +78,17 @@ from spanreward.training.grpo.trl_internals.picture_tokens import (
 )
 from spanreward.training.grpo.trl_internals.resuming import ResumingTrainer
 from spanreward.training.grpo.trl_internals.vllm_prompts import expand_once
+from spanreward.training.ranks.groups import check_groups, mark_of
+from spanreward.training.ranks.rows import check_same_rows
+from spanreward.training.ranks.silent import STEPS, SilentJudges
+from spanreward.training.ranks.timeout import wait_at_most
 from spanreward.training.turn_end import EndlessTurn, endless_turn
 
 log = logging.getLogger(__name__)
 
 
 class JudgeFailure(RuntimeError):
-    """Too many completions could not be judged.
+    """Too many completions could not be judged, or none of a rank for some steps.
 
     The message, the same on every rank, gives the first reason.
     """
@@ -125,7 +130,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         if options.get("peft_config") is not None or isinstance(model, PeftModel):
             warn_of_small_rate(args)
         if args.world_size > 1:
-            check_deadlines(rewards, args.ddp_timeout)
+            check_deadlines(rewards, wait_at_most(args.ddp_timeout))
         # the rewards that say something of a completion beside its length
         self._scoring = len(functions)
         if args.soft_overlong_cache is not None:
@@ -141,6 +146,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         super().__init__(model, functions or None, args, **options)
         check_contract(self)
         check_trained(self.model)
+        for part in ("train_dataset", "eval_dataset"):
+            check_same_rows(part, getattr(self, part))
         # what functions pay is kept by name
         self.reward_func_names = distinct(self.reward_func_names)
         writes_prompts = options.get("rollout_func") or options.get("environment_factory")
@@ -177,6 +184,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         # for each completion judged in this step, whether a judge failed
         self._judged: list[bool] = []
         self._usage = Usage()  # of the judges in this step
+        self._silence = SilentJudges(len(self.recorders))
         self._has_judges = any(reward.judges for reward in rewards)
         self._mark = ""  # that opens most completions, once it was named
 
@@ -199,10 +207,11 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         self._judged = []
         self._usage = Usage()
+        self._silence.begin()
         if self.sampling is not None and self.model.training:
             self._batch = self._draft_batch(self.sampling, inputs)
         else:
-            self._batch = Batch(inputs)
+            self._batch = Batch(inputs, self._marks_of(inputs))
         output = super()._generate_and_score_completions(self._batch.rows)
         scalars = output["advantages"].tolist()
         if self.args.span_coef > 0:
@@ -234,11 +243,11 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.state.num_input_tokens_seen = tokens_seen
         for name, value in counts.items():
             self._metrics["train"][f"sampling/{name}"].append(value)
-        return Batch(rows, drafted=drafted)
+        return Batch(rows, self._marks_of(rows), drafted=drafted)
 
     def _draft(self, rows: list[dict[str, Any]]) -> list[list[Rollout]]:
         """Complete and judge these rows of this rank. Returns the groups of all ranks."""
-        batch = Batch(rows, drafting=True)
+        batch = Batch(rows, self._marks_of(rows), drafting=True)
         self._batch = batch
         super()._generate_and_score_completions(rows)
         weights = self._weights()
@@ -345,6 +354,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         completion_ids_list: list[Any],
     ) -> torch.Tensor:
         if not self.recorders:
+            marks = torch.tensor(self._batch.marks, device=self.accelerator.device)
+            self._check_groups(self.accelerator.gather(marks).tolist())
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
             return self._usable(rewards)
         columns = {
@@ -356,22 +367,26 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:
             self._recall(batch.drafted, prompts, completions, columns)
         batch.failed = failed_rows(self.recorders, len(prompts))
-        failed, judging = gather_step(
-            self._judged, batch.failed, self._usage, self.accelerator.device
+        step = gather_step(
+            RankStep(self._judged, batch.failed, batch.marks, self._silence.silent, self._usage),
+            self.accelerator.device,
         )
+        self._check_groups(step.marks)
         metrics = self._mode_metrics()
-        for name, value in judging.items():
+        for name, value in step.metrics.items():
             if name == "judge/failed_fraction" or self._has_judges:
                 metrics[name].append(value)
-        failed_fraction = judging["judge/failed_fraction"]
+        failed_fraction = step.metrics["judge/failed_fraction"]
         self._stop_when_judges_fail(failed_fraction)
+        if not batch.drafting and self.model.training and len(step.silent) > 1:
+            self._stop_when_a_rank_is_silent(step.silent)
         if batch.drafting:
             rows = len(prompts) * self.accelerator.num_processes
             return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
         rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         if self.model.training and failed_fraction != 1:
             self._stop_when_nothing_is_scored(rewards)
-        return self._usable(rewards, failed)
+        return self._usable(rewards, step.failed)
 
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
@@ -390,6 +405,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.phases.move("sleep", "judge", usage.sleep_seconds)
         self._usage = self._usage.plus(usage)
         self._judged += failed_rows(self.recorders, len(prompts))
+        for number, recorder in enumerate(self.recorders):
+            if recorder.decides:
+                self._silence.add(number, recorder.verdicts)
 
     def _recall(
         self,
@@ -457,6 +475,22 @@ class SpanGRPOTrainer(ResumingTrainer):
             f"is {self.args.max_failed_fraction:.0%}); the first reason, on rank {rank}: {note}"
         )
 
+    def _stop_when_a_rank_is_silent(self, silent: torch.Tensor) -> None:
+        """Raises JudgeFailure, on all ranks or none, where a rank's judge answered nothing in STEPS
+        in a row. silent: (ranks, recorders), bool.
+        """
+        lasting = self._silence.lasting(silent)
+        if lasting is None:
+            return
+        rank, number = lasting
+        recorder = self.recorders[number]
+        judges = ", ".join(map(repr, recorder.reward.judges))
+        reason = gather_object([self._silence.reasons[number]])[rank]
+        raise JudgeFailure(
+            f"rank {rank} got no answer from the judge {judges} of {recorder.__name__} in {STEPS} "
+            f"steps in a row, so that its completions teach nothing; the first reason: {reason}"
+        )
+
     def _stop_when_nothing_is_scored(self, rewards: torch.Tensor) -> None:
         """Raises NothingScored, on all ranks or none, if no completion has a score. rewards: (rows
         of all ranks, R).
@@ -497,6 +531,18 @@ class SpanGRPOTrainer(ResumingTrainer):
             )
 
     # Around the step.
+
+    def _marks_of(self, rows: list[dict[str, Any]]) -> list[int]:
+        """Returns what tells the rows apart. Of rows that a transform makes, as by chance, their
+        prompts alone.
+        """
+        if made_by_transform(self.train_dataset) or made_by_transform(self.eval_dataset):
+            return [mark_of(row, ["prompt"]) for row in rows]
+        return [mark_of(row, row) for row in rows]
+
+    def _check_groups(self, marks: list[float]) -> None:
+        """Raises MixedGroup, on all ranks or none. marks: of all ranks' rows."""
+        check_groups(marks, self._batch.rows, self._group_size, self.accelerator.num_processes)
 
     def _weights(self) -> dict[str, float]:
         return dict(zip(self.reward_func_names, self.reward_weights.tolist(), strict=True))

@@ -268,6 +268,10 @@ def test_the_trainer_looks_at_deadlines_where_there_are_other_ranks(
     monkeypatch.setattr(SpanGRPOConfig, "world_size", 2)
     with pytest.raises(ValueError, match=r"may take 600 s .* wait 600 s"):
         make_trainer(tmp_path / "two", dataset, [PoshReward(judge)], ddp_timeout=600)
+    # what the backend waits counts, not what was asked
+    monkeypatch.setattr("spanreward.training.grpo.trainer.wait_at_most", lambda seconds: 500.0)
+    with pytest.raises(ValueError, match=r"may take 600 s .* wait 500 s"):
+        make_trainer(tmp_path / "three", dataset, [PoshReward(judge)], ddp_timeout=1800)
 
 
 def test_deadlines_that_the_other_ranks_do_not_wait_for(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The metrics judge/...: by hand on tables of two ranks, and alone."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from spanreward.rewards.judges.usage import Usage
 from spanreward.training.grpo.judge_metrics import (
     MAXIMA,
     SUMS,
+    GatheredStep,
+    RankStep,
     gather_step,
     metrics_of,
     total_usage,
@@ -30,16 +33,32 @@ class CountingJudge(FakeJudge):
         self.usage = Usage(**counts)
 
 
+def gathered(
+    usage: Usage, judged: Sequence[bool] = (False,), scored: Sequence[bool] = (False,)
+) -> GatheredStep:
+    step = RankStep(judged, scored, marks=[0] * len(scored), silent=[False], usage=usage)
+    return gather_step(step, "cpu")
+
+
+def test_marks_and_silent_judges_travel_unchanged() -> None:
+    marks = [2**24 - 1, 2**24 - 2]
+    step = RankStep([True] * 3, [True, False], marks, silent=[False, True], usage=Usage())
+    gathered_step = gather_step(step, "cpu")
+    assert gathered_step.marks == marks
+    assert gathered_step.silent.tolist() == [[False, True]]
+    assert gathered_step.failed.tolist() == [True, False]
+
+
 @pytest.mark.parametrize("failed", [[False, False], [True, True]])
 def test_the_keys_are_always_the_same(failed: Any) -> None:
-    scored, metrics = gather_step(failed, failed, Usage(), "cpu")
-    assert metrics.keys() == {f"judge/{key}" for key in KEYS}
-    assert scored.tolist() == failed
-    assert metrics["judge/failed_fraction"] == failed[0]
+    step = gathered(Usage(), failed, failed)
+    assert step.metrics.keys() == {f"judge/{key}" for key in KEYS}
+    assert step.failed.tolist() == failed
+    assert step.metrics["judge/failed_fraction"] == failed[0]
 
 
 def test_a_step_without_completions_has_no_fraction() -> None:
-    assert math.isnan(gather_step([], [], Usage(), "cpu")[1]["judge/failed_fraction"])
+    assert math.isnan(gathered(Usage(), [], []).metrics["judge/failed_fraction"])
 
 
 def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
@@ -70,18 +89,18 @@ def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
 
 def test_a_cascade_has_two_more() -> None:
     usage = Usage(questions=10, student=6, teacher=2, audited=4, agreed=3)  # 2 by another judge
-    _, metrics = gather_step([False], [False], usage, "cpu")
+    metrics = gathered(usage).metrics
     assert metrics.keys() == {f"judge/{key}" for key in (*KEYS, "teacher_share", "audit_agreement")}
     assert (metrics["judge/teacher_share"], metrics["judge/audit_agreement"]) == (0.25, 0.75)
     usage = Usage(student=6, teacher=2, audits_failed=3)
-    assert gather_step([False], [False], usage, "cpu")[1]["judge/audits_failed"] == 3
-    unaudited = gather_step([False], [False], Usage(student=3), "cpu")[1]
+    assert gathered(usage).metrics["judge/audits_failed"] == 3
+    unaudited = gathered(Usage(student=3)).metrics
     assert unaudited["judge/teacher_share"] == 0
     assert "judge/audit_agreement" not in unaudited
 
 
 def test_written_ratings_are_counted_where_there_are_any() -> None:
-    metrics = gather_step([False], [False], Usage(questions=8, written=5), "cpu")[1]
+    metrics = gathered(Usage(questions=8, written=5)).metrics
     assert metrics["judge/written"] == 5
 
 
@@ -102,6 +121,6 @@ def test_usage_of_several_judges(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_scored_are_not_all_that_were_judged() -> None:
-    scored, metrics = gather_step([True, True, False], [False, True], Usage(), "cpu")
-    assert scored.tolist() == [False, True]
-    assert metrics["judge/failed_fraction"] == pytest.approx(2 / 3)
+    step = gathered(Usage(), [True, True, False], [False, True])
+    assert step.failed.tolist() == [False, True]
+    assert step.metrics["judge/failed_fraction"] == pytest.approx(2 / 3)

@@ -1,0 +1,61 @@
+"""A judge that answers nothing for steps in a row, on one of two ranks."""
+
+import pytest
+import torch
+
+from spanreward.rewards import Status, Verdict
+from spanreward.training.ranks.silent import STEPS, SilentJudges
+
+SCORED = Verdict(0.5)
+FAILED = Verdict(None, Status.ERROR, note="its engine is gone")
+LATE = Verdict(None, Status.TIMEOUT, note="late")
+ABSENT = Verdict(None, Status.NOT_APPLICABLE)
+EMPTY = Verdict(0.0, status=Status.EMPTY)
+NOBODY = torch.tensor([[False], [False]])
+SECOND = torch.tensor([[False], [True]])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "silent"),
+    [
+        ([FAILED, LATE], True),
+        ([FAILED, ABSENT, EMPTY], True),
+        ([FAILED, SCORED], False),
+        ([ABSENT, ABSENT], False),
+        ([EMPTY, SCORED], False),
+        ([], False),
+    ],
+)
+def test_a_judge_is_silent_where_it_failed_and_answered_nothing(
+    verdicts: list[Verdict], silent: bool
+) -> None:
+    silence = SilentJudges(2)
+    silence.add(1, verdicts)
+    assert silence.silent == [False, silent]
+    silence.begin()
+    assert silence.silent == [False, False]
+
+
+def test_all_that_is_judged_in_a_step_counts() -> None:
+    """As by dynamic sampling."""
+    silence = SilentJudges(1)
+    silence.add(0, [FAILED, LATE])
+    assert silence.reasons == ["its engine is gone"]
+    silence.add(0, [SCORED])
+    assert silence.silent == [False]
+
+
+def test_steps_in_a_row_count() -> None:
+    silence = SilentJudges(1)
+    for _ in range(STEPS - 1):
+        assert silence.lasting(SECOND) is None
+    assert silence.lasting(NOBODY) is None
+    for _ in range(STEPS - 1):
+        assert silence.lasting(SECOND) is None
+    assert silence.lasting(SECOND) == (1, 0)
+
+
+def test_ranks_that_take_turns_are_not_silent() -> None:
+    silence = SilentJudges(1)
+    for number in range(3 * STEPS):
+        assert silence.lasting(SECOND if number % 2 else SECOND.flip(0)) is None

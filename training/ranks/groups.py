@@ -1,0 +1,92 @@
+"""Are all completions of a group of one row? The ranks' rows are compared in each step, by what is
+gathered anyway.
+
+    marks = [mark_of(row, row) for row in rows]         # of this rank
+    check_groups(marks_of_all_ranks, rows, size=8, ranks=2)     # MixedGroup, on every rank
+
+A group's completions are compared with each other, so that a group of two prompts teaches noise.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from accelerate.utils import gather_object
+from PIL import Image
+
+from spanreward.training.ranks.rows import CURE, named_ranks, shortened
+
+BYTES = 3  # of a mark: whole numbers below 2 ** 24 are the same in float32, in which they travel
+LOOK = (16, 16)  # pixels of a picture that are looked at
+
+
+class MixedGroup(RuntimeError):
+    """A group of a step has completions of several rows.
+
+    The message, the same on every rank, names the group and two of its prompts.
+    """
+
+
+def mark_of(row: Mapping[str, Any], names: Iterable[str]) -> int:
+    """Returns a number below 2 ** 24 for what these columns of a row hold.
+
+    Two rows share one with a chance of 1 in 17 million.
+    """
+    content = repr([(name, plain(row[name])) for name in sorted(names) if name in row])
+    digest = hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=BYTES)
+    return int.from_bytes(digest.digest())
+
+
+def plain(value: Any) -> Any:
+    """Returns what two equal values have in common: of a picture its size and some pixels, of an
+    object of another kind its type alone.
+    """
+    match value:
+        case None | bool() | int() | float() | str() | bytes():
+            return value
+        case Mapping():
+            return [(name, plain(value[name])) for name in sorted(value, key=str)]
+        case list() | tuple():
+            return [plain(entry) for entry in value]
+        case Image.Image():
+            look = value.resize(LOOK, Image.Resampling.NEAREST)
+            return value.size, value.mode, look.tobytes()
+    return type(value).__name__
+
+
+def check_groups(
+    marks: Sequence[float], rows: Sequence[Mapping[str, Any]], size: int, ranks: int
+) -> None:
+    """Raises MixedGroup, on all ranks or none, for a group whose rows differ.
+
+    marks: of all ranks' rows. rows: of this rank. size: of a group.
+    """
+    group = mixed_group(marks, size)
+    if group is not None:
+        prompts = gather_object([repr(row.get("prompt")) for row in rows])
+        raise MixedGroup(sentence_of_group(group, size, marks, prompts, ranks))
+
+
+def mixed_group(marks: Sequence[float], size: int) -> int | None:
+    """Returns the number, from 0, of the first group whose rows differ. marks: of all ranks' rows,
+    in the order in which groups of `size` follow each other.
+    """
+    for first in range(0, len(marks), size):
+        if len(set(marks[first : first + size])) > 1:
+            return first // size
+    return None
+
+
+def sentence_of_group(
+    group: int, size: int, marks: Sequence[float], prompts: Sequence[str], ranks: int
+) -> str:
+    """Returns what is said of a mixed group. marks, prompts: of all ranks' rows."""
+    rows = range(group * size, group * size + size)
+    second = next(row for row in rows if marks[row] != marks[rows[0]])
+    rows_of_rank = len(marks) // ranks
+    holding = sorted({row // rows_of_rank for row in rows})
+    return (
+        f"group {group + 1} of this step mixes rows, of which its completions would be compared as "
+        f"if they answered one prompt: on {named_ranks(holding)} it has "
+        f"{shortened(prompts[rows[0]])} and {shortened(prompts[second])}: {CURE}"
+    )

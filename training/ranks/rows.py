@@ -1,0 +1,185 @@
+"""Do all ranks have the same rows, in the same order? Each rank reads the data by itself, and takes
+its part by number.
+
+    check_same_rows("train_dataset", dataset)       # two collectives, before the first step
+
+Rows from `list(set(...))` have another order in every process, and a node may have other files.
+Then a group's completions belong to several prompts, or rows are trained on twice and never. A
+stream is not read ahead, nor is what a transform makes of a row: groups.py looks at these in each
+step.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from os.path import basename
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from datasets import Dataset
+
+MARK = 8  # bytes of a row's fingerprint
+ROWS = 1000  # that are read together
+PICTURED = 64  # likewise, where they may hold pictures
+SHORT = 60  # characters of a value in a sentence
+CURE = (
+    "make the same rows in the same order on every rank, as by sorted() in place of a set, and by "
+    "the same files on every node."
+)
+
+
+def check_same_rows(part: str, dataset: Any) -> None:
+    """Raises ValueError, on all ranks alike, where a rank has other rows than rank 0.
+
+    part: the words that name the dataset. Every rank must call it.
+    """
+    if PartialState().num_processes == 1:
+        return
+    if isinstance(dataset, Mapping):
+        for name, split in dataset.items():
+            check_same_rows(f"{part}[{name!r}]", split)
+    if not isinstance(dataset, Dataset):
+        return
+    marks = list(row_marks(dataset))
+    whole = hashlib.blake2b(b"".join(marks)).digest()
+    fingerprints = gather_object([(len(marks), whole)])
+    ranks = differing_ranks(fingerprints)
+    if not ranks:
+        return
+    lengths = [length for length, _ in fingerprints]
+    if differing_ranks(lengths):
+        raise ValueError(sentence_of_lengths(part, lengths))
+    marks_of_ranks = gather_object([b"".join(marks)])
+    row = first_difference(marks_of_ranks[0], marks_of_ranks[ranks[0]])
+    values = gather_object([texts_of_row(dataset, row)])
+    raise ValueError(sentence_of_row(part, row, ranks, values[0], values[ranks[0]]))
+
+
+def row_marks(dataset: Dataset) -> Iterator[bytes]:
+    """Yields a fingerprint of each row, over its columns by name.
+
+    No picture is decoded: it counts by its file's name and the number of its bytes in memory. What
+    a transform would make of a row is not asked for.
+    """
+    size = ROWS
+    table = dataset.with_format("arrow")
+    if any(holds_pictures(column.type) for column in table[:0].columns):
+        size = PICTURED
+    for batch in table.iter(size):
+        names = sorted(batch.column_names)
+        columns = []
+        for name in names:
+            columns.append(plain_values(batch[name]))
+        for values in zip(*columns, strict=True):
+            content = repr((names, values)).encode()
+            yield hashlib.blake2b(content, digest_size=MARK).digest()
+
+
+def holds_pictures(kind: pa.DataType) -> bool:
+    """Whether a column of arrow holds a picture a row, or a list of them, as `datasets` stores
+    them.
+    """
+    return is_picture(kind) or (pa.types.is_list(kind) and is_picture(kind.value_type))
+
+
+def is_picture(kind: pa.DataType) -> bool:
+    """Whether arrow's type is that of one picture in `datasets`."""
+    if not pa.types.is_struct(kind):
+        return False
+    return sorted(field.name for field in kind) == ["bytes", "path"]
+
+
+def plain_values(column: pa.ChunkedArray) -> list[Any]:
+    """Returns a column's values, of pictures their names and sizes."""
+    kind = column.type
+    if is_picture(kind):
+        return pictures_by_name(column.combine_chunks())
+    if not holds_pictures(kind):
+        return list(column.to_pylist())
+    lists = column.combine_chunks()
+    pictures = iter(pictures_by_name(lists.flatten()))
+    values = []
+    for count in pc.list_value_length(lists).to_pylist():
+        values.append((count, list(islice(pictures, count or 0))))
+    return values
+
+
+def pictures_by_name(pictures: pa.StructArray) -> list[tuple[str, int | None]]:
+    """Returns for each picture its file's name, which may have another folder on each node, and how
+    many bytes of it are in memory.
+    """
+    paths = pc.struct_field(pictures, "path")
+    sizes = pc.binary_length(pc.struct_field(pictures, "bytes")).to_pylist()
+    names = map(basename, pc.fill_null(paths, "").to_pylist())
+    return list(zip(names, sizes, strict=True))
+
+
+def differing_ranks(fingerprints: Sequence[Any]) -> list[int]:
+    """Returns the ranks whose fingerprint is not rank 0's."""
+    return [rank for rank, mark in enumerate(fingerprints) if mark != fingerprints[0]]
+
+
+def first_difference(marks: bytes, beside: bytes) -> int:
+    """Returns the number, from 0, of the first row that differs. marks, beside: of equally many
+    rows, MARK bytes each.
+    """
+    row = 0
+    while marks.startswith(beside[: MARK * (row + 1)]):
+        row += 1
+    return row
+
+
+def texts_of_row(dataset: Dataset, row: int) -> dict[str, str]:
+    """Returns the row's values by column as texts, its prompt first."""
+    batch = dataset.with_format("arrow")[row : row + 1]
+    texts = {"prompt": "missing"}
+    for name in sorted(batch.column_names):
+        (value,) = plain_values(batch[name])
+        texts[name] = repr(value)
+    return texts
+
+
+def sentence_of_lengths(part: str, lengths: Sequence[int]) -> str:
+    """Returns what is said where the ranks have unequally many rows. lengths: by rank."""
+    ranks = differing_ranks(lengths)
+    return (
+        f"the ranks have other rows of {part}: {lengths[0]} on rank 0 and {lengths[ranks[0]]} on "
+        f"rank {ranks[0]} ({named_ranks([0, *ranks])} differ), so that groups would mix prompts: "
+        f"{CURE}"
+    )
+
+
+def sentence_of_row(
+    part: str, row: int, ranks: Sequence[int], first: Mapping[str, str], second: Mapping[str, str]
+) -> str:
+    """Returns what is said of the first row that differs. ranks: whose rows are not rank 0's.
+    first, second: the row's texts on rank 0 and on the first of these.
+    """
+    for column in first | second:
+        text = first.get(column, "missing")
+        second_text = second.get(column, "missing")
+        if text != second_text:
+            break
+    return (
+        f"the ranks have other rows of {part}: the {column} of row {row + 1} is "
+        f"{shortened(text)} on rank 0 and {shortened(second_text)} on rank {ranks[0]} "
+        f"({named_ranks([0, *ranks])} differ), so that groups would mix prompts: {CURE}"
+    )
+
+
+def named_ranks(ranks: Sequence[int]) -> str:
+    """Returns "rank 1" or "ranks 1, 2 and 5" for a sentence."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    *several, last = map(str, ranks)
+    return f"ranks {', '.join(several)} and {last}"
+
+
+def shortened(text: str) -> str:
+    """Returns at most SHORT characters, and dots where there were more."""
+    if len(text) <= SHORT:
+        return text
+    return f"{text[:SHORT]} ..."

@@ -1,0 +1,64 @@
+"""A rank whose judge answers nothing. Its completions teach nothing, and where the others' are
+judged the mean over ranks does not say so.
+
+    silence = SilentJudges(2)             # rewards
+    silence.add(0, verdicts)              # of this rank, as often as it judges in a step
+    silence.lasting(silent_of_all_ranks)  # (rank, reward), or None
+    silence.begin()                       # the next step
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from spanreward.rewards.base.verdict import Status, Verdict
+
+STEPS = 3  # in a row, after which a rank is given up
+
+
+class SilentJudges:
+    """Counts the steps in a row in which a reward's judge answered nothing, by rank.
+
+    A step counts where a judge failed on a row of the rank and answered for none. Rows about which
+    it need not be asked, empty or not applicable ones, are no answers and no failures.
+
+    reasons: by reward, the note of this rank's first failure in the step.
+    """
+
+    def __init__(self, rewards: int) -> None:
+        self._answered = [False] * rewards
+        self.reasons: list[str | None] = [None] * rewards
+        self._steps: torch.Tensor | None = None  # (ranks, rewards)
+
+    def begin(self) -> None:
+        """A step begins."""
+        self._answered = [False] * len(self._answered)
+        self.reasons = [None] * len(self.reasons)
+
+    def add(self, reward: int, verdicts: Sequence[Verdict]) -> None:
+        """Takes verdicts of this rank. reward: its number."""
+        for verdict in verdicts:
+            if verdict.status is Status.OK:
+                self._answered[reward] = True
+            elif verdict.status.failed and self.reasons[reward] is None:
+                self.reasons[reward] = verdict.note
+
+    @property
+    def silent(self) -> list[bool]:
+        """For each reward whether its judge answered nothing in this step, on this rank."""
+        pairs = zip(self.reasons, self._answered, strict=True)
+        return [reason is not None and not answered for reason, answered in pairs]
+
+    def lasting(self, silent: torch.Tensor) -> tuple[int, int] | None:
+        """Counts a step, and returns the first rank and reward that were silent in STEPS in a
+        row.
+
+        silent: (ranks, rewards), bool, `silent` of every rank.
+        """
+        before = torch.zeros_like(silent, dtype=torch.long) if self._steps is None else self._steps
+        self._steps = torch.where(silent, before + 1, 0)
+        lasting = (self._steps >= STEPS).nonzero().tolist()
+        if not lasting:
+            return None
+        rank, reward = lasting[0]
+        return rank, reward
