@@ -9,6 +9,7 @@ Votes on one prompt depend on each other, so drawing single votes gives interval
 narrow.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -94,11 +95,13 @@ def bootstrap(
     """
     if not units:
         raise ValueError("a bootstrap needs at least one unit")
-    rows = (row for places in drawn_places(len(units), draws) for row in places.tolist())
-    values = [
-        value for row in rows if (value := statistic([units[place] for place in row])) == value
-    ]
-    low, high = (
-        np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if values else (np.nan, np.nan)
-    )
+    values = []
+    for places in drawn_places(len(units), draws):
+        for row in places.tolist():
+            value = statistic([units[place] for place in row])
+            if not math.isnan(value):
+                values.append(value)
+    if not values:
+        return Interval(math.nan, math.nan)
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))

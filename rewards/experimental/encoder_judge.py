@@ -162,12 +162,10 @@ class EncoderJudge(Judge):
             right = sum(chosen) / len(chosen) if chosen else 0.0
             # a denial that is supported: the thing is not there
             right = 1 - right if probe.kind == "denied" else right
-            return Rating(
-                {
-                    entry: right * (entry == scale[-1]) + (1 - right) * (entry == scale[0])
-                    for entry in scale
-                }
-            )
+            probabilities = dict.fromkeys(scale, 0.0)
+            probabilities[scale[0]] = 1 - right
+            probabilities[scale[-1]] = right
+            return Rating(probabilities)
 
         return [answer(probe) for probe in probes]
 

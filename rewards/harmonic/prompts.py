@@ -159,9 +159,13 @@ def chosen_criteria(
     Raises OSError, and ValueError for an unknown or repeated name, for no criterion, and for an
     invalid file.
     """
-    entries = (
-        [chosen] if isinstance(chosen, (str, Path)) else PUBLISHED if chosen is None else chosen
-    )
+    entries: Sequence[str | Path]
+    if chosen is None:
+        entries = PUBLISHED
+    elif isinstance(chosen, (str, Path)):
+        entries = [chosen]
+    else:
+        entries = chosen
     criteria: list[Criterion] = []
     for entry in entries:
         if Path(entry).suffix in (".yaml", ".yml"):

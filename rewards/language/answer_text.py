@@ -37,13 +37,18 @@ _CONTRACTED = """
 """
 
 
-# Every way to lose apostrophes of a contraction, with the contraction.
-CONTRACTIONS = {
-    lost: form
-    for form in _CONTRACTED.split()
-    for marks in product(("'", ""), repeat=form.count("'"))
-    if (lost := form.replace("'", "{}").format(*marks)) != form
-}
+def _without_apostrophes() -> dict[str, str]:
+    """Returns every way to lose apostrophes of a contraction, with the contraction."""
+    contractions = {}
+    for form in _CONTRACTED.split():
+        for marks in product(("'", ""), repeat=form.count("'")):
+            lost = form.replace("'", "{}").format(*marks)
+            if lost != form:
+                contractions[lost] = form
+    return contractions
+
+
+CONTRACTIONS = _without_apostrophes()
 NEGATED = frozenset(form for form in _CONTRACTED.split() if form.endswith("n't"))
 
 

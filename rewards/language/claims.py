@@ -101,9 +101,9 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                         - {group(inner.head, inner)}
                         - ({OPEN} if left_open.get(inner.head) == 1 else set())
                     )
-                joined[inner] = max(
-                    after[inner] * (inner in left_open), 0 if sentence else joined[inner.head]
-                )
+                joined[inner] = 0 if sentence else joined[inner.head]
+                if inner in left_open:
+                    joined[inner] = max(joined[inner], after[inner])
                 last = max(after[inner.head], joined[inner.head])
                 behind = inner.dep in ("prep", "relcl", "acl") and inner.index > last
                 if ends or behind:  # the table in "a cup or glass on a table"

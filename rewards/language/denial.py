@@ -160,13 +160,12 @@ def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Ite
             if word.dep == "conj" and head in absent and not word.has_child("det"):
                 absent[word] = absent[head]
             elif is_absent(word, denies):
-                absent[word] = (
-                    [head.head]
-                    if word.dep == "pobj"
-                    else head.subjects
-                    if word.dep in OBJECTS
-                    else []
-                )
+                if word.dep == "pobj":
+                    absent[word] = [head.head]
+                elif word.dep in OBJECTS:
+                    absent[word] = head.subjects
+                else:
+                    absent[word] = []
             if word in absent:
                 yield denial(word, absent[word], [], denies)
 

@@ -60,8 +60,9 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     read_ranking("2, 3, 1", 3)          # [1, 2, 0]
     read_ranking("Text 2 is best", 3)   # None
     """
-    lines = [numbers for line in answer.splitlines() if (numbers := NUMBER.findall(line))]
-    last = lines[-1] if lines else []
+    last: list[str] = []
+    for line in answer.splitlines():
+        last = NUMBER.findall(line) or last
     if any(len(number) > LONGEST for number in last):
         return None
     order = [int(number) - 1 for number in last]

@@ -203,7 +203,7 @@ class PairwiseReward(RowReward):
                         one,
                         other,
                         (said[one], said[other]),
-                        certain=(one in texts) - (other in texts),
+                        certain=_won_without_asking(one in texts, other in texts),
                     )
                     for one, other in combinations(group, 2)
                     if one in texts or other in texts
@@ -290,6 +290,15 @@ class PairwiseReward(RowReward):
         return Verdict(
             score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests)
         )
+
+
+def _won_without_asking(said: bool, other_said: bool) -> int:
+    """Returns 1, 0 or -1: an empty text loses to every other one. said: whether the text is not
+    empty.
+    """
+    if said == other_said:
+        return 0
+    return 1 if said else -1
 
 
 def _scored(rating: Rating | Failure) -> Raw:

@@ -170,11 +170,10 @@ class Reward:
         that reads these. columns: the others that the metric reads. Raises ValueError as `__call__`
         does.
         """
-        given = (
-            {}
-            if references is None
-            else {"answers" if "answers" in self.columns else "reference": references}
-        )
+        given = {}
+        if references is not None:
+            column = "answers" if "answers" in self.columns else "reference"
+            given[column] = references
         if missing := self.missing_column({*columns, *given}):
             raise ValueError(
                 f"{self.__name__} needs {missing}: write compute(predictions=[...], "

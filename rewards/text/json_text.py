@@ -101,7 +101,7 @@ def without_json(text: str) -> Iterator[Piece]:
         tokens = _tokens(text, start.start())
         yield from _said(text, tokens)
         at = tokens[-1].end
-        yield "\n" * (at < len(text)), at - 1
+        yield "\n" if at < len(text) else "", at - 1
     yield at, len(text)
 
 

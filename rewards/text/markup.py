@@ -154,7 +154,12 @@ def without_markup(text: str) -> Iterator[Piece]:
             kept = token.start() in stars
         elif kind == "edge":
             kept = markers.counts["|"] < 2
-        end = len(text) if token is None else token.end() if kept else token.start()
+        if token is None:
+            end = len(text)
+        elif kept:
+            end = token.end()
+        else:
+            end = token.start()
         while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
             at += 1
         if at < end:

@@ -51,7 +51,8 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
             length += len(mark[0])
             if opened and name == f"</{opened[1:]}":
                 empty_tags += 1
-                counts[name] += SAME * (empty_tags > EMPTY_TAGS)
+                if empty_tags > EMPTY_TAGS:
+                    counts[name] += SAME
             opened = name if name.startswith("<") and not name.startswith("</") else ""
             if counts[name] > SAME or length > MOST:
                 pieces.append((mark.start(), mark.end(), PADDING))

@@ -157,5 +157,6 @@ def one_line(text: str) -> str:
     """Returns the text in one line, with single quotes for double ones and without invisible
     characters.
     """
-    visible = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(_QUOTES.sub("'", visible).split())
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(_QUOTES.sub("'", text).split())

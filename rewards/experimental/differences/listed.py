@@ -46,7 +46,10 @@ def read_differences(
     """
     read, *others = [_plain(one) for one in (text, *references)]
     found: list[Difference] = []
-    for entry in (entries := read_list(answer)) or ():
+    entries = read_list(answer)
+    if entries is None:
+        return None
+    for entry in entries:
         pairs = entry.items() if isinstance(entry, dict) else ()
         given = {"".join(WORD.findall(str(key))).casefold(): value for key, value in pairs}
         quotes = [given.get(key) or "" for key in ("text", "reference")]
@@ -55,9 +58,11 @@ def read_differences(
             return None
         said, wanted = (WORD.findall(_plain(quote)[0])[:QUOTED] for quote in quotes)
         place = find_words(said, *read, {one.place for one in found})
-        lacking = {
-            number: at for number, other in enumerate(others) if (at := find_words(wanted, *other))
-        }
+        lacking = {}
+        for number, other in enumerate(others):
+            place_there = find_words(wanted, *other)
+            if place_there:
+                lacking[number] = place_there
         repeated = any((place, lacking) == (one.place, one.lacking) for one in found)
         if (
             not (said == wanted or repeated)
@@ -66,7 +71,7 @@ def read_differences(
         ):
             kind = one_line(str(given.get("type") or "difference"))[:40]
             found.append(Difference(WEIGHTS[severity[1].casefold()], place, lacking, kind))
-    return None if entries is None else (found, len(entries) - len(found))
+    return found, len(entries) - len(found)
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:

@@ -62,8 +62,9 @@ class TransformersJudge(LocalJudge):
         super().__init__(model, max_length, min_mass, chat_template)
         self.batch_size = batch_size
         self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
-        on_cuda = self.device.startswith("cuda")
-        self.dtype = ("bfloat16" if on_cuda else "float32") if dtype == "auto" else dtype
+        if dtype == "auto":
+            dtype = "bfloat16" if self.device.startswith("cuda") else "float32"
+        self.dtype = dtype
         self.kind = f"transformers-{self.dtype}"
         self._model: Any = None
 

@@ -131,9 +131,8 @@ def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
     if worth >= 1 / 2:
         return _frequent(3.0 if worth >= 2 / 3 else 2.0, given[best], most, worth)
     if share < 1 / 2:
-        beside = next(
-            word for word in words if (base := lemma(word)) not in known and base in compared
-        )
+        unsaid = set(compared).difference(known)
+        beside = next(word for word in words if lemma(word) in unsaid)
         return 1.0, f"no reference answer says {beside!r}"
     return 1.0, f"it has {usual[best]:.0%} of a reference answer"
 

@@ -225,13 +225,12 @@ def read_models(content: bytes) -> dict[str, Served]:
         said = next(
             (said[key] for key in ("data", "models") if isinstance(said.get(key), list)), None
         )
-    entries = (
-        [{"id": one} if isinstance(one, str) else one for one in said]
-        if isinstance(said, list)
-        else []
-    )
     models: dict[str, Served] = {}
-    for entry in (one for one in entries if isinstance(one, dict)):
+    for entry in said if isinstance(said, list) else []:
+        if isinstance(entry, str):
+            entry = {"id": entry}
+        if not isinstance(entry, dict):
+            continue
         name = next(
             (entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), ""
         )

@@ -78,8 +78,14 @@ def judge_pair(
     more = "" if fixed else over_seeds(found, prompts, lone)
     (better, worse), (higher, lower) = WORDS.get(metric, USUAL)
     prompts = 0 if why else prompts
+    if more or prompts == 0:
+        verdict = UNDECIDED
+    elif prompts > 0:
+        verdict = better
+    else:
+        verdict = worse
     return Outcome(
-        verdict=UNDECIDED if more or not prompts else better if prompts > 0 else worse,
+        verdict=verdict,
         over_prompts={1: higher, -1: lower, 0: UNDECIDED}[prompts],
         over_seeds={1: higher, -1: lower, 0: UNDECIDED}[seeds],
         why="; ".join(filter(None, [why, more])),
@@ -125,7 +131,11 @@ def sign(low: float | None, high: float | None) -> int:
     """Returns 1 or -1 where the interval lies on one side of 0, else 0."""
     if low is None or high is None:
         return 0
-    return (low > 0) - (high < 0)
+    if low > 0:
+        return 1
+    if high < 0:
+        return -1
+    return 0
 
 
 def count(number: int, what: str) -> str:

@@ -236,7 +236,11 @@ def marked(words: Sequence[Word], known: Set[str]) -> tuple[tuple[int, int, floa
 
 def read(token: Token) -> Word:
     lemma, kind = token.lemma_.lower(), token.pos_
-    pool = "colour" if lemma in COLOURS else token.tag_ if kind in CHANGED and lemma != "be" else ""
+    pool = ""
+    if lemma in COLOURS:
+        pool = "colour"
+    elif kind in CHANGED and lemma != "be":
+        pool = token.tag_
     return Word(token.idx, token.idx + len(token), token.text, lemma, kind, pool)
 
 
