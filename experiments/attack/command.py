@@ -2,6 +2,7 @@
 
     python -m experiments attack --json now.json
     python -m experiments attack --before docs/evidence/attack-before.json
+    python -m experiments attack soak --minutes 60 --json soak.json
 
 Prints a Markdown table, one line a figure. Memory is a peak, times are orders. The attacks are
 small enough for the code before its mending: the server may take 10 GB of addresses.
@@ -9,6 +10,7 @@ small enough for the code before its mending: the server may take 10 GB of addre
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from experiments.attack.bodies import ambiguous_bodies, large_bodies, pages, wro
 from experiments.attack.connections import endings, idle_connections
 from experiments.attack.pictures import large_pictures
 from experiments.attack.rows import pictures_for_the_blind, poisoned_rows
+from experiments.attack.soak import main as soak
 
 ATTACKS = {
     "rows": poisoned_rows,
@@ -28,10 +31,20 @@ ATTACKS = {
     "idle": idle_connections,
     "endings": endings,
 }
+PARTS = {"soak": soak}  # with options of their own
 BEFORE = Path(__file__).parents[2] / "docs/evidence/attack-before.json"
 
 
 def main() -> None:
+    if sys.argv[1:] and sys.argv[1] in PARTS:
+        part = sys.argv.pop(1)
+        sys.argv[0] += f" {part}"
+        PARTS[part]()
+    else:
+        attack()
+
+
+def attack() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
