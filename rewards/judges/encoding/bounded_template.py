@@ -1,0 +1,123 @@
+"""Whether a chat template ends, in little time and memory. It comes from a stranger, and jinja2's
+sandbox bounds neither.
+
+    check_template("outputs/policy", tokenizer.chat_template, tokenizer.special_tokens_map)
+
+The template writes a few short chats in a process of its own, which has limits. That takes .15 s,
+once for a template in a process. The chats have the shapes that trainings and judges have. A
+template that waits for another one (a certain text, say) is not found by them; a judge's is
+therefore tried with each of its own chats too.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from spanreward.rewards.judges.encoding.rendering import Chat, Trial
+
+RENDERING = Path(__file__).with_name("rendering.py")
+SECONDS = 3  # of the processor, of which the start takes .1
+PATIENCE = 60.0  # seconds, on a machine that is busy
+MEMORY = 1 << 29  # bytes of addresses, of which the start takes 25 MB
+WRITTEN = 1 << 20  # characters of a chat as text
+LONGEST = 1 << 20  # characters of a template; those of big models have 30,000
+
+QUESTION = {"role": "user", "content": "What is it?"}
+ANSWER = {"role": "assistant", "content": "A red star."}
+SYSTEM = {"role": "system", "content": "You look closely."}
+LONG = {"role": "user", "content": "What is it? " * 400}
+SEEN = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]}
+SAID = {"role": "assistant", "content": [{"type": "text", "text": "A red star."}]}
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Looks.",
+        "parameters": {"type": "object", "properties": {"where": {"type": "string"}}},
+    },
+}
+OPENS = {"add_generation_prompt": True, "enable_thinking": False}
+CHATS: tuple[tuple[Chat, Mapping[str, Any]], ...] = (
+    ([QUESTION], OPENS),
+    ([SYSTEM, LONG], OPENS),
+    ([QUESTION, ANSWER] * 5, {"add_generation_prompt": False}),
+    ([SYSTEM, *[QUESTION, ANSWER] * 5, QUESTION], OPENS),
+    ([SEEN], OPENS),
+    ([SEEN, SAID], {"add_generation_prompt": False}),
+    ([QUESTION], {**OPENS, "tools": [TOOL]}),
+)
+
+
+def check_template(
+    owner: str,
+    template: str | Mapping[str, str] | None,
+    tokens: Mapping[str, Any],
+    chats: Sequence[tuple[Chat, Mapping[str, Any]]] = CHATS,
+) -> None:
+    """Raises ValueError for a template that takes too much.
+
+    Args:
+        owner: whose template it is, such as a folder.
+        template: several by name are all tried, and none is right.
+        tokens: the tokenizer's special tokens by name, which templates write.
+        chats: with the variables of each.
+    """
+    templates: list[str] = []
+    if isinstance(template, str):
+        templates.append(template)
+    elif template is not None:
+        templates += template.values()
+    with_tokens = [(chat, {**tokens, **variables}) for chat, variables in chats]
+    encoded = json.dumps(with_tokens, default=str)
+    for text in templates:
+        fault = fault_of(text, encoded)
+        if fault:
+            raise ValueError(
+                f"the chat template of {owner} {fault}: put another chat_template.jinja there, or "
+                "take another model."
+            )
+
+
+@lru_cache(maxsize=256)
+def fault_of(template: str, chats: str) -> str:
+    """Returns what is too much, or "". chats: as JSON.
+
+    Raises RuntimeError where no template can be tried.
+    """
+    if len(template) > LONGEST:
+        return f"has more than {LONGEST:,} characters"
+    trial: Trial = {
+        "template": template,
+        "chats": json.loads(chats),
+        "seconds": SECONDS,
+        "memory": MEMORY,
+        "characters": WRITTEN,
+    }
+    # what is imported here can be imported there
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        tried = subprocess.run(
+            [sys.executable, "-P", str(RENDERING)],
+            input=json.dumps(trial),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=environment,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return f"does not end within {PATIENCE:g} s for a short chat"
+    if tried.returncode < 0:  # the system ended it
+        return f"needs more than {SECONDS} s for a short chat"
+    if tried.returncode > 0:
+        reason = (tried.stderr.strip().splitlines() or ["no reason"])[-1]
+        raise RuntimeError(f"chat templates cannot be tried with {sys.executable}: {reason}")
+    fault = tried.stdout.strip()
+    if fault:
+        return f"{fault} for a short chat"
+    return ""
