@@ -92,6 +92,7 @@ def saved_processor(model: str, config: PretrainedConfig | None = None) -> Proce
     """
     if config is None:
         config = AutoConfig.from_pretrained(base_of(model), trust_remote_code=False)
+    processor: Any
     if model_class(config) is transformers.AutoModelForCausalLM:
         folder = processor_folder(model, TOKENIZER_FILES)
         processor = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

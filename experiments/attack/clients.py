@@ -250,7 +250,7 @@ class Health(Client):
         self.record.health(seconds)
 
 
-CLIENTS = (
+CLIENTS: tuple[type[Client], ...] = (
     Honest,
     Honest,
     Honest,

@@ -3,6 +3,7 @@
     python -m experiments attack --json now.json
     python -m experiments attack --before docs/evidence/attack-before.json
     python -m experiments attack soak --minutes 60 --json soak.json
+    python -m experiments attack duel --json duel.json
 
 Prints a Markdown table, one line a figure. Memory is a peak, times are orders. The attacks are
 small enough for the code before its mending: the server may take 10 GB of addresses.
@@ -16,6 +17,7 @@ from typing import Any
 
 from experiments.attack.bodies import ambiguous_bodies, large_bodies, pages, wrong_values
 from experiments.attack.connections import endings, idle_connections
+from experiments.attack.duel import main as duel
 from experiments.attack.pictures import large_pictures
 from experiments.attack.rows import pictures_for_the_blind, poisoned_rows
 from experiments.attack.soak import main as soak
@@ -31,7 +33,7 @@ ATTACKS = {
     "idle": idle_connections,
     "endings": endings,
 }
-PARTS = {"soak": soak}  # with options of their own
+PARTS = {"duel": duel, "soak": soak}  # with options of their own
 BEFORE = Path(__file__).parents[2] / "docs/evidence/attack-before.json"
 
 

@@ -193,16 +193,16 @@ def end(
     seconds = time.monotonic() - begun
     status, content = answers[0]
     right = content.get("verdicts") == alone * AGAIN
-    left = sum(child.is_running() for child in children)
+    left = [child for child in children if child.is_running()]
     if not ended:
-        left += 1
+        left.append(processes.server)
     return {
         "SIGTERM: requests in flight": 1 - judged_before,
         "SIGTERM: status of the request in flight": status,
         "SIGTERM: its verdicts are those of alone": right,
         "SIGTERM: exit status": server.process.poll(),
         "SIGTERM: seconds until the end": round(seconds, 1),
-        "SIGTERM: processes left": left,
+        "SIGTERM: processes left": len(left),
     }
 
 

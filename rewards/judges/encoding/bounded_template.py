@@ -20,20 +20,23 @@ from typing import Any
 
 from spanreward.rewards.judges.encoding.rendering import Chat, Trial
 
-RENDERING = Path(__file__).with_name("rendering.py")
-SECONDS = 3  # of the processor, of which the start takes .1
-PATIENCE = 60.0  # seconds, on a machine that is busy
-MEMORY = 1 << 29  # bytes of addresses, of which the start takes 25 MB
-WRITTEN = 1 << 20  # characters of a chat as text
-LONGEST = 1 << 20  # characters of a template; those of big models have 30,000
+RENDERING_FILE = Path(__file__).with_name("rendering.py")
+MOST_SECONDS = 3  # of the processor, of which the start takes .1
+MOST_WAITING = 60.0  # seconds, on a machine that is busy
+MOST_MEMORY = 1 << 29  # bytes of addresses, of which the start takes 25 MB
+MOST_WRITTEN = 1 << 20  # characters of a chat as text
+LONGEST_TEMPLATE = 1 << 20  # characters of a template; those of big models have 30,000
 
-QUESTION = {"role": "user", "content": "What is it?"}
-ANSWER = {"role": "assistant", "content": "A red star."}
-SYSTEM = {"role": "system", "content": "You look closely."}
-LONG = {"role": "user", "content": "What is it? " * 400}
-SEEN = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]}
-SAID = {"role": "assistant", "content": [{"type": "text", "text": "A red star."}]}
-TOOL = {
+USER_TURN = {"role": "user", "content": "What is it?"}
+ANSWER_TURN = {"role": "assistant", "content": "A red star."}
+SYSTEM_TURN = {"role": "system", "content": "You look closely."}
+LONG_TURN = {"role": "user", "content": "What is it? " * 400}
+PICTURE_TURN = {
+    "role": "user",
+    "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}],
+}
+BLOCKS_TURN = {"role": "assistant", "content": [{"type": "text", "text": "A red star."}]}
+TOOL_SCHEMA = {
     "type": "function",
     "function": {
         "name": "look",
@@ -41,15 +44,15 @@ TOOL = {
         "parameters": {"type": "object", "properties": {"where": {"type": "string"}}},
     },
 }
-OPENS = {"add_generation_prompt": True, "enable_thinking": False}
-CHATS: tuple[tuple[Chat, Mapping[str, Any]], ...] = (
-    ([QUESTION], OPENS),
-    ([SYSTEM, LONG], OPENS),
-    ([QUESTION, ANSWER] * 5, {"add_generation_prompt": False}),
-    ([SYSTEM, *[QUESTION, ANSWER] * 5, QUESTION], OPENS),
-    ([SEEN], OPENS),
-    ([SEEN, SAID], {"add_generation_prompt": False}),
-    ([QUESTION], {**OPENS, "tools": [TOOL]}),
+PROMPT_OPTIONS = {"add_generation_prompt": True, "enable_thinking": False}
+TRIAL_CHATS: tuple[tuple[Chat, Mapping[str, Any]], ...] = (
+    ([USER_TURN], PROMPT_OPTIONS),
+    ([SYSTEM_TURN, LONG_TURN], PROMPT_OPTIONS),
+    ([USER_TURN, ANSWER_TURN] * 5, {"add_generation_prompt": False}),
+    ([SYSTEM_TURN, *[USER_TURN, ANSWER_TURN] * 5, USER_TURN], PROMPT_OPTIONS),
+    ([PICTURE_TURN], PROMPT_OPTIONS),
+    ([PICTURE_TURN, BLOCKS_TURN], {"add_generation_prompt": False}),
+    ([USER_TURN], {**PROMPT_OPTIONS, "tools": [TOOL_SCHEMA]}),
 )
 
 
@@ -57,7 +60,7 @@ def check_template(
     owner: str,
     template: str | Mapping[str, str] | None,
     tokens: Mapping[str, Any],
-    chats: Sequence[tuple[Chat, Mapping[str, Any]]] = CHATS,
+    chats: Sequence[tuple[Chat, Mapping[str, Any]]] = TRIAL_CHATS,
 ) -> None:
     """Raises ValueError for a template that takes too much.
 
@@ -75,7 +78,7 @@ def check_template(
     with_tokens = [(chat, {**tokens, **variables}) for chat, variables in chats]
     encoded = json.dumps(with_tokens, default=str)
     for text in templates:
-        fault = fault_of(text, encoded)
+        fault = template_fault(text, encoded)
         if fault:
             raise ValueError(
                 f"the chat template of {owner} {fault}: put another chat_template.jinja there, or "
@@ -84,40 +87,40 @@ def check_template(
 
 
 @lru_cache(maxsize=256)
-def fault_of(template: str, chats: str) -> str:
+def template_fault(template: str, chats: str) -> str:
     """Returns what is too much, or "". chats: as JSON.
 
-    Raises RuntimeError where no template can be tried.
+    Raises RuntimeError where no template can be process.
     """
-    if len(template) > LONGEST:
-        return f"has more than {LONGEST:,} characters"
+    if len(template) > LONGEST_TEMPLATE:
+        return f"has more than {LONGEST_TEMPLATE:,} characters"
     trial: Trial = {
         "template": template,
         "chats": json.loads(chats),
-        "seconds": SECONDS,
-        "memory": MEMORY,
-        "characters": WRITTEN,
+        "seconds": MOST_SECONDS,
+        "memory": MOST_MEMORY,
+        "characters": MOST_WRITTEN,
     }
     # what is imported here can be imported there
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        tried = subprocess.run(
-            [sys.executable, "-P", str(RENDERING)],
+        process = subprocess.run(
+            [sys.executable, "-P", str(RENDERING_FILE)],
             input=json.dumps(trial),
             capture_output=True,
             text=True,
             encoding="utf-8",
             env=environment,
-            timeout=PATIENCE,
+            timeout=MOST_WAITING,
         )
     except subprocess.TimeoutExpired:
-        return f"does not end within {PATIENCE:g} s for a short chat"
-    if tried.returncode < 0:  # the system ended it
-        return f"needs more than {SECONDS} s for a short chat"
-    if tried.returncode > 0:
-        reason = (tried.stderr.strip().splitlines() or ["no reason"])[-1]
+        return f"does not end within {MOST_WAITING:g} s for a short chat"
+    if process.returncode < 0:  # the system ended it
+        return f"needs more than {MOST_SECONDS} s for a short chat"
+    if process.returncode > 0:
+        reason = (process.stderr.strip().splitlines() or ["no reason"])[-1]
         raise RuntimeError(f"chat templates cannot be tried with {sys.executable}: {reason}")
-    fault = tried.stdout.strip()
+    fault = process.stdout.strip()
     if fault:
         return f"{fault} for a short chat"
     return ""

@@ -1,7 +1,7 @@
 """Renders chat templates, in the sandbox that transformers uses.
 
-    template = compiled("{{ bos_token }}{{ messages[0].content }}")
-    render(template, [{"role": "user", "content": "Rate from 1 to 5: ..."}], {"bos_token": "<s>"})
+    template = compiled_template("{{ bos_token }}{{ messages[0].content }}")
+    render_chat(template, [{"role": "user", "content": "Rate it: ..."}], {"bos_token": "<s>"})
 
 bounded_template.py runs this file as a program, with nothing but jinja2, to see whether a template
 ends: it gets a Trial on standard input and writes what is wrong with the template, or nothing.
@@ -45,18 +45,18 @@ class Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
-def compiled(template: str) -> Template:
+def compiled_template(template: str) -> Template:
     """Raises jinja2's TemplateError for what is no template, RecursionError for what is nested too
     deeply.
     """
     settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
     room = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
     room.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
-    room.globals |= {"raise_exception": refuse, "strftime_now": time_now}
+    room.globals |= {"raise_exception": refuse_chat, "strftime_now": time_now}
     return room.from_string(template)
 
 
-def render(template: Template, chat: Chat, variables: Mapping[str, Any]) -> str:
+def render_chat(template: Template, chat: Chat, variables: Mapping[str, Any]) -> str:
     """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses, and
     whatever else its expressions raise.
     """
@@ -64,7 +64,7 @@ def render(template: Template, chat: Chat, variables: Mapping[str, Any]) -> str:
     return template.render(messages=chat, **options)
 
 
-def refuse(message: str) -> None:
+def refuse_chat(message: str) -> None:
     raise TemplateError(message)
 
 
@@ -72,20 +72,20 @@ def time_now(form: str) -> str:
     return datetime.now().strftime(form)
 
 
-def fault_of(trial: Trial) -> str:
+def trial_fault(trial: Trial) -> str:
     """Returns what is too much in the template or in one of the chats, or "".
 
     An error of another kind is no fault here: a template may refuse a chat.
     """
     try:
-        template = compiled(trial["template"])
+        template = compiled_template(trial["template"])
     except Exception as error:  # a stranger's template may raise anything
-        return excess_of(error)
+        return excess_in(error)
     for chat, variables in trial["chats"]:
         try:
-            length = len(render(template, chat, variables))
+            length = len(render_chat(template, chat, variables))
         except Exception as error:
-            fault = excess_of(error)
+            fault = excess_in(error)
             if fault:
                 return fault
         else:
@@ -94,7 +94,7 @@ def fault_of(trial: Trial) -> str:
     return ""
 
 
-def excess_of(error: Exception) -> str:
+def excess_in(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "calls itself, or nests, too deeply"
     if isinstance(error, MemoryError):
@@ -104,7 +104,7 @@ def excess_of(error: Exception) -> str:
     return ""
 
 
-def limit(seconds: int, memory: int) -> None:
+def limit_process(seconds: int, memory: int) -> None:
     """Lets this process use so many seconds of the processor and so many bytes."""
     if sys.platform != "win32":  # which has no such limits: there only the parent's patience ends
         import resource
@@ -115,8 +115,8 @@ def limit(seconds: int, memory: int) -> None:
 
 def main() -> None:
     trial: Trial = json.load(sys.stdin)
-    limit(trial["seconds"], trial["memory"])
-    print(fault_of(trial))
+    limit_process(trial["seconds"], trial["memory"])
+    print(trial_fault(trial))
 
 
 if __name__ == "__main__":

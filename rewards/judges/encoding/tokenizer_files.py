@@ -10,7 +10,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from spanreward.rewards.judges.encoding.rendering import compiled, render
+from spanreward.rewards.judges.encoding.rendering import compiled_template, render_chat
 
 FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
@@ -64,4 +64,4 @@ class TokenizerFiles:
     ) -> str:
         """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses."""
         variables = {**self.special_tokens_map, **options}
-        return render(compiled(self.chat_template or ""), chat, variables)
+        return render_chat(compiled_template(self.chat_template or ""), chat, variables)

@@ -7,7 +7,7 @@ import pytest
 import trl
 
 from spanreward.rewards.judges.encoding import bounded_template, rendering
-from spanreward.rewards.judges.encoding.bounded_template import CHATS, check_template
+from spanreward.rewards.judges.encoding.bounded_template import TRIAL_CHATS, check_template
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.tokenizer_files import TokenizerFiles
 from tests.support.tokenizer import TEMPLATE, tokenizer
@@ -43,7 +43,9 @@ HOSTILE = {  # template, what is wrong with it
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_template, "SECONDS", 1)
+    """Lets a template use less than it may, so that a test takes a second and little memory."""
+    monkeypatch.setattr(bounded_template, "MOST_SECONDS", 1)
+    monkeypatch.setattr(bounded_template, "MOST_MEMORY", 1 << 27)
 
 
 @pytest.mark.parametrize(("template", "fault"), HOSTILE.values(), ids=HOSTILE)
@@ -59,12 +61,12 @@ def test_a_hostile_template_is_one_sentence(template: str, fault: str) -> None:
 def test_a_template_of_a_known_model_passes(path: Path) -> None:
     trial: rendering.Trial = {
         "template": path.read_text("utf-8"),
-        "chats": CHATS,
+        "chats": TRIAL_CHATS,
         "seconds": 0,
         "memory": 0,
         "characters": 100_000,
     }
-    assert rendering.fault_of(trial) == ""
+    assert rendering.trial_fault(trial) == ""
 
 
 @pytest.mark.parametrize("template", [TEMPLATE, "{{ 1 + 'a' }}", "{% for %}", None])
@@ -80,14 +82,14 @@ def test_all_templates_by_name_are_tried() -> None:
 def test_a_template_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     template = "{{ messages }} once"
     check_template("one", template, {})
-    monkeypatch.setattr(bounded_template, "RENDERING", Path("none.py"))
+    monkeypatch.setattr(bounded_template, "RENDERING_FILE", Path("none.py"))
     check_template("another", template, {})
     with pytest.raises(RuntimeError, match=r"chat templates cannot be tried with .*none.py"):
         check_template("another", template + " more", {})
 
 
 def test_a_process_that_is_never_served_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_template, "PATIENCE", 0.01)
+    monkeypatch.setattr(bounded_template, "MOST_WAITING", 0.01)
     with pytest.raises(ValueError, match=r"does not end within 0.01 s"):
         check_template("it", "{{ messages }} never", {})
 
@@ -98,7 +100,7 @@ def test_a_judge_is_refused_before_it_is_asked(tmp_path: Path) -> None:
     begun = time.monotonic()
     with pytest.raises(ValueError, match=f"the chat template of {tmp_path} needs more than 1 s"):
         ChatEncoder(TokenizerFiles(tmp_path))
-    assert time.monotonic() - begun < bounded_template.PATIENCE
+    assert time.monotonic() - begun < bounded_template.MOST_WAITING
 
 
 def test_a_template_that_waits_for_a_judges_own_chat() -> None:
