@@ -21,6 +21,7 @@ from experiments.attack.duel import main as duel
 from experiments.attack.pictures import large_pictures
 from experiments.attack.rows import pictures_for_the_blind, poisoned_rows
 from experiments.attack.soak import main as soak
+from experiments.attack.templates import chat_templates
 
 ATTACKS = {
     "rows": poisoned_rows,
@@ -32,6 +33,7 @@ ATTACKS = {
     "pictures": large_pictures,
     "idle": idle_connections,
     "endings": endings,
+    "templates": chat_templates,
 }
 PARTS = {"duel": duel, "soak": soak}  # with options of their own
 BEFORE = Path(__file__).parents[2] / "docs/evidence/attack-before.json"
