@@ -25,9 +25,11 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 
 from spanreward.rewards.files.custom_file import custom_function, is_custom
 from spanreward.rewards.files.hub import offline_without_hub
+from spanreward.rewards.judges.encoding.bounded_template import check_template
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 from spanreward.training.recipe import RecipeError
+from spanreward.training.turn_end import tokenizer_of
 
 PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 TOKENIZER_FILES = ("tokenizer_config.json",)
@@ -38,8 +40,8 @@ def load_policy(
     model: str, seed: int = 0, dtype: str = "float32"
 ) -> tuple[PreTrainedModel, Processor]:
     """Returns a policy and its processor, of a text model its tokenizer. Raises RecipeError where
-    `model` is neither an image-text-to-text nor a text-generation model, and where there is no such
-    function.
+    `model` is neither an image-text-to-text nor a text-generation model, where there is no such
+    function, and for a chat template that does not end.
 
     model: a hub id, a folder, `smollm2`, or FILE.py:FUNCTION, which is called with the seed,
     returns both and chooses the dtype itself. A folder may hold an adapter, which is loaded with
@@ -54,7 +56,7 @@ def load_policy(
         return policy, processor
     try:
         return saved_policy(policy_folder(model), dtype)
-    except torch.OutOfMemoryError:
+    except (torch.OutOfMemoryError, RecipeError):
         raise
     except Exception as error:
         # A missing file and another kind of model are OSError and ValueError. A damaged folder
@@ -86,17 +88,24 @@ def saved_processor(model: str, config: PretrainedConfig | None = None) -> Proce
     """Returns a processor, of a text model its tokenizer. config: the model's, read where it is not
     given.
 
-    Raises as transformers does.
+    Raises RecipeError for a chat template that does not end, and otherwise as transformers does.
     """
     if config is None:
         config = AutoConfig.from_pretrained(base_of(model), trust_remote_code=False)
+    processor: Any
     if model_class(config) is transformers.AutoModelForCausalLM:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            processor_folder(model, TOKENIZER_FILES), trust_remote_code=False
-        )
-        tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token  # as TRL does
-        return tokenizer
-    return load_processor(processor_folder(model, PROCESSOR_FILES), config)
+        folder = processor_folder(model, TOKENIZER_FILES)
+        processor = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        # as TRL does
+        processor.pad_token = processor.pad_token or processor.eos_token
+    else:
+        folder = processor_folder(model, PROCESSOR_FILES)
+        processor = load_processor(folder, config)
+    try:
+        check_template(folder, processor.chat_template, tokenizer_of(processor).special_tokens_map)
+    except ValueError as error:
+        raise RecipeError(str(error)) from error
+    return processor
 
 
 def model_class(config: PretrainedConfig) -> Any:

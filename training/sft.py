@@ -11,13 +11,16 @@ with pictures the prompt and the answer each by itself.
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
 from datasets import Dataset
+from transformers import AutoTokenizer
 from trl import SFTConfig, SFTTrainer
 from trl.data_utils import apply_chat_template, prepare_multimodal_messages
 
+from spanreward.rewards.judges.encoding.bounded_template import check_template
 from spanreward.training.grpo.trl_internals.resuming import CheckpointWeights
 from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
 
@@ -29,16 +32,28 @@ PICTURED = 1000  # rows with pictures that are measured, since each picture is r
 class SupervisedTrainer(CheckpointWeights, SFTTrainer):
     """TRL's SFTTrainer that resumes a vision-language model's weights.
 
-    Raises ValueError for a chat template whose turn never ends (training/turn_end.py).
+    Raises ValueError for a chat template whose turn never ends (training/turn_end.py), or that
+    never ends itself.
     """
 
-    def __init__(self, model: Any, *others: Any, **named: Any) -> None:
-        super().__init__(model, *others, **named)
+    def __init__(self, model: Any, args: SFTConfig | None = None, **named: Any) -> None:
+        if args is not None and args.chat_template_path is not None:
+            check_template(args.chat_template_path, template_at(args.chat_template_path), tokens={})
+        super().__init__(model, args, **named)
         endless = endless_turn(
             self.processing_class, eos_ids(self.processing_class, model.generation_config)
         )
         if endless is not None:
             raise ValueError(endless.refusal)
+
+
+def template_at(path: str) -> Any:
+    """Returns the template that TRL takes: of a Jinja file, or of a model's tokenizer, where
+    several may stand by name.
+    """
+    if Path(path).is_file():
+        return Path(path).read_text("utf-8")
+    return AutoTokenizer.from_pretrained(path, trust_remote_code=False).chat_template
 
 
 @dataclass(frozen=True, slots=True)

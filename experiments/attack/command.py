@@ -2,6 +2,8 @@
 
     python -m experiments attack --json now.json
     python -m experiments attack --before docs/evidence/attack-before.json
+    python -m experiments attack soak --minutes 60 --json soak.json
+    python -m experiments attack duel --json duel.json
 
 Prints a Markdown table, one line a figure. Memory is a peak, times are orders. The attacks are
 small enough for the code before its mending: the server may take 10 GB of addresses.
@@ -9,13 +11,17 @@ small enough for the code before its mending: the server may take 10 GB of addre
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 from experiments.attack.bodies import ambiguous_bodies, large_bodies, pages, wrong_values
 from experiments.attack.connections import endings, idle_connections
+from experiments.attack.duel import main as duel
 from experiments.attack.pictures import large_pictures
 from experiments.attack.rows import pictures_for_the_blind, poisoned_rows
+from experiments.attack.soak import main as soak
+from experiments.attack.templates import chat_templates
 
 ATTACKS = {
     "rows": poisoned_rows,
@@ -27,11 +33,22 @@ ATTACKS = {
     "pictures": large_pictures,
     "idle": idle_connections,
     "endings": endings,
+    "templates": chat_templates,
 }
+PARTS = {"duel": duel, "soak": soak}  # with options of their own
 BEFORE = Path(__file__).parents[2] / "docs/evidence/attack-before.json"
 
 
 def main() -> None:
+    if sys.argv[1:] and sys.argv[1] in PARTS:
+        part = sys.argv.pop(1)
+        sys.argv[0] += f" {part}"
+        PARTS[part]()
+    else:
+        attack()
+
+
+def attack() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

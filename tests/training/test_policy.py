@@ -76,6 +76,14 @@ def test_folder_without_a_processor(tiny: Any, tmp_path: Path) -> None:
     no_policy(str(tmp_path))
 
 
+def test_a_chat_template_that_never_ends(tmp_path: Path) -> None:
+    save_llama(tmp_path)
+    endless = "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}"
+    (tmp_path / "chat_template.jinja").write_text(endless)
+    with pytest.raises(RecipeError, match=f"^the chat template of {tmp_path} calls itself"):
+        load_policy(str(tmp_path))
+
+
 def test_a_text_model_comes_with_its_tokenizer_and_with_an_adapter(tmp_path: Path) -> None:
     save_llama(tmp_path / "base")
     model, tokenizer = load_policy(str(tmp_path / "base"))

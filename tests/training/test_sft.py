@@ -127,6 +127,25 @@ def test_an_eos_that_ends_no_turn_is_refused_and_its_cure_works(tmp_path: Path) 
     assert isinstance(build_trainer(recipe, []), SupervisedTrainer)
 
 
+ENDLESS = "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}"
+
+
+def test_a_template_of_the_recipe_that_never_ends_itself(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy")
+    (tmp_path / "own.jinja").write_text(ENDLESS)
+    recipe = sft_recipe(tmp_path, [SHORT], chat_template_path=str(tmp_path / "own.jinja"))
+    with pytest.raises(RecipeError, match=r"the chat template of \S*own.jinja calls itself"):
+        build_trainer(recipe, [])
+
+
+def test_a_template_of_another_model_that_never_ends_itself(tmp_path: Path) -> None:
+    save_with(tmp_path / "policy")
+    save_with(tmp_path / "other", ENDLESS)
+    recipe = sft_recipe(tmp_path, [SHORT], chat_template_path=str(tmp_path / "other"))
+    with pytest.raises(RecipeError, match=r"the chat template of \S*other calls itself"):
+        build_trainer(recipe, [])
+
+
 def test_a_template_of_the_recipe_counts(tmp_path: Path) -> None:
     save_with(tmp_path / "policy", LINES)
     (tmp_path / "own.jinja").write_text(CHATML)

@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerBase
 from trl.trainer.utils import get_callable_name
 
 from spanreward.rewards.base.checks import check_known
+from spanreward.rewards.judges.encoding.bounded_template import check_template
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import unseeing
@@ -250,8 +251,8 @@ def check_trained(model: Any) -> None:
 
 
 def check_policy(processing_class: Any, dataset: Any) -> None:
-    """Raises ValueError for a training dataset without prompts, and for one that a policy's
-    processor cannot read.
+    """Raises ValueError for a training dataset without prompts, for one that a policy's processor
+    cannot read, and for a chat template that does not end.
     """
     columns: list[str] = []
     if isinstance(dataset, (Dataset, IterableDataset)) and not is_lazy(dataset):
@@ -271,11 +272,15 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
             "tokenizer."
         )
-    if asks_in_messages(dataset) and not processing_class.chat_template:
-        raise ValueError(
-            "the prompts are messages, and the policy's processing_class has no chat_template to "
-            "write them with: take an instruct model, set processing_class.chat_template, or make "
-            "each prompt a text."
+    if asks_in_messages(dataset):
+        if not processing_class.chat_template:
+            raise ValueError(
+                "the prompts are messages, and the policy's processing_class has no chat_template "
+                "to write them with: take an instruct model, set processing_class.chat_template, "
+                "or make each prompt a text."
+            )
+        check_template(
+            tokenizer.name_or_path, processing_class.chat_template, tokenizer.special_tokens_map
         )
 
 

@@ -19,10 +19,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import TemplateError
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.judges.encoding.bounded_template import check_template
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.encoding.tokenizer_files import TokenizerFiles
 from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rating
@@ -45,8 +45,8 @@ class ChatEncoder:
     """Encodes chats with a model's tokenizer and chat template. No text of a message becomes a
     control token.
 
-    Raises ValueError for a tokenizer that has no chat template, is not of the `tokenizers` library,
-    or encodes plain text as control tokens.
+    Raises ValueError for a tokenizer that has no chat template, or one that does not end, is not of
+    the `tokenizers` library, or encodes plain text as control tokens.
     """
 
     thinking = False  # whether the template lets a model think first, if the model can
@@ -62,6 +62,9 @@ class ChatEncoder:
                 f"{tokenizer.name_or_path} has no chat template: take an instruct model, or give "
                 f"the judge's option chat_template, a Jinja file or {PLAIN!r}."
             )
+        check_template(
+            tokenizer.name_or_path, tokenizer.chat_template, tokenizer.special_tokens_map
+        )
         # Any, because its methods declare unions of all that they may return
         self.tokenizer: Any = tokenizer
         added = tokenizer.added_tokens_decoder
@@ -222,17 +225,7 @@ class ChatEncoder:
         """
         if roles not in self._layouts:
             slots = [_SLOT.format(number) for number in range(len(roles))]
-            options = {
-                "tokenize": False,
-                "add_generation_prompt": True,
-                "enable_thinking": self.thinking,
-            }
-            try:
-                text = self.tokenizer.apply_chat_template(self._chat(roles, slots), **options)
-            except TemplateError as error:
-                raise ValueError(
-                    f"the chat template refuses the roles {', '.join(roles)}: {error}"
-                ) from error
+            text = self._shown(roles, self._chat(roles, slots))
             if _SLOTS.findall(text) != slots:
                 raise ValueError(
                     f"the chat template does not show the messages of {', '.join(roles)} once, in "
@@ -250,6 +243,23 @@ class ChatEncoder:
                 part for part in (*layout, *_SLOTS.split(text[start:])) if part != ""
             ]
         return self._layouts[roles]
+
+    def _shown(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
+        """The chat as the template writes it. Raises ValueError where it does not."""
+        options = {"add_generation_prompt": True, "enable_thinking": self.thinking}
+        check_template(
+            self.tokenizer.name_or_path,
+            self.tokenizer.chat_template,
+            self.tokenizer.special_tokens_map,
+            [(chat, options)],
+        )
+        try:
+            text: str = self.tokenizer.apply_chat_template(chat, tokenize=False, **options)
+        except Exception as error:  # a stranger's template may raise anything
+            raise ValueError(
+                f"the chat template refuses the roles {', '.join(roles)}: {error}"
+            ) from error
+        return text
 
     def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
         return [

@@ -5,28 +5,14 @@ ChatEncoder(tokenizer).encode([{"role": "user", "content": "Rate from 1 to 5: ..
 """
 
 import json
-from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateError, nodes
-from jinja2.ext import Extension, loopcontrols
-from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
+from spanreward.rewards.judges.encoding.rendering import compiled_template, render_chat
+
 FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
-
-
-class Generation(Extension):
-    """`{% generation %}`, by which templates mark what the assistant says, shows what is in it."""
-
-    tags = {"generation"}  # noqa: RUF012  # as jinja2 declares it
-
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 class TokenizerFiles:
@@ -67,26 +53,15 @@ class TokenizerFiles:
             self.chat_template = templates.get("default")
         else:
             self.chat_template = given
-        self._tokens: dict[str, str] = {}
+        self.special_tokens_map: dict[str, str] = {}
         for name, token in settings.items():
             text = token.get("content") if isinstance(token, dict) else token
             if name.endswith("_token") and isinstance(text, str):
-                self._tokens[name] = text
+                self.special_tokens_map[name] = text
 
     def apply_chat_template(
         self, chat: list[dict[str, Any]], tokenize: bool = False, **options: Any
     ) -> str:
         """Returns the chat as text. Raises jinja2's TemplateError for what the template refuses."""
-        settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
-        room = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
-        room.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
-        room.globals |= {
-            "raise_exception": refuse,
-            "strftime_now": lambda form: datetime.now().strftime(form),
-        }
-        template = room.from_string(self.chat_template or "")
-        return template.render(messages=chat, tools=None, documents=None, **self._tokens, **options)
-
-
-def refuse(message: str) -> None:
-    raise TemplateError(message)
+        variables = {**self.special_tokens_map, **options}
+        return render_chat(compiled_template(self.chat_template or ""), chat, variables)

@@ -1,4 +1,6 @@
-"""A chat template whose turns do not end generation: RL warns, and names it where all are cut."""
+"""A chat template whose turns do not end generation: RL warns, and names it where all are cut. One
+that does not end itself is refused.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -49,3 +51,13 @@ def test_where_all_are_cut_no_longer_completion_is_advised(tmp_path: Path) -> No
     trainer.train()
     assert "cut at max_completion_length (1), where the chat template ends" in trainer.pulse.stopped
     assert "raise" not in trainer.pulse.stopped
+
+
+def test_a_template_that_never_ends_itself_is_refused(tmp_path: Path) -> None:
+    """Where TRL loads the policy with its tokenizer, and no recipe has looked at them."""
+    folder = tmp_path / "policy"
+    save_with(folder, "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}")
+    args = SpanGRPOConfig(str(tmp_path / "out"), **COMMON)
+    data = Dataset.from_dict({"prompt": [MESSAGES] * 8})
+    with pytest.raises(ValueError, match=rf"the chat template of \S*{folder} calls itself"):
+        SpanGRPOTrainer(str(folder), [Scored(lambda sample: 0.5)], args, data)
