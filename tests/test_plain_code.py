@@ -51,7 +51,7 @@ def nested_conditionals(tree: ast.Module) -> Iterator[ast.AST]:
 
 def hidden_assignments(tree: ast.Module) -> Iterator[ast.AST]:
     """Yields `:=` outside the tests of `if` and `while`."""
-    tested = set()
+    tested: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.If | ast.While):
             tested.update(map(id, ast.walk(node.test)))

@@ -234,7 +234,7 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     }
     with refusals():
         if not learned:
-            return SpanGRPOTrainer(reward_funcs=rewards, **shared)
+            return SpanGRPOTrainer(reward_funcs=[*rewards], **shared)
         for part in ("train_dataset", "eval_dataset"):
             check_same_rows(part, shared[part])
         check_lengths(processor, dataset, args, "the data")

@@ -133,15 +133,14 @@ class SpanGRPOTrainer(ResumingTrainer):
             check_deadlines(rewards, wait_at_most(args.ddp_timeout))
         # the rewards that say something of a completion beside its length
         self._scoring = len(functions)
-        if args.soft_overlong_cache is not None:
-            assert args.max_completion_length is not None  # SpanGRPOConfig sees to it
+        longest, overlong = args.max_completion_length, args.soft_overlong_cache
+        if overlong is not None:
+            assert longest is not None  # SpanGRPOConfig sees to it
             weights = args.reward_weights or [1.0] * len(functions)
             args = copy.copy(args)
             size = 1.0 if args.soft_overlong_size is None else args.soft_overlong_size
             args.reward_weights = [*weights, size]
-            functions.append(
-                get_soft_overlong_punishment(args.max_completion_length, args.soft_overlong_cache)
-            )
+            functions.append(get_soft_overlong_punishment(longest, overlong))
         args.claimed = True
         super().__init__(model, functions or None, args, **options)
         check_contract(self)

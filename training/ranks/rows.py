@@ -158,7 +158,7 @@ def sentence_of_row(
     """Returns what is said of the first row that differs. ranks: whose rows are not rank 0's.
     first, second: the row's texts on rank 0 and on the first of these.
     """
-    for column in first | second:
+    for column in {**first, **second}:
         text = first.get(column, "missing")
         second_text = second.get(column, "missing")
         if text != second_text:

@@ -53,7 +53,7 @@ def _backend() -> Any:
     """
     if not dist.is_available() or not dist.is_initialized():
         return None
-    group = dist.group.WORLD
+    group: Any = dist.group.WORLD
     devices = {device.type: device for device in group._device_types}
     return group._get_backend(devices.get("cuda", group._device_types[0]))
 
