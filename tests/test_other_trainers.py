@@ -217,6 +217,56 @@ def test_ms_swift(monkeypatch: pytest.MonkeyPatch) -> None:
     assert module.neutral([None, None], ["a", "a"]) == [0.0, 0.0]
 
 
+class InspectScore(SimpleNamespace):
+    """Inspect's Score, as its documentation has it."""
+
+    @classmethod
+    def unscored(cls, **given: Any) -> "InspectScore":
+        return cls(value=math.nan, **given)
+
+
+def test_inspect(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = ModuleType("inspect_ai.scorer")
+    stand_in.__dict__.update(
+        Score=InspectScore,
+        Scorer=Any,
+        Target=list,
+        mean=lambda: "mean",
+        stderr=lambda: "stderr",
+        scorer=lambda metrics: lambda function: function,
+    )
+    solver = ModuleType("inspect_ai.solver")
+    solver.__dict__["TaskState"] = SimpleNamespace
+    if installed_or("inspect_ai.scorer", stand_in, monkeypatch) is stand_in:
+        monkeypatch.setitem(sys.modules, "inspect_ai.solver", solver)
+    module = load("inspect_scorer")
+
+    async def scores(scorer: Any) -> list[Any]:
+        states = []
+        for text in TEXTS:
+            output = SimpleNamespace(completion=text)
+            states.append(SimpleNamespace(input_text="Describe it.", output=output))
+        return await asyncio.gather(*(scorer(state, [REFERENCE]) for state in states))
+
+    found = asyncio.run(scores(module.posh()))
+    assert [score.value for score in found] == expected()
+    assert [span["words"] for span in found[1].metadata["spans"]] == ["circle", "blue"]
+    monkeypatch.setattr(module, "PoshReward", lambda judge: Silent())
+    for score in asyncio.run(scores(module.posh())):
+        assert math.isnan(score.value)
+        assert (score.reason, score.explanation) == ("grader_failed", "timeout: no answer")
+
+
+class Silent(Reward):
+    """Has a score for nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("silent")
+
+    def assess(self, samples: Any) -> list[Verdict]:
+        return [Verdict(None, Status.TIMEOUT, note="no answer") for _ in samples]
+
+
 def test_verifiers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from pydantic import BaseModel
 
@@ -351,7 +401,15 @@ def rate_4(answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["verl_batch", "verl_spans_batch", "skyrl_batch", "ms_swift", "verifiers_rollouts"]
+    "name",
+    [
+        "verl_batch",
+        "verl_spans_batch",
+        "skyrl_batch",
+        "ms_swift",
+        "verifiers_rollouts",
+        "inspect_eval",
+    ],
 )
 def test_each_command_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
