@@ -16,7 +16,7 @@ import gc
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -50,19 +50,26 @@ class Cell:
     """Settings that runs share.
 
     updates: optimizer steps of a rollout. overlong: `soft_overlong_size` as it is written, "" for
-    the recipe's.
+    the recipe's. longest: `max_completion_length`, with a punishment over its last third, 0 for the
+    recipe's, which no text of Scenes comes near.
     """
 
     updates: int
     rate: float
     span_coef: float
     overlong: str = ""
+    longest: int = 0
+    rollouts: int = ROLLOUTS
 
     @property
     def name(self) -> str:
         name = f"updates{self.updates}-rate{self.rate:g}-spans{self.span_coef:g}"
         if self.overlong:
             name += f"-overlong{self.overlong}"
+        if self.longest:
+            name += f"-longest{self.longest}"
+        if self.rollouts != ROLLOUTS:
+            name += f"-rollouts{self.rollouts}"
         return name
 
     @property
@@ -72,12 +79,15 @@ class Cell:
             "learning_rate": self.rate,
             "per_device_train_batch_size": BATCH // self.updates,
             "steps_per_generation": self.updates,
-            "max_steps": ROLLOUTS * self.updates,
+            "max_steps": self.rollouts * self.updates,
             "warmup_steps": WARM_UP * self.updates,
             "logging_steps": self.updates,
         }
         if self.overlong:
             settings["soft_overlong_size"] = self.overlong
+        if self.longest:
+            settings["max_completion_length"] = self.longest
+            settings["soft_overlong_cache"] = self.longest // 3
         return [f"trainer.{key}={value}" for key, value in settings.items()]
 
 
@@ -162,7 +172,7 @@ def table_of(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for run in runs:
-        groups[tuple(run["cell"].values())].append(run)
+        groups[astuple(Cell(**run["cell"]))].append(run)
     rows = []
     for cell, members in sorted(groups.items()):
         members = sorted(members, key=lambda run: (run["seed"], float(run["perturbation"])))
@@ -171,7 +181,7 @@ def table_of(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             scores = [run["measured"][number]["truth_f1"] for run in members]
             interval = bootstrap(scores, fmean, RESAMPLES)
             rows.append(
-                dict(zip(members[0]["cell"], cell, strict=True))
+                dict(zip([field.name for field in fields(Cell)], cell, strict=True))
                 | {
                     "completions": measured["completions"],
                     "truth_f1": fmean(scores),
@@ -187,14 +197,15 @@ def table_of(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def markdown_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     lines = [
-        "| updates | rate | span_coef | overlong | judged | truth F1 | runs | tokens | clipped |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| updates | rate | span_coef | overlong | longest | judged | truth F1 | runs | tokens "
+        "| clipped |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         runs = ", ".join(f"{score:.3f}" for score in row["per_run"])
         lines.append(
             f"| {row['updates']} | {row['rate']:g} | {row['span_coef']:g} | {row['overlong'] or '-'} "
-            f"| {row['completions']:,} | {row['truth_f1']:.3f} [{row['low']:.3f}, {row['high']:.3f}] "
+            f"| {row['longest'] or '-'} | {row['completions']:,} | {row['truth_f1']:.3f} [{row['low']:.3f}, {row['high']:.3f}] "
             f"| {runs} | {row['tokens']:.0f} | {row['clipped_at_the_end']:.3f} |"
         )
     return lines
@@ -214,6 +225,8 @@ def main() -> None:
     run.add_argument("--rates", nargs="+", type=float, default=[3e-4, 1e-4])
     run.add_argument("--span-coefs", nargs="+", type=float, default=[0.0])
     run.add_argument("--overlong", nargs="+", default=[""], help="soft_overlong_size")
+    run.add_argument("--longest", type=int, default=0, help="max_completion_length")
+    run.add_argument("--rollouts", type=int, default=ROLLOUTS)
     run.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     run.add_argument("--perturbations", nargs="+", default=["0", "1e-6"])
     table = commands.add_parser("table", help="print what the runs came to")
@@ -253,7 +266,8 @@ def cells_of(arguments: argparse.Namespace) -> list[Cell]:
         for updates in arguments.updates:
             for span_coef in arguments.span_coefs:
                 for overlong in arguments.overlong:
-                    cells.append(Cell(updates, rate, span_coef, overlong))
+                    longest, rollouts = arguments.longest, arguments.rollouts
+                    cells.append(Cell(updates, rate, span_coef, overlong, longest, rollouts))
     return cells
 
 
