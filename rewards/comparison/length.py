@@ -82,8 +82,7 @@ def control_length(
     if fewer_side < fewest:
         note = (
             f"one side's texts are the longer in {max(longer.sum(), (1 - longer).sum()):g} of "
-            f"{len(won)} pairs: too one-sided for "
-            "equal length"
+            f"{len(won)} pairs: too one-sided for equal length"
         )
     else:
         controlled, controlled_interval = regress(won, difference, longer, groups)

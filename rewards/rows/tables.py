@@ -137,8 +137,8 @@ def _rows(source: Rows) -> Iterator[Row]:
 
 
 def _content(source: str) -> bytes:
-    """Returns the bytes of a file, unpacked. A pipe is read, too. Raises
-    FileNotFoundError, IsADirectoryError, and ValueError for an archive that holds no table.
+    """Returns the bytes of a file or a pipe, unpacked. Raises FileNotFoundError, IsADirectoryError,
+    and ValueError for an archive that holds no table.
     """
     if Path(source).is_dir():
         raise IsADirectoryError(

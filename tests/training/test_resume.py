@@ -3,20 +3,16 @@ goes on from there.
 """
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experiments.scenes.parts import TINY
-from tests.support.paths import ROOT, SUPPORT
+from tests.support.on_two_ranks import on_two_ranks
+from tests.support.paths import SUPPORT
 
-TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
 SCRIPT = SUPPORT / "stopped.py"
-HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=4", "trainer.logging_steps=1"),
     *(
@@ -32,20 +28,7 @@ OVERRIDES = (
 def train(folder: Path, *arguments: str) -> tuple[list[object], str]:
     """How the ranks ended, and what they said."""
     folder.mkdir()
-    done = subprocess.run(
-        [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(folder), *arguments],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "ACCELERATE_USE_CPU": "true",
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": str(ROOT),
-        },
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
+    done = on_two_ranks(str(SCRIPT), str(folder), *arguments)
     ends = [folder / f"{rank}.json" for rank in (0, 1)]
     assert all(end.exists() for end in ends), done.stderr
     assert sorted(path.name for path in folder.glob("*.closed")) == ["0.closed", "1.closed"]

@@ -3,17 +3,13 @@ sentence.
 """
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from experiments.scenes.parts import TINY
-from tests.support.paths import ROOT, SUPPORT
+from tests.support.on_two_ranks import on_two_ranks
+from tests.support.paths import SUPPORT
 
-TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
 SCRIPT = SUPPORT / "two_ranks_training.py"
-HANGS = 400  # seconds: far more than the ranks take
 OVERRIDES = (
     *(f"policy.model={TINY}", "data.count=16", "trainer.max_steps=3", "trainer.logging_steps=1"),
     *(
@@ -31,21 +27,9 @@ OVERRIDES = (
 
 
 def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -> None:
-    command = [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(tmp_path)]
     overrides = [f"output={tmp_path / 'out'}", *OVERRIDES]
-    done = subprocess.run(
-        [*command, "recipes/quickstart/scenes-dapo.yaml", *overrides],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "ACCELERATE_USE_CPU": "true",
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": str(ROOT),
-        },
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
+    done = on_two_ranks(
+        str(SCRIPT), str(tmp_path), "recipes/quickstart/scenes-dapo.yaml", *overrides
     )
     assert done.returncode != 0
     first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))

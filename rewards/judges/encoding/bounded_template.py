@@ -21,9 +21,9 @@ from typing import Any
 from spanreward.rewards.judges.encoding.rendering import Chat, Trial
 
 RENDERING_FILE = Path(__file__).with_name("rendering.py")
-MOST_SECONDS = 3  # of the processor, of which the start takes .1
+MOST_SECONDS = 3  # of the processor; the start takes .1 of them
 MOST_WAITING = 60.0  # seconds, on a machine that is busy
-MOST_MEMORY = 1 << 29  # bytes of addresses, of which the start takes 25 MB
+MOST_MEMORY = 1 << 29  # bytes of addresses; the start takes 25 MB of them
 MOST_WRITTEN = 1 << 20  # characters of a chat as text
 LONGEST_TEMPLATE = 1 << 20  # characters of a template; those of big models have 30,000
 
@@ -90,7 +90,7 @@ def check_template(
 def template_fault(template: str, chats: str) -> str:
     """Returns what is too much, or "". chats: as JSON.
 
-    Raises RuntimeError where no template can be process.
+    Raises RuntimeError where no template can be tried.
     """
     if len(template) > LONGEST_TEMPLATE:
         return f"has more than {LONGEST_TEMPLATE:,} characters"

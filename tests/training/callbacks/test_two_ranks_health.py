@@ -3,33 +3,16 @@ hangs.
 """
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from tests.support.paths import ROOT, SUPPORT
+from tests.support.on_two_ranks import on_two_ranks
+from tests.support.paths import SUPPORT
 
-TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
 SCRIPT = SUPPORT / "two_ranks_health.py"
-HANGS = 400  # seconds: far more than the ranks take
 
 
 def test_both_ranks_stop_and_rank_0_writes_what_both_have(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [TORCHRUN, "--standalone", "--nproc_per_node", "2", str(SCRIPT), str(tmp_path)],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "ACCELERATE_USE_CPU": "true",
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": str(ROOT),
-        },
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
+    done = on_two_ranks(str(SCRIPT), str(tmp_path))
     assert done.returncode == 0, done.stderr
     first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))
     assert first["step"] == second["step"] == 2

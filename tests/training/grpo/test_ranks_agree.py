@@ -3,47 +3,19 @@ included.
 """
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from trl import GRPOTrainer
 
 from tests.support import given_ranks
-from tests.support.paths import ROOT
-
-TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
-HANGS = 400  # seconds: far more than the ranks take
+from tests.support.on_two_ranks import on_two_ranks
 
 
 def test_two_ranks_give_the_advantages_of_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = [
-        TORCHRUN,
-        "--standalone",
-        "--nproc_per_node",
-        "2",
-        str(given_ranks.__file__),
-        str(tmp_path),
-    ]
-    environment = {
-        **os.environ,
-        "ACCELERATE_USE_CPU": "true",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(ROOT),
-    }
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
+    done = on_two_ranks(str(given_ranks.__file__), str(tmp_path))
     assert done.returncode == 0, done.stderr
     ranks = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)]
     monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", given_ranks.given)

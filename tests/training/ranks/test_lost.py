@@ -83,7 +83,7 @@ def test_errors_of_another_rank_and_of_this_one(error: Exception, lost: bool) ->
     wrapped = ValueError("while saving")
     wrapped.__cause__ = error
     assert bool(words_of_lost_rank(wrapped)) == lost
-    with pytest.raises(type(error)), named_lost_rank():  # no process group: nobody is lost
+    with pytest.raises(type(error)), named_lost_rank():  # without a process group no rank is lost
         raise error
 
 

@@ -87,7 +87,7 @@ def test_a_transform_is_not_called() -> None:
 
 
 class Ranks:
-    """Three ranks, of which this one is rank 0: what each would gather, one call after another."""
+    """This rank is rank 0 of three. What each would gather is given, one call after another."""
 
     num_processes = 3
 

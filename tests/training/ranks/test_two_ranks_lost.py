@@ -1,11 +1,8 @@
-"""Two real ranks, of which one has other rows, a judge that answers nothing, or is lost: the run
-ends in time, in one sentence, with an exit code above 0 and nothing left running.
+"""Two real ranks. One has other rows, or a judge that answers nothing, or is lost: the run ends in
+time, in one sentence, with an exit code above 0 and nothing left running.
 """
 
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from uuid import uuid4
@@ -13,10 +10,8 @@ from uuid import uuid4
 from experiments.benchmark.kills import marked
 from experiments.scenes.parts import TINY
 from tests.support import lost_ranks
-from tests.support.paths import ROOT
+from tests.support.on_two_ranks import on_two_ranks
 
-TORCHRUN = str(Path(sys.executable).with_name("torchrun"))
-HANGS = 400  # seconds: far more than the ranks take
 TIMEOUT = 20  # seconds that a rank waits for another
 FAULTS = lost_ranks.__file__
 OVERRIDES = (
@@ -35,26 +30,10 @@ def ended(folder: Path, *overrides: str) -> tuple[int, list[str], float]:
     environment.
     """
     mark = uuid4().hex
-    environment = {
-        **os.environ,
-        "ACCELERATE_USE_CPU": "true",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONHASHSEED": "random",
-        "PYTHONPATH": str(ROOT),
-        "SPANREWARD_TEST": mark,
-    }
     began = time.monotonic()
-    launcher = [TORCHRUN, "--standalone", "--nproc_per_node", "2", "-m", "spanreward", "train"]
     settings = [*OVERRIDES, f"output={folder / 'out'}", *overrides]
-    done = subprocess.run(
-        [*launcher, "recipes/quickstart/scenes-dapo.yaml", *settings],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
+    train = ("-m", "spanreward", "train", "recipes/quickstart/scenes-dapo.yaml")
+    done = on_two_ranks(*train, *settings, PYTHONHASHSEED="random", SPANREWARD_TEST=mark)
     seconds = time.monotonic() - began
     assert marked(f"SPANREWARD_TEST={mark}") == []
     words = []
