@@ -110,16 +110,15 @@ def trainer_of(
 
 def batch_of(trainer: Any, texts: Sequence[str], extra: Sequence[int] = ()) -> dict[str, Any]:
     """Returns the batch that the trainer makes of these eight completions, the fourth with more
-    tokens before it.
+    tokens before it. Each group of completions answers the next row of the trainer's data.
     """
     tokenizer = trainer._tokenizer
     ids = [[*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for text in texts]
     ids[3] = [*extra, *ids[3]]
     trainer._generate_single_turn = lambda *_, **__: ([[*row] for row in ids], None)
     trainer.model.train()
-    made: dict[str, Any] = trainer._generate_and_score_completions(
-        [trainer.train_dataset[i // 2] for i in range(8)]
-    )
+    prompts = [trainer.train_dataset[i // trainer.num_generations] for i in range(len(texts))]
+    made: dict[str, Any] = trainer._generate_and_score_completions(prompts)
     return made
 
 

@@ -33,7 +33,9 @@ def unequal_questions(policy: str, folder: Path) -> str:
     """
     data, found = rows(policy, SIZES[:1] * 4), []
     for side, stays in (("left", "left"), ("right", "left"), ("right", "right")):
-        trainer = trainer_of(policy, folder / f"{side}-{stays}", data, side, num_iterations=2)
+        trainer = trainer_of(
+            policy, folder / f"{side}-{stays}", data, side, num_iterations=2, num_generations=2
+        )
         trainer._tokenizer.padding_side = (
             stays if stays == "right" else trainer._tokenizer.padding_side
         )
@@ -48,7 +50,7 @@ def unequal_questions(policy: str, folder: Path) -> str:
 
 
 def picture_token(policy: str, folder: Path) -> str:
-    trainer = trainer_of(policy, folder)
+    trainer = trainer_of(policy, folder, num_generations=2)
     token = trainer.model.config.image_token_id
     advantages = batch_of(trainer, TEXTS, [token])["advantages"]
     kept = token not in trainer.generation_kwargs["suppress_tokens"]
