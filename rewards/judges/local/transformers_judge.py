@@ -32,6 +32,7 @@ from spanreward.rewards.judges.encoding.chat import MIN_MASS
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Prompt, Run, runs
 from spanreward.rewards.judges.judge import Failure, T
+from spanreward.rewards.judges.local.forward_names import cache_name, selects_positions
 from spanreward.rewards.judges.local.local_judge import LocalJudge, rank_index
 
 log = logging.getLogger(__name__)
@@ -67,6 +68,8 @@ class TransformersJudge(LocalJudge):
         self.dtype = dtype
         self.kind = f"transformers-{self.dtype}"
         self._model: Any = None
+        self._cache_name: str | None = None  # of the model's forward, known once it is loaded
+        self._selects_positions = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_model": None}
@@ -94,6 +97,8 @@ class TransformersJudge(LocalJudge):
         model.generation_config = GenerationConfig(
             eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start
         )
+        self._cache_name = cache_name(model)
+        self._selects_positions = selects_positions(model)
         self._model = model.eval()
 
     def close(self) -> None:
@@ -139,9 +144,7 @@ class TransformersJudge(LocalJudge):
         in the cache.
         """
         answers: list[T | Failure] = [Failure(Status.ERROR, "not asked")] * len(prompts)
-        # an encoder reads a prompt as a whole, so beginnings are not shared
-        alone = [Run(0, len(prompts), 0)]
-        for run in alone if self.config.is_encoder_decoder else runs(prompts):
+        for run in self._runs(prompts):
             try:
                 cache = self._prefilled(prompts[run.start], run.shared) if run.shared else None
             except RuntimeError as error:  # out of memory, above all
@@ -161,6 +164,16 @@ class TransformersJudge(LocalJudge):
         if self.device.startswith("cuda"):
             self.usage.peak_memory_bytes = torch.cuda.max_memory_allocated(self.device)
         return answers
+
+    def _runs(self, prompts: Sequence[Prompt]) -> Sequence[Run]:
+        """Returns the prompts that share a beginning which is computed once.
+
+        An encoder reads a prompt as a whole, and a model without a cache reads it anew, so these
+        share none.
+        """
+        if self.config.is_encoder_decoder or self._cache_name is None:
+            return [Run(0, len(prompts), 0)]
+        return runs(prompts)
 
     def _halving(
         self,
@@ -208,9 +221,9 @@ class TransformersJudge(LocalJudge):
         # after them.
         self._model.base_model.rope_deltas = None
         ids = torch.tensor([prompt.ids[:length]], device=self.device)
-        return self._model(
-            input_ids=ids, **inputs, use_cache=True, logits_to_keep=1
-        ).past_key_values
+        kept = {"logits_to_keep": 1} if self._selects_positions else {}
+        output = self._model(input_ids=ids, **inputs, use_cache=True, **kept)
+        return output[self._cache_name]
 
     @torch.inference_mode()
     def _after(self, suffixes: list[tuple[int, ...]], cache: Any) -> torch.Tensor:
@@ -223,16 +236,22 @@ class TransformersJudge(LocalJudge):
             start = self._model.generation_config.decoder_start_token_id
             inputs["decoder_input_ids"] = torch.full((len(suffixes), 1), start, device=self.device)
             return self._model(**inputs).logits[:, -1].float().log_softmax(-1)
+        arguments = {"input_ids": inputs["input_ids"], "use_cache": cache is not None}
+        arguments |= self._earlier(cache, len(suffixes))
         last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=self.device)
-        past = repeated(cache, len(suffixes))
-        kept = last.unique()  # sorted
-        batch = inputs["input_ids"]
-        output = self._model(
-            input_ids=batch, past_key_values=past, use_cache=past is not None, logits_to_keep=kept
-        )
+        places = last
+        if self._selects_positions:
+            arguments["logits_to_keep"] = last.unique()  # sorted
+            places = torch.searchsorted(arguments["logits_to_keep"], last)
         rows = torch.arange(len(suffixes), device=self.device)
-        logits = output.logits[rows, torch.searchsorted(kept, last)]
+        logits = self._model(**arguments).logits[rows, places]
         return logits.float().log_softmax(-1)
+
+    def _earlier(self, cache: Any, rows: int) -> dict[str, Any]:
+        """Returns the argument that gives what is in the cache to each of these rows."""
+        if cache is None:
+            return {}
+        return {str(self._cache_name): repeated(cache, rows)}
 
     @torch.inference_mode()
     def _continued(
@@ -246,9 +265,9 @@ class TransformersJudge(LocalJudge):
         inputs = padded([row.ids for row in rows], self.device, None if two else shared)
         # after the token that a decoder starts from, or the prompt
         first = 1 if two else inputs["input_ids"].shape[1]
-        past = repeated(cache, len(rows))
+        earlier = self._earlier(cache, len(rows))
         texts = self._model.generate(
-            **inputs, past_key_values=past, max_new_tokens=max_tokens, do_sample=False
+            **inputs, **earlier, max_new_tokens=max_tokens, do_sample=False
         )
         ends = self._model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
@@ -283,8 +302,6 @@ def repeated(cache: Any, rows: int) -> Any:
 
     A copy, because the model writes into its cache.
     """
-    if cache is None:
-        return None
     past = copy.deepcopy(cache)
     past.batch_repeat_interleave(rows)
     return past
