@@ -40,6 +40,7 @@ from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, 
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
 from spanreward.training.grpo.judge_metrics import RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
+from spanreward.training.grpo.logged_keys import leave_out
 from spanreward.training.grpo.overlong import punish_overlong
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import (
@@ -131,6 +132,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             warn_of_small_rate(args)
         if args.world_size > 1:
             check_deadlines(rewards, wait_at_most(args.ddp_timeout))
+        self._moved: frozenset[str] = frozenset()  # logged_keys.py
         # the rewards that say something of a completion beside its length
         self._scoring = len(functions)
         longest, overlong = args.max_completion_length, args.soft_overlong_cache
@@ -556,6 +558,11 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _mode_metrics(self) -> dict[str, list[float]]:
         mode = "train" if self.accelerator.unwrap_model(self.model).training else "eval"
         return self._metrics[mode]
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        # the values are of all ranks, so each rank leaves the same ones out
+        self._moved = leave_out(self._mode_metrics(), self._moved)
+        super().log(logs, start_time)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         # before the file that marks a checkpoint as whole

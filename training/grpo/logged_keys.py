@@ -1,0 +1,45 @@
+"""Which keys of a log are left out: shares and counts of what went wrong, until something did.
+
+    moved = moved_keys({"posh/f1": 0.4, "posh/failed_fraction": 0.0}, before=frozenset())
+    is_left_out("posh/failed_fraction", moved)      # True: it was never above 0
+
+Most runs have no failed judge and no empty completion. Six keys a reward that are always 0 would
+hide the ones that are not. A key that was once above 0 is logged from then on. A resumed run begins
+anew.
+
+A reward cannot do this by itself, as in TRL's own trainer: among several ranks each has to log the
+same keys, and a line's mean is over all steps since the line before.
+"""
+
+from collections.abc import Mapping, MutableMapping
+
+# A reward's keys are its name and one of these (docs/logged_keys.md). The means of a verdict's
+# parts are always logged, because 0 is one of their values like any other.
+SHARES = ("not_read", "failed_fraction", "empty_fraction", "unscored_fraction")
+COUNTS = ("judge/retries", "judge/timeout", "judge/unparsed")
+# the one number that says that all is well
+ALWAYS = "judge/failed_fraction"
+
+
+def moved_keys(values: Mapping[str, float], before: frozenset[str]) -> frozenset[str]:
+    """Returns the keys that had another value than 0, in these values or before them."""
+    return before.union(key for key, value in values.items() if value != 0)
+
+
+def is_left_out(key: str, moved: frozenset[str]) -> bool:
+    """Says whether a key is left out of the log. moved: of `moved_keys`."""
+    if key == ALWAYS or key in moved:
+        return False
+    return key in COUNTS or any(part in SHARES for part in key.split("/")[1:])
+
+
+def leave_out(steps: MutableMapping[str, list[float]], moved: frozenset[str]) -> frozenset[str]:
+    """Drops the keys that are left out, and returns which have moved by now.
+
+    steps: of each key the values of the steps since the last line of the log.
+    """
+    moved = moved_keys({key: sum(values) for key, values in steps.items()}, moved)
+    for key in list(steps):
+        if is_left_out(key, moved):
+            del steps[key]
+    return moved
