@@ -4,7 +4,7 @@
     server.network(connections=32)  # an httpx client; judges/remote/client.py asks through it
     legible(content)                # one line, without the key
 
-The key is read from SPANREWARD_API_KEY at each call.
+The key is read at each call: from SPANREWARD_API_KEY, or for OpenAI's own host from OPENAI_API_KEY.
 """
 
 import asyncio
@@ -20,6 +20,8 @@ import httpx2 as httpx
 T = TypeVar("T")
 LOOPBACK = re.compile(r"127(?:\.[0-9]+){3}")
 KEY = "SPANREWARD_API_KEY"
+OPENAI_KEY = "OPENAI_API_KEY"  # where people have it already; no other host ever gets it
+OPENAI_HOST = "api.openai.com"
 SHOWN = 300  # characters of a server's words
 # characters; a shorter key protects nothing, and would be found in every sentence
 SHORTEST_SECRET = 4
@@ -65,6 +67,7 @@ class Server:
             raise ValueError(
                 f"SSL_CERT_FILE or SSL_CERT_DIR has no certificates: {error}"
             ) from error
+        api_key(parsed.host)
         return server
 
     @property
@@ -95,21 +98,32 @@ def without_secret(name: str) -> str:
     return f"{name.partition(':')[0]}:***" if "@" in name or "?" in name else name
 
 
-def api_key() -> str:
-    """The key in SPANREWARD_API_KEY, "" for none.
+def api_key(host: str = "") -> str:
+    """Returns the key for a server on this host, "" for none.
 
-    Raises ValueError, without the key, if a header cannot hold it.
+    It is SPANREWARD_API_KEY, or where that is not set and the host is OpenAI's (or one of its
+    regions', such as eu.api.openai.com), OPENAI_API_KEY. Raises ValueError, without the key, if a
+    header cannot hold it.
     """
-    key = os.environ.get(KEY, "").strip()
+    name = KEY
+    is_openai = host == OPENAI_HOST or host.endswith(f".{OPENAI_HOST}")
+    if is_openai and not key_in(KEY):
+        name = OPENAI_KEY
+    key = key_in(name)
     wrong = next(
         (place for place, letter in enumerate(key, start=1) if not "!" <= letter <= "~"), None
     )
     if wrong:
         raise ValueError(
-            f"{KEY} must hold one line of ASCII without spaces, and its character {wrong} of "
+            f"{name} must hold one line of ASCII without spaces, and its character {wrong} of "
             f"{len(key)} is of another kind: set it again"
         )
     return key
+
+
+def key_in(name: str) -> str:
+    """Returns the environment variable of this name without the white space around it."""
+    return os.environ.get(name, "").strip()
 
 
 def legible(said: str | bytes, longest: int = SHOWN) -> str:
@@ -118,9 +132,9 @@ def legible(said: str | bytes, longest: int = SHOWN) -> str:
     """
     text = said.decode(errors="replace") if isinstance(said, bytes) else said
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    key = os.environ.get(KEY, "").strip()
-    if len(key) >= SHORTEST_SECRET:
-        line = line.replace(key, "***")
+    for name in (KEY, OPENAI_KEY):
+        if len(key_in(name)) >= SHORTEST_SECRET:
+            line = line.replace(key_in(name), "***")
     return SECRETS.sub(r"\1\2***", line)[:longest]
 
 

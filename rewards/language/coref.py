@@ -6,12 +6,14 @@
 "rules" is the default and needs no model. "none" finds nothing. "maverick" is the published
 metric's neural model, in the extra `coref`. A function from Docs to clusters is a method too.
 
-Maverick loads its weights from the Hugging Face hub at the first text: 2 GB (a pickled checkpoint,
-CC BY-NC-SA 4.0). The adapter was never run with the real model. maverick-coref 1.0.7 needs
+Maverick, code and weights, is under CC BY-NC-SA 4.0: not for commercial use, which a warning says
+at its first use. It loads its weights from the Hugging Face hub at the first text: 2 GB (a pickled
+checkpoint). The adapter was never run with the real model. maverick-coref 1.0.7 needs
 protobuf==3.20, so it cannot be installed beside vLLM: the judge stands behind a server then
 (server:URL#MODEL).
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -22,6 +24,8 @@ from spacy.tokens import Doc
 from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.coref_rules import clusters_by_rule
 from spanreward.rewards.language.words import read_words
+
+log = logging.getLogger(__name__)
 
 Resolver = Callable[[Sequence[Doc]], Sequence[Sequence[Cluster]]]
 Coref = Literal["rules", "none", "maverick"] | Resolver
@@ -65,6 +69,10 @@ def _by_maverick(doc: Doc) -> list[Cluster]:
 def _maverick() -> Any:
     import torch
 
+    log.warning(
+        "coref=maverick: Maverick's code and weights are under CC BY-NC-SA 4.0, which forbids "
+        "commercial use."
+    )
     return _maverick_class()(device="cuda" if torch.cuda.is_available() else "cpu")
 
 

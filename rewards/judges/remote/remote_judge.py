@@ -51,8 +51,8 @@ SEEING_TRIAL = Question(CALIBRATION.messages, images=(Image.new("RGB", (64, 64),
 class RemoteJudge(Judge):
     """A judge on a server, which ranks and machines share.
 
-    The key is read from the environment variable SPANREWARD_API_KEY and nowhere else. A pickle has
-    the settings only.
+    The key is read from the environment variable SPANREWARD_API_KEY, for OpenAI's own host also
+    from OPENAI_API_KEY, and nowhere else. A pickle has the settings only.
 
     Args:
         url: http or https, with or without `/v1`. Several servers of one model stand behind one

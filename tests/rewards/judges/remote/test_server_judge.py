@@ -26,7 +26,7 @@ import pytest
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.files import http_client as http_client
-from spanreward.rewards.files.http_client import legible
+from spanreward.rewards.files.http_client import api_key, legible
 from spanreward.rewards.judges import CachedJudge, Failure, Question, Rating, load_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote import client as client_module, remote_judge as remote_module
@@ -537,6 +537,7 @@ def test_questions_and_scales_that_are_refused(judge: Any, server: Any) -> None:
 def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
     server: Any, judge: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")  # for OpenAI's own host, which this is not
     judge.rate([give(4)])
     monkeypatch.setenv(http_client.KEY, "sk-secret")
     with caplog.at_level(logging.DEBUG):
@@ -811,3 +812,25 @@ def test_vllms_server_in_other_ways(vllm_judge: Any) -> None:
         Status.ERROR,
         "'none' (404)",
     )
+
+
+@pytest.mark.parametrize(
+    ("host", "key"),
+    [
+        ("api.openai.com", "sk-openai"),
+        ("eu.api.openai.com", "sk-openai"),
+        ("127.0.0.1", ""),
+        ("api.openai.com.example.org", ""),
+        ("notapi.openai.com", ""),
+        ("openai.com", ""),
+    ],
+)
+def test_only_openais_own_host_gets_its_key(
+    host: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPANREWARD_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
+    assert api_key(host) == key
+    assert "sk-openai" not in legible("your key sk-openai is wrong")
+    monkeypatch.setenv("SPANREWARD_API_KEY", "ours")
+    assert api_key(host) == "ours"
