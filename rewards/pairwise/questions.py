@@ -8,7 +8,7 @@ ask_score(prompts, shown, "a text")                   # a Question, to be answer
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from spanreward.rewards.base.verdict import NotApplicable, Sample
 from spanreward.rewards.files.templates import fill, places, read_texts
@@ -23,11 +23,15 @@ Texts = Mapping[str, str]  # the pieces of prompts, see prompts.yaml
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the judge sees beside the texts: the request, and pictures, a context or neither."""
+    """What the judge sees beside the texts: the request, and pictures, a context or neither.
+
+    only_request: there is no picture that the request could be about.
+    """
 
     request: str
     images: tuple[Any, ...] = ()
     context: str = ""
+    only_request: bool = False
 
 
 def load_prompts(path: str | Path | None = None) -> Texts:
@@ -38,12 +42,22 @@ def load_prompts(path: str | Path | None = None) -> Texts:
     return read_texts(path, DEFAULT)
 
 
-def show(sample: Sample, evidence: Evidence) -> Shown:
+def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
     """Returns what the judge sees beside the row's texts.
 
-    Raises NotApplicable for a row that lacks it.
+    evidence: "prompt" is the request alone, for prompts of plain text. Raises NotApplicable for a
+    row that lacks it.
     """
-    return Shown((sample.question or sample.prompt).strip(), *seen(sample, evidence))
+    request = (sample.question or sample.prompt).strip()
+    if evidence != "prompt":
+        return Shown(request, *seen(sample, evidence))
+    if not request:
+        raise NotApplicable("this row has no prompt to judge the completion by")
+    if sample.images:
+        raise NotApplicable(
+            "this row has a picture, which evidence='prompt' leaves out: take evidence='picture'"
+        )
+    return Shown(request, only_request=True)
 
 
 def opponents(sample: Sample, column: str) -> tuple[str, ...]:
@@ -63,7 +77,7 @@ def head(instructions: str, prompts: Texts, shown: Shown) -> str:
         pieces.append(fill_masked(prompts["context"], marks, context=shown.context))
     elif shown.images:
         pieces.append(prompts["picture"])
-    else:
+    elif not shown.only_request:
         pieces.append(prompts["unseen"])
     if shown.request:
         pieces.append(fill_masked(prompts["request"], marks, request=shown.request))

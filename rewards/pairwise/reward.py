@@ -6,6 +6,7 @@ scores them alone.
     # against the dataset column `anchor`, such as SFT's answers
     reward = PairwiseReward(judge, form="batch")          # ranks the group in one question, twice
     reward = PairwiseReward(judge, form="score")          # rates each completion alone, from 1 to 5
+    reward = PairwiseReward(judge, evidence="prompt")     # of plain text: no picture, no context
     verdict = reward.assess(samples)[0]
     verdict.score, verdict.parts["won"], verdict.parts["orders_disagree"]
 
@@ -48,7 +49,7 @@ from spanreward.rewards.pairwise.ranking import (
 )
 from spanreward.rewards.pairwise.votes import cast
 from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
-from spanreward.rewards.reward.rows import Evidence, judged
+from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
 
@@ -71,7 +72,7 @@ class PairwiseReward(RowReward):
         anchor: the opponents in form "pair". None is the rest of the group, "anchor" the dataset
             column of that name, "reference" each of the references.
         evidence: "picture" shows the row's picture, or its `context` if it has none. "context"
-            never shows a picture.
+            never shows a picture. "prompt" shows the request alone, for rows of plain text.
         prompts: a file like prompts.yaml. None is ours.
         mode: "default" penalises filler (rewards/text/filler.py), "published" does not.
         name: the reward's name in logs.
@@ -80,13 +81,15 @@ class PairwiseReward(RowReward):
         judged_part: only this part of a completion is judged (rewards/text/judged_part.py).
     """
 
+    evidences = (*EVIDENCE, "prompt")
+
     def __init__(
         self,
         judge: Judge | str,
         *,
         form: Literal["pair", "batch", "score"] = "pair",
         anchor: Literal["anchor", "reference"] | None = None,
-        evidence: Evidence = "picture",
+        evidence: Evidence | Literal["prompt"] = "picture",
         prompts: str | Path | None = None,
         mode: Mode = "default",
         name: str = "pairwise",
@@ -119,7 +122,8 @@ class PairwiseReward(RowReward):
 
         The completions of a group of GROUP share their questions.
         """
-        text, nothing = " ".join(["word"] * round(words)), Shown("")
+        text = " ".join(["word"] * round(words))
+        nothing = Shown("", only_request=self.evidence == "prompt")
         question, written = ask(self.prompts, nothing, text, text), 1
         if self.form == "score":
             question = ask_score(self.prompts, nothing, text)
@@ -142,6 +146,13 @@ class PairwiseReward(RowReward):
             how = f"both orders against the {self.anchor}"
         read = tokens_in(question.messages[0]["content"])
         return Cost(count, read * count, written * count, exact, how)
+
+    def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
+        error = super().lacks(missing, where, present)
+        if self.evidence == "picture" and "'context'" in missing:
+            message = str(error).removesuffix(".")
+            return ValueError(f"{message}; evidence=prompt compares texts by the prompt alone.")
+        return error
 
     def check(self, sample: Sample) -> None:
         if self.anchor:

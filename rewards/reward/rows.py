@@ -21,9 +21,15 @@ Evidence = Literal["picture", "context"]
 EVIDENCE = ("picture", "context")
 
 
-def evidence_columns(evidence: Evidence) -> tuple[str, ...]:
-    """Returns the dataset columns with evidence: a row needs one of them."""
-    return ("context",) if evidence == "context" else ("image", "images", "context")
+def evidence_columns(evidence: Evidence | Literal["prompt"]) -> tuple[str, ...]:
+    """Returns the dataset columns with evidence, of which a row needs one. Every row has a
+    prompt.
+    """
+    if evidence == "prompt":
+        return ()
+    if evidence == "context":
+        return ("context",)
+    return ("image", "images", "context")
 
 
 def seen(

@@ -188,6 +188,34 @@ def test_rows_that_lack_something() -> None:
         reward(["Describe."], [GOOD], context=[CONTEXT], anchor=[3])
 
 
+def test_a_prompt_of_plain_text_is_the_evidence() -> None:
+    judge = PairJudge(better(words))
+    reward = PairwiseReward(judge, evidence="prompt")
+    prompts = ["Name a fruit."] * 2 + ["Name a tree."] * 2
+    texts = ["An apple.", "A ripe apple.", "An oak.", "A tall old oak."]
+    low, high, *others = reward(prompts, texts)
+    assert low < 0.5 < high
+    assert (low, high) == pytest.approx((1 - high, 1 - low))
+    assert others == [low, high]
+    asked = {question.messages[0]["content"] for question in judge.asked[0]}
+    assert len(asked) == 4  # the two pairs, each in both orders
+    assert all("a picture that you do not see" not in text for text in asked)
+    assert sum("Name a fruit." in text for text in asked) == 2
+
+
+def test_a_prompt_is_no_evidence_where_there_is_none_or_a_picture() -> None:
+    reward = PairwiseReward(PairJudge(), evidence="prompt")
+    empty, pictured = reward.assess(
+        [Sample("", GOOD), Sample("Describe.", GOOD, images=(Image.new("RGB", (8, 8)),))]
+    )
+    assert empty.note == "this row has no prompt to judge the completion by"
+    assert pictured.note == (
+        "this row has a picture, which evidence='prompt' leaves out: take evidence='picture'"
+    )
+    with pytest.raises(ValueError, match="evidence=prompt compares texts by the prompt alone"):
+        PairwiseReward(PairJudge())(["Name a fruit."], ["An apple."], other=[1])
+
+
 def test_orders_that_disagree_are_a_tie_whatever_the_probabilities() -> None:
     class Unsure(PairJudge):
         def _rate(self, probe: Any, scale: Any) -> Any:
