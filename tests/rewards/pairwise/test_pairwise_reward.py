@@ -315,7 +315,7 @@ def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
         ({"form": "rank"}, 'form is "pair", "batch" or "score", got \'rank\''),
         ({"mode": "pair"}, 'mode is "default" or "published", got \'pair\''),
         ({"anchor": "sft"}, 'anchor is "anchor", "reference" or None, got \'sft\''),
-        ({"evidence": "sound"}, 'evidence is "picture" or "context", got \'sound\''),
+        ({"evidence": "sound"}, 'evidence is "picture", "context" or "prompt", got \'sound\''),
     ):
         with pytest.raises(ValueError, match="got") as error:
             PairwiseReward(PairJudge(), **options)
