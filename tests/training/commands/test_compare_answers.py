@@ -247,7 +247,11 @@ def test_one_prompt_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             [{"id": "row 0", "completion": "A."}],
             "has no answer to 1 of the 2 rows, the first of them 'row 1'",
         ),
-        ([{"id": "row 0", "completion": "A."}] * 2, "answers the row 'row 0' a second time"),
+        (
+            [{"id": f"row {number}", "completion": "A."} for number in (0, 0, 1)],
+            "has 2 answers to the row 'row 0' and 1 to 'row 1': a row answered twice by mistake "
+            "keeps one",
+        ),
         ([{"id": "row 0", "text": "A."}], "needs an id and a completion"),
     ],
 )
@@ -612,3 +616,65 @@ def test_a_difference_in_markup_is_not_taken_for_one_in_content(
     page = (out / "report.html").read_text()
     assert f"0 of {characters} characters" in page
     assert 'title="not read: HTML">&lt;b&gt;</s>' in page
+
+
+def sampled(path: Path, *passes: Any) -> Path:
+    """Writes a file with several answers to each row, one of each of these."""
+    lines = []
+    for texts in passes:
+        for number, text in enumerate(texts):
+            lines.append({"id": f"row {number}", "completion": text})
+    return write(path, lines)
+
+
+def test_several_answers_of_a_prompt_count_by_their_mean_and_their_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = data(tmp_path / "rows.jsonl", 8)
+    right = [json.loads(line)["reference"] for line in rows.read_text().splitlines()]
+    wrong = ["A tree."] * 8
+    models = [
+        f"wrong={sampled(tmp_path / 'wrong.jsonl', wrong, wrong)}",
+        f"half={sampled(tmp_path / 'half.jsonl', right, wrong)}",
+    ]
+    asked = ["--data", rows, "--metric", "posh", "--output", tmp_path / "out"]
+    assert compare(monkeypatch, *models, *asked) is None
+    results = results_of(tmp_path / "out")
+    low = results["models"]["wrong"]["posh_f1"]["mean"]
+    half = results["models"]["half"]
+    assert half["posh_f1"]["mean"] == pytest.approx((1 + low) / 2)
+    assert half["posh_f1_best"]["mean"] == pytest.approx(1)
+    # prompts are counted, and not their samples
+    assert half["posh_f1"]["counted"] == 8
+    entry = results["difference"]["half_minus_wrong"]["posh_f1"]
+    assert entry["mean"] == pytest.approx((1 - low) / 2)
+    assert any(
+        "several sampled answers (2 of wrong, 2 of half)" in note for note in results["notes"]
+    )
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "out" / "completions.jsonl").read_text().splitlines()
+    ]
+    assert len(lines) == 2 * 8 * 2
+    of_row = [
+        (line["sample"], line["completion"], line["scores"]["posh_f1"])
+        for line in lines
+        if (line["model"], line["id"]) == ("half", "row 3")
+    ]
+    assert of_row == [(1, right[3], pytest.approx(1)), (2, "A tree.", pytest.approx(low))]
+    assert "several sampled answers" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_no_best_is_told_where_a_side_has_more_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = data(tmp_path / "rows.jsonl", 3)
+    models = [
+        f"one={answers(tmp_path / 'one.jsonl', ['A tree.'] * 3)}",
+        f"two={sampled(tmp_path / 'two.jsonl', ['A tree.'] * 3, ['A red dog.'] * 3)}",
+    ]
+    asked = ["--data", rows, "--metric", "posh", "--output", tmp_path / "out"]
+    assert compare(monkeypatch, *models, *asked) is None
+    results = results_of(tmp_path / "out")
+    assert "posh_f1_best" not in results["models"]["two"]
+    assert any("grows with their number" in note for note in results["notes"])

@@ -4,6 +4,7 @@
     sides["api"]  # ["answers.jsonl", "answers.jsonl"]: the same answers beside each seed
     recipe_of("outputs/sft0")       # what the run was trained with
     read_answers("answers.jsonl", rows)     # the completions, in the rows' order
+    read_samples("answers.jsonl", rows)     # of each row a list of them
 
 A run is a folder with a policy or an adapter over one, a hub model, or a file of answers that
 another model has written, {"id": "1", "completion": "A dog on grass."}, in any table that
@@ -106,20 +107,33 @@ def recipe_of(run: str) -> dict[str, Any]:
 
 
 def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns a completion per row; other rows of the file are ignored. Raises ValueError, naming
-    the line or the row, for an answer without text, a repeated one, a missing one, and one to
-    another row than the data's of this id.
+    """Returns a completion per row.
+
+    Raises ValueError as `read_samples` does, and for a row that is answered a second time.
     """
-    texts: dict[str, str] = {}
+    return [text for (text,) in read_samples(path, rows, most=1)]
+
+
+def read_samples(
+    path: str, rows: Sequence[Mapping[str, Any]], most: int | None = None
+) -> list[list[str]]:
+    """Returns the completions of each row, equally many of each, in the file's order; other rows of
+    the file are ignored.
+
+    most: the most answers of a row. Raises ValueError, naming the line or the row, for an answer
+    without text, one too many, a missing one, one to another row than the data's of this id, and
+    rows with unequal numbers of answers.
+    """
+    texts: dict[str, list[str]] = {}
     samples = {str(row["id"]): row_sample(row) for row in rows}
     for where, record in read_table(path):
         name = str(record.get("id"))
         text = answer_in(record, where)
-        if name in texts:
+        if len(texts.get(name, ())) == most:
             raise RecipeError(
                 f"{where} answers the row {record['id']!r} a second time: keep one answer a row."
             )
-        texts[name] = text
+        texts.setdefault(name, []).append(text)
         if name not in samples:
             continue
         if key := differing(record, samples[name], where):
@@ -138,7 +152,21 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
             f"{missing[0]!r}. Its ids are such as {next(iter(texts), '')!r}: give the rows' ids, "
             "their numbers from 1 where they have none."
         )
-    return [texts[str(row["id"])] for row in rows]
+    answers = {name: texts[name] for name in samples}
+    check_equally_many(path, answers)
+    return [answers[str(row["id"])] for row in rows]
+
+
+def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
+    """Raises RecipeError for rows of which some have more answers than others."""
+    fewest = min(answers, key=lambda name: len(answers[name]), default="")
+    most = max(answers, key=lambda name: len(answers[name]), default="")
+    if answers and len(answers[fewest]) < len(answers[most]):
+        raise RecipeError(
+            f"{path} has {len(answers[most])} answers to the row {most!r} and "
+            f"{len(answers[fewest])} to {fewest!r}: a row answered twice by mistake keeps one, and "
+            "of sampled answers each row has equally many."
+        )
 
 
 def answer_in(record: Mapping[str, Any], where: str) -> str:

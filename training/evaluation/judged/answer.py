@@ -23,13 +23,15 @@ Scores = dict[str, float | None]
 class JudgedAnswer:
     """What one model wrote and its scores (None: failed).
 
-    `verdict` is that of the reward `judge`.
+    `verdict` is that of the reward `judge`. samples: where a prompt has several answers, all of
+    them; the scores are then of all (several.py), text and verdict of the first.
     """
 
     text: str
     verdict: Verdict
     scores: Scores
     judge: str = "judge"
+    samples: tuple["JudgedAnswer", ...] = ()
 
 
 def judged_answer(

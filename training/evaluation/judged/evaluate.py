@@ -7,7 +7,7 @@ evaluation.answers["dapo"][0][5].text                   # what seed 0 wrote for 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from pathlib import Path
@@ -25,12 +25,15 @@ from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.answers.sides import read_answers
+from spanreward.training.evaluation.answers.sides import read_samples
 from spanreward.training.evaluation.judged.answer import JudgedAnswer, judged_answer
+from spanreward.training.evaluation.judged.metrics import names_of
+from spanreward.training.evaluation.judged.several import answer_of_samples
 
 LAST = ("overlap", "words", "length", "truncated", "degenerate")
 Answers = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}
-Written = tuple[Sequence[str], Sequence[int | None]]  # texts, and their lengths in tokens
+# of each prompt the sampled texts, one from a policy that answers here, and their lengths in tokens
+Written = Sequence[Sequence[tuple[str, int | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,9 @@ def evaluate(setup: Setup, kept: Path) -> Evaluation:
     used (`check_rewards`) and a file of answers that cannot be used.
     """
     check_rewards(setup.rewards, setup.prompts.rows)
-    judged = {run: judge(written, setup) for run, written in write_all(setup, kept).items()}
+    written_by = write_all(setup, kept)
+    best_of = metrics_with_a_best(setup.rewards, written_by.values())
+    judged = {run: judge(written, setup, best_of) for run, written in written_by.items()}
     answers = {side: [judged[run] for run in runs] for side, runs in setup.sides.items()}
     return tabulate(answers)
 
@@ -110,20 +115,48 @@ def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
     written: dict[str, Written] = {}
     for run in track(files_first, "checkpoints", console=Terminal(stderr=True)):
         if is_table(run):
-            written[run] = (read_answers(run, rows), [None] * len(rows))
+            written[run] = [without_length(texts) for texts in read_samples(run, rows)]
         else:
-            written[run] = kept_completions(run, rows, setup.max_tokens, kept, setup.reasoning_end)
+            texts, lengths = kept_completions(
+                run, rows, setup.max_tokens, kept, setup.reasoning_end
+            )
+            written[run] = [[answer] for answer in zip(texts, lengths, strict=True)]
     return written
 
 
-def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
+def without_length(texts: Sequence[str]) -> list[tuple[str, int | None]]:
+    return [(text, None) for text in texts]
+
+
+def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -> list[str]:
+    """Returns each reward's main metric where every prompt of every run has the same number of
+    samples, above one; else nothing.
+    """
+    counts = {len(samples) for of_run in written for samples in of_run}
+    if len(counts) != 1 or 1 in counts:
+        return []
+    return [names_of(reward)[0] for reward in rewards]
+
+
+def judge(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[JudgedAnswer]:
     """Returns one run's judged answers, in the prompts' order.
 
-    A judge's deadline is for one batch.
+    A judge's deadline is for one batch. The first samples of all prompts are judged together, then
+    the second ones: a metric that compares the completions of a prompt must not compare these.
     """
-    rows = setup.prompts.rows
+    count = max(map(len, written), default=0)
+    passes = [
+        judge_once([samples[number] for samples in written], setup) for number in range(count)
+    ]
+    return [answer_of_samples(samples, best_of) for samples in zip(*passes, strict=True)]
+
+
+def judge_once(written: Sequence[tuple[str, int | None]], setup: Setup) -> list[JudgedAnswer]:
+    """Returns the judged answers, one of each prompt."""
     rewards = setup.rewards
-    samples = [row_sample(row, text) for row, text in zip(rows, written[0], strict=True)]
+    samples = []
+    for row, (text, _) in zip(setup.prompts.rows, written, strict=True):
+        samples.append(row_sample(row, text))
     of_reward = []
     for reward in rewards:
         verdicts_of_reward: list[Verdict] = []
@@ -132,7 +165,7 @@ def judge(written: Written, setup: Setup) -> list[JudgedAnswer]:
         of_reward.append(verdicts_of_reward)
     return [
         judged_answer(sample, length, rewards, verdicts, setup.max_tokens)
-        for sample, length, *verdicts in zip(samples, written[1], *of_reward, strict=True)
+        for sample, (_, length), *verdicts in zip(samples, written, *of_reward, strict=True)
     ]
 
 

@@ -20,6 +20,7 @@ from spanreward.rewards.judges.model_files import files_hash
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
+from spanreward.training.evaluation.judged.several import BEST
 from spanreward.training.recipe import RewardPart
 
 Kind = Literal["trained", "judge", "untrained", "unknown", "judgeless"]
@@ -74,6 +75,7 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
         reward_names = names_of(reward)
         for name in reward_names:
             found[name] = Metric(kind, by, main=name == reward_names[0])
+            found[f"{name}{BEST}"] = Metric(kind, f"{by}, best of a prompt's samples", main=False)
     return {name: found[name] for name in names}
 
 

@@ -5,7 +5,7 @@ results_of(comparison)["difference"]["dapo_minus_sft"]["posh_f1"]["mean"]       
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ from typing import Any
 from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Answers
+from spanreward.training.evaluation.judged.several import every_sample
 from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import Compared
@@ -117,13 +119,21 @@ def write_completions(path: Path, setup: Setup, answers: Answers) -> None:
     with path.open("w", encoding="utf-8") as file:
         for side, of_seeds in answers.items():
             for run, (seed, of_run) in enumerate(zip(setup.seeds, of_seeds, strict=True), start=1):
+                of_side = {"model": side, "run": run, "seed": seed}
                 for row, mark, answer in zip(setup.prompts.rows, marks, of_run, strict=True):
-                    line = {
-                        "model": side,
-                        "run": run,
-                        "seed": seed,
-                        "id": row["id"],
-                        "completion": answer.text,
-                    }
-                    line |= {"scores": answer.scores, "verdict": answer.verdict.to_dict()}
-                    file.write(json.dumps({**line, "judge": answer.judge, ROW: mark}) + "\n")
+                    for line in lines_of(answer):
+                        whole = {**of_side, "id": row["id"], **line, ROW: mark}
+                        file.write(json.dumps(whole) + "\n")
+
+
+def lines_of(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:
+    """Yields what a line says of the answer, or of each of a prompt's samples, by their number."""
+    for number, sample in enumerate(every_sample([answer]), start=1):
+        of_samples = {"sample": number} if answer.samples else {}
+        yield {
+            **of_samples,
+            "completion": sample.text,
+            "scores": sample.scores,
+            "verdict": sample.verdict.to_dict(),
+            "judge": sample.judge,
+        }

@@ -28,6 +28,7 @@ from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Answers, Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric
+from spanreward.training.evaluation.judged.several import samples_a_prompt
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
 from spanreward.training.recipe import DataPart, JsonlPart
@@ -91,6 +92,22 @@ def alike(answers: Answers) -> Iterator[str]:
         most, count = next(iter(Counter(first).most_common(1)), ("", 0))
         if len(first) >= MIN_PROMPTS and count > SAME * len(first):
             yield f"{side} gives one answer to {count} of {len(first)} prompts: {most[:60]!r}"
+
+
+def notes_on_samples(answers: Answers) -> Iterator[str]:
+    """Yields what the scores are where prompts have several answers."""
+    counts = {}
+    for side, runs in answers.items():
+        counts[side] = max(map(samples_a_prompt, runs), default=1)
+    if set(counts.values()) == {1}:
+        return
+    told = ", ".join(f"{count} of {side}" for side, count in counts.items())
+    yield (
+        f"each prompt has several sampled answers ({told}): its scores are their means, and the "
+        "page shows the first"
+    )
+    if len(set(counts.values())) > 1:
+        yield "no best of the samples is told, because it grows with their number"
 
 
 def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotRead]:

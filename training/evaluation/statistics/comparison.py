@@ -16,6 +16,7 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.compute import Compute, compute_of
 from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
+from spanreward.training.evaluation.judged.several import BEST, every_sample
 from spanreward.training.evaluation.statistics.cautions import (
     alike,
     caveats,
@@ -24,6 +25,7 @@ from spanreward.training.evaluation.statistics.cautions import (
     lopsided,
     much_unread,
     not_read_by,
+    notes_on_samples,
     unjudged,
 )
 from spanreward.training.evaluation.statistics.estimates import (
@@ -95,7 +97,9 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
     scores = evaluation.scores
     prompts = setup.prompts
     metrics = metrics_of(setup, next(iter(scores.values())))
-    answers_of = {side: list(chain(*runs)) for side, runs in evaluation.answers.items()}
+    answers_of = {}
+    for side, runs in evaluation.answers.items():
+        answers_of[side] = list(every_sample(chain(*runs)))
     if not any(metric.main for metric in metrics.values()):
         names = [reward.__name__ for reward in setup.rewards]
         notes = [answer.verdict.note for answer in chain(*answers_of.values())]
@@ -105,7 +109,10 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
             f"the rewards {names} apply to none of these answers, and no metric without a "
             f"judge{why}."
         )
-    scales = {name: reward.scale for reward in setup.rewards for name in names_of(reward)}
+    scales = {}
+    for reward in setup.rewards:
+        for name in names_of(reward):
+            scales[name] = scales[f"{name}{BEST}"] = reward.scale
     summary = summarise_models(
         scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters
     )
@@ -142,6 +149,7 @@ def summarise(setup: Setup, evaluation: Evaluation) -> Comparison:
             notes.append(
                 f"{side}: {len(empty)} answers are empty, as a table's cell may be, and score 0"
             )
+    notes += notes_on_samples(evaluation.answers)
     of_sides = not_read_by(answers_of)
     notes += much_unread(of_sides)
     notes += [*perhaps, *prompts.notes, *caveats(setup, metrics)]

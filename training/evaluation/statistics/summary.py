@@ -10,6 +10,7 @@ parts_by_kind(setup, answers).models["dapo"]["posh_recall_entity"]
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from spanreward.rewards.comparison.resampling import DRAWS
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.judged.evaluate import Answers
+from spanreward.training.evaluation.judged.several import every_sample
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
     Difference,
@@ -124,8 +126,17 @@ def parts_by_kind(setup: Setup, answers: Answers) -> Summary:
 
 
 def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
-    """Returns the part of each answer's verdict; None where another judge's verdict is shown."""
-    return [answer.verdict.parts.get(part) if answer.judge == judge else None for answer in run]
+    """Returns the part of each answer's verdict, the mean over a prompt's samples; None where
+    another judge's verdict is shown.
+    """
+    values: list[float | None] = []
+    for answer in run:
+        known = []
+        for sample in every_sample([answer]):
+            if sample.judge == judge and part in sample.verdict.parts:
+                known.append(sample.verdict.parts[part])
+        values.append(fmean(known) if known else None)
+    return values
 
 
 def worst_case(

@@ -16,6 +16,7 @@ from spanreward.rewards.rows.tables import is_table
 from spanreward.rewards.text.no_answers import NoAnswer, in_a_sentence, no_answers
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.judged.evaluate import Answers
+from spanreward.training.evaluation.judged.several import every_sample
 
 REMEDY = (
     "Ask these rows again, or drop them from the data; where the model itself writes so, that is "
@@ -44,11 +45,16 @@ def failures_of(setup: Setup, answers: Answers) -> dict[str, Failures]:
         # a run that stands beside several seeds counts once
         runs = dict(zip(setup.sides[side], of_side, strict=False))
         for run, of_run in runs.items():
-            samples = [row_sample(row, one.text) for row, one in zip(rows, of_run, strict=False)]
-            ids = [str(row.get("id")) for row in rows]
+            samples = []
+            ids = []
+            for row, answer in zip(rows, of_run, strict=False):
+                for sample in every_sample([answer]):
+                    samples.append(row_sample(row, sample.text))
+                    ids.append(str(row.get("id")))
             found += no_answers(samples, ids, repeated=is_table(run))
         if found:
-            failures[side] = Failures(found, len(runs) * len(rows))
+            count = sum(len(list(every_sample(of_run))) for of_run in runs.values())
+            failures[side] = Failures(found, count)
     return failures
 
 
