@@ -132,7 +132,7 @@ def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[Written]) -
     """Returns each reward's main metric where every prompt of every run has the same number of
     samples, above one; else nothing.
     """
-    counts = {len(samples) for of_run in written for samples in of_run}
+    counts = set(map(len, chain(*written)))
     if len(counts) != 1 or 1 in counts:
         return []
     return [names_of(reward)[0] for reward in rewards]
