@@ -145,9 +145,10 @@ def judge(written: Written, setup: Setup, best_of: Sequence[str] = ()) -> list[J
     the second ones: a metric that compares the completions of a prompt must not compare these.
     """
     count = max(map(len, written), default=0)
-    passes = [
-        judge_once([samples[number] for samples in written], setup) for number in range(count)
-    ]
+    passes = []
+    for number in range(count):
+        once = [samples[number] for samples in written]
+        passes.append(judge_once(once, setup))
     return [answer_of_samples(samples, best_of) for samples in zip(*passes, strict=True)]
 
 
