@@ -9,7 +9,7 @@ their pictures. Their words are coloured by the verdict's spans. Beside them are
 function gave, with its weight, what the judge misses of the reference, the verdict's parts and the
 advantage, and with span credit the text once more, coloured by what each token received. The page
 needs no other file, and completions are escaped in it. W&B and trackio get it too, where report_to
-has them.
+has them; trackio also gets each of these completions as a trace, with its spans as metadata.
 """
 
 import logging
@@ -119,7 +119,8 @@ class SpanTableCallback(Watching):
             return
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
         try:
-            send(args, state.global_step, write_page(path, state.global_step, rows, rewards, paid))
+            page = write_page(path, state.global_step, rows, rewards, paid)
+            send(args, state.global_step, page, rows)
         except Exception as error:
             # only people read the page, and the other ranks would wait for this one
             if not self._failed:
@@ -241,11 +242,36 @@ def means_of(paid: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
     return means
 
 
-def send(args: TrainingArguments, step: int, page: str) -> None:
+def send(args: TrainingArguments, step: int, page: str, rows: Sequence[ShownRow] = ()) -> None:
     """Logs the page as `spans` to the trackers in report_to that show HTML: the current W&B run,
-    and trackio.
+    and trackio, which also gets each row as a trace that its dashboard searches.
     """
     for name in {"wandb", "trackio"}.intersection(args.report_to or ()):
         tracker = import_module(name)
         if name == "trackio" or tracker.run is not None:
             tracker.log({"spans": tracker.Html(page, inject=False), "train/global_step": step})
+        if name == "trackio":
+            for row in rows:
+                trace = tracker.Trace(messages=messages_of(row), metadata=metadata_of(row))
+                tracker.log({"completion": trace, "train/global_step": step})
+
+
+def messages_of(row: ShownRow) -> list[dict[str, str]]:
+    return [
+        {"role": "user", "content": row.sample.prompt},
+        {"role": "assistant", "content": row.sample.completion},
+    ]
+
+
+def metadata_of(row: ShownRow) -> dict[str, Any]:
+    """Returns what a trace says of a row beside its texts: plain data. A verdict's spans are places
+    in the completion, in characters, with their ratings and credits.
+    """
+    verdicts = {name: verdict.to_dict() for name, verdict in row.verdicts.items()}
+    return {
+        "kind": row.kind,
+        "id": row.sample.id,
+        "reward": row.reward,
+        "advantage": row.advantage,
+        "verdicts": verdicts,
+    }

@@ -3,6 +3,7 @@ by it.
 """
 
 import errno
+import json
 import logging
 import re
 import sys
@@ -278,6 +279,32 @@ def test_trackio_gets_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "trackio", made)
     send(TrainingArguments("out", report_to=["trackio"]), 3, "<!doctype html>")
     assert logged == [{"spans": ("<!doctype html>", False), "train/global_step": 3}]
+
+
+def test_trackio_gets_a_trace_of_each_row_with_its_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """trackio 0.43's Trace takes messages and metadata, which it writes as JSON."""
+    logged: list[Any] = []
+    made = SimpleNamespace(
+        log=logged.append, Html=lambda page, inject: page, Trace=lambda **parts: parts
+    )
+    monkeypatch.setitem(sys.modules, "trackio", made)
+    sample = Sample("Describe.", "A blue star.", id="7")
+    verdict = Verdict(
+        0.5,
+        spans=(Span(2, 6, 0.0, "attribute", "not in the reference", "star is blue", credit=-0.25),),
+    )
+    row = ShownRow("worst", sample, {"posh": verdict}, 0.5, None, -0.7)
+    send(TrainingArguments("out", report_to=["trackio"]), 3, "page", [row])
+    trace = logged[1]["completion"]
+    assert trace["messages"] == [
+        {"role": "user", "content": "Describe."},
+        {"role": "assistant", "content": "A blue star."},
+    ]
+    metadata = json.loads(json.dumps(trace["metadata"]))
+    assert (metadata["id"], metadata["kind"], metadata["advantage"]) == ("7", "worst", -0.7)
+    (span,) = metadata["verdicts"]["posh"]["spans"]
+    assert "A blue star."[span["start"] : span["end"]] == "blue"
+    assert span["credit"] == -0.25
 
 
 def callback_at(step: int, table: SpanTableCallback, recorder: Recorder, folder: Path) -> None:
