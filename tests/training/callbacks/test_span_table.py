@@ -291,7 +291,7 @@ def test_trackio_gets_a_trace_of_each_row_with_its_spans(monkeypatch: pytest.Mon
     sample = Sample("Describe.", "A blue star.", id="7")
     verdict = Verdict(
         0.5,
-        spans=(Span(2, 6, 0.0, "attribute", "not in the reference", "star is blue", credit=-0.25),),
+        spans=(Span(2, 6, 0.0, -0.25, "attribute", "not in the reference", 0),),
     )
     row = ShownRow("worst", sample, {"posh": verdict}, 0.5, None, -0.7)
     send(TrainingArguments("out", report_to=["trackio"]), 3, "page", [row])
