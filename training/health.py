@@ -92,20 +92,20 @@ class Judged:
 
 def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list[CompletionRow]:
     """Returns a row for each sample. judged: by every reward of the trainer."""
-    by_sample = zip(*(each.verdicts for each in judged), strict=True)
+    by_sample = zip(*(judgment.verdicts for judgment in judged), strict=True)
     rows = []
     for sample, verdicts in zip(samples, by_sample, strict=True):
         notes = []
         reasons = []  # of rewards without a score
         deciding = 0
-        for each, verdict in zip(judged, verdicts, strict=True):
-            if not each.decides:
+        for judgment, verdict in zip(judged, verdicts, strict=True):
+            if not judgment.decides:
                 continue
             deciding += 1
             if verdict.status.failed:
                 notes.append(verdict.note or verdict.status.value)
             if verdict.score is None:
-                reasons.append(each.reward.unscored([verdict]))
+                reasons.append(judgment.reward.unscored([verdict]))
         unscored = None
         if deciding and len(reasons) == deciding and not notes:
             unscored = "; ".join(reasons)
@@ -166,11 +166,11 @@ class RewardHealth:
         """Returns {problem: a sentence with what to do}, by the names in callbacks.PROBLEMS, of the
         batches up to the last one.
         """
-        found = problems(self._history, self.limits, self._why)
+        sentences = problems(self._history, self.limits, self._why)
         sentence = fall(self._audits, self.limits.window, self.limits.agreement)
         if sentence:
-            found["audit"] = sentence
-        return found
+            sentences["audit"] = sentence
+        return sentences
 
 
 def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
@@ -220,27 +220,27 @@ def problems(
     "unscored".
     """
     window = limits.window
-    found = dict[str, str]()
+    sentences = dict[str, str]()
     failed = history["failed_fraction"][-1]
     batches = len(history["failed_fraction"])
     if failed > limits.failed_fraction:
-        found["failed"] = (
+        sentences["failed"] = (
             f"{failed:.0%} of the batch's completions could not be judged (limit "
             f"{limits.failed_fraction:.0%}): look to the judge, whose first reason is: "
             f"{why['failed']}"
         )
     if history["unscored_fraction"][-1] == 1.0:
-        found["unscored"] = (
+        sentences["unscored"] = (
             "no completion of the batch has a score, so there is nothing to learn: "
             f"{why['unscored']}; fill the column, or leave out the rows without it."
         )
     if batches >= window:
-        found |= levels(means(history, slice(-window, None)), limits)
+        sentences |= levels(means(history, slice(-window, None)), limits)
     if batches >= 2 * window:
         late = means(history, slice(-window, None))
         early = means(history, slice(-2 * window, -window))
-        found |= growth(late, early, mean(history["length"][:window]), limits)
-    return found
+        sentences |= growth(late, early, mean(history["length"][:window]), limits)
+    return sentences
 
 
 def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, float]:
@@ -249,28 +249,28 @@ def means(history: Mapping[str, Sequence[float]], batches: slice) -> dict[str, f
 
 def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
     """Returns the problems of shares that are too high in the last window."""
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     flat_groups = late.get("zero_variance_groups", 0)
     full = late["saturated_fraction"]
     padded = late["degenerate_fraction"]
     if flat_groups > limits.zero_variance:
-        found["zero_variance"] = (
+        sentences["zero_variance"] = (
             f"in {flat_groups:.0%} of the groups all completions have the same reward, and teach "
             "nothing: raise the temperature or num_generations, or use harder prompts or dynamic "
             "sampling."
         )
     if full > limits.saturation:
-        found["saturation"] = (
+        sentences["saturation"] = (
             f"{full:.0%} of the completions have all of the reward, which has no more to teach: "
             "use harder prompts or a stricter reward, or end the training here."
         )
     if padded > limits.degenerate:
-        found["degenerate"] = (
+        sentences["degenerate"] = (
             f"{padded:.0%} of the completions are padded with words or signs that say nothing: "
             "look at them (spans/*.html shows them first), and set soft_overlong_cache or a lower "
             "learning rate."
         )
-    return found
+    return sentences
 
 
 def growth(
@@ -279,7 +279,7 @@ def growth(
     """Returns the problems of lengths. late, early: the last window and that before. first: the
     first one's length.
     """
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     length = late["length"]
     beside = late["length_ratio"]
     cut = late.get("truncated_fraction", 0)
@@ -297,18 +297,18 @@ def growth(
     elif cut > max(limits.truncated, early.get("truncated_fraction", 0)):
         grown = f"{cut:.0%} of the completions are cut at the maximal length, and more and more"
     if grown and not late["reward"] < early["reward"]:
-        found["runaway"] = (
+        sentences["runaway"] = (
             f"{grown}, and the reward does not fall: it may pay for what it does not read. Read "
             "some completions, set soft_overlong_cache, lower the learning rate or go back to an "
             "earlier checkpoint."
         )
     if length and not 1 / limits.length_ratio <= ratio <= limits.length_ratio:
-        found["length"] = (
+        sentences["length"] = (
             f"completions have {length:.0f} characters, and had {first:.0f} at the start: read "
             "some, and if they do not say what they should, lower the learning rate or punish "
             "length as such."
         )
-    return found
+    return sentences
 
 
 def interval(audits: Sequence[tuple[int, int]]) -> tuple[float, float] | None:

@@ -57,6 +57,7 @@ def group_advantages(
     credit, covered = spans.on_tokens(
         spans.residual_credit(phrases), tokens, (len(ids), int(lengths.max()))
     )
-    scaled = scale_credit(credit, covered, credit_std(credit_moments(credit, covered)))
+    std = credit_std(moment.item() for moment in credit_moments(credit, covered))
+    scaled = scale_credit(credit, covered, std)
     advantages = add_centred(np.array(scalars, dtype=np.float64), scaled, mask, span_coef)
     return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]
