@@ -22,8 +22,9 @@ TRAIN := $(BIN)/spanreward train
 RECIPES := recipes/quickstart
 
 .PHONY: quickstart test test-runs test-experiments test-newest quick test-vllm test-gpu lint docs guide venv resolve release-check
-OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.33.0 \
-  areal==1.0.4 openpipe-art[backend]==0.5.18 openrlhf==0.11.2 skyrl==0.3.0
+PYTHON_3_12 := skyrl==0.4.0
+OTHERS := verl==0.9.1 verl[vllm]==0.9.1 ms-swift==4.6.0 verifiers==0.4.0 vllm==0.33.0 inspect_ai==0.3.285 \
+  lighteval==0.13.0 areal==1.0.4 openpipe-art[backend]==0.5.18 openrlhf==0.11.2 $(PYTHON_3_12)
 WITH_TRL := unsloth==2026.10.9
 venv: .venv/installed
 
@@ -110,8 +111,9 @@ test-gpu: venv
 resolve: venv
 	@set -e; for other in $(OTHERS) $(WITH_TRL); do \
 	  extra=; case " $(WITH_TRL) " in *" $$other "*) extra="--extra train";; esac; \
-	  echo "$$other: $$(echo "$$other" | $(BIN)/uv pip compile -q $$extra --python-version 3.11 pyproject.toml - \
-	    | grep -E '^(torch|transformers|trl)==' | tr '\n' ' ')"; \
+	  python=3.11; case " $(PYTHON_3_12) " in *" $$other "*) python=3.12;; esac; \
+	  versions=$$(echo "$$other" | $(BIN)/uv pip compile -q $$extra --python-version $$python pyproject.toml -); \
+	  echo "$$other: $$(echo "$$versions" | grep -E '^(torch|transformers|trl)==' | tr '\n' ' ')"; \
 	done
 
 release-check: venv

@@ -26,7 +26,7 @@ FLOORS = {
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
     ),
     "training": (
-        "recipe_file trainer_settings turn_end ranks grpo recipe precision recipe_rewards data policy "
+        "recipe_file trainer_settings turn_end health ranks grpo recipe precision recipe_rewards data policy "
         "adapters before_loading sft run_folder full_disk evaluation callbacks run plan serve commands "
         "experimental"
     ),

@@ -9,8 +9,10 @@ import importlib.util
 import inspect
 import json
 import math
+import os
 import re
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -19,6 +21,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 from PIL import Image
 
@@ -409,6 +412,7 @@ def rate_4(answer: dict[str, Any]) -> None:
         "ms_swift",
         "verifiers_rollouts",
         "inspect_eval",
+        "lighteval_eval",
     ],
 )
 def test_each_command_says_what_to_install(
@@ -511,7 +515,12 @@ def test_easyr1_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len({frozenset(one) for one in found}) == 1
 
 
-def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+class JudgeError(Exception):
+    """NeMo Gym's."""
+
+
+def stand_in_for_nemo_gym(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gym 0.7.0's names that the file uses, with their signatures."""
     from pydantic import BaseModel
 
     class Verify(BaseModel):
@@ -521,23 +530,54 @@ def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     class Verified(Verify):
         reward: float
         mask_sample: bool = False
-        failure_reason: str | None = None
 
-    stand_in = ModuleType("nemo_gym.base_resources_server")
+    async def request(method: str, url: str, **given: Any) -> Any:
+        async with httpx.AsyncClient() as client:
+            return await client.request(method, url, **given)
+
+    async def raise_for_status(answer: Any) -> None:
+        answer.raise_for_status()
+
+    async def get_response_json(answer: Any) -> Any:
+        return answer.json()
+
+    async def reraise_judge_errors(asked: Any) -> Any:
+        try:
+            return await asked
+        except Exception as error:
+            raise JudgeError(f"{type(error).__name__}: {error}") from error
+
     server = type("SimpleResourcesServer", (), {})
-    stand_in.__dict__.update(BaseResourcesServerConfig=BaseModel, BaseVerifyRequest=Verify)
-    stand_in.__dict__.update(BaseVerifyResponse=Verified, SimpleResourcesServer=server)
-    installed_or("nemo_gym.base_resources_server", stand_in, monkeypatch)
+    modules: dict[str, dict[str, Any]] = {
+        "base_resources_server": {
+            "BaseResourcesServerConfig": BaseModel,
+            "BaseVerifyRequest": Verify,
+            "BaseVerifyResponse": Verified,
+            "SimpleResourcesServer": server,
+        },
+        "judge": {"JudgeError": JudgeError, "reraise_judge_errors": reraise_judge_errors},
+        "server_utils": {
+            "request": request,
+            "raise_for_status": raise_for_status,
+            "get_response_json": get_response_json,
+        },
+    }
+    monkeypatch.setitem(sys.modules, "nemo_gym", ModuleType("nemo_gym"))
+    for name, parts in modules.items():
+        module = ModuleType(f"nemo_gym.{name}")
+        vars(module).update(parts)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in_for_nemo_gym(monkeypatch)
     module = load("nemo_gym_server")
     gym = module.SpanRewardServer()
     gym.config = module.Config(reward_url=url)
 
-    def ask(text: str) -> Any:
-        message = {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": text}],
-        }
+    def ask(*blocks: str) -> Any:
+        content = [{"type": "output_text", "text": text} for text in blocks]
+        message = {"type": "message", "role": "assistant", "content": content}
         output = [{"type": "reasoning", "summary": []}, message]
         request = {
             "responses_create_params": {},
@@ -551,9 +591,87 @@ def test_nemo_gym_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert [one.reward for one in found] == expected()
     assert not any(one.mask_sample for one in found)
     assert found[1].spans
-    failing(monkeypatch, TEXTS[0])
-    failed = ask(TEXTS[0])
-    assert (failed.mask_sample, failed.failure_reason) == (True, "no answer")
+    assert ask(TEXTS[0][:5], TEXTS[0][5:]).reward == expected()[0]
+    assert module.last_text({"output": [{"type": "reasoning", "summary": []}]}) == ""
+    with served(Silent()) as (url_of_silent, _):
+        gym.config = module.Config(reward_url=url_of_silent)
+        with pytest.raises(JudgeError, match="timeout: no answer"):
+            ask(TEXTS[0])
+    gym.config = module.Config(reward_url=f"{url}/elsewhere")
+    with pytest.raises(JudgeError, match="404"):
+        ask(TEXTS[0])
+
+
+def test_lighteval(monkeypatch: pytest.MonkeyPatch) -> None:
+    computation = ModuleType("lighteval.metrics.metrics_sample")
+    computation.__dict__["SampleLevelComputation"] = object
+    metric = ModuleType("lighteval.metrics.utils.metric_utils")
+    metric.__dict__["SampleLevelMetric"] = SimpleNamespace
+    requests = ModuleType("lighteval.tasks.requests")
+    requests.__dict__["SamplingMethod"] = SimpleNamespace(GENERATIVE="GENERATIVE")
+    names = ("lighteval", "lighteval.metrics", "lighteval.metrics.utils", "lighteval.tasks")
+    for stand_in in (*map(ModuleType, names), computation, metric, requests):
+        monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
+    posh = load("lighteval_metric").posh
+    document = SimpleNamespace(query="Describe it.", get_golds=lambda: [REFERENCE])
+    responses = [SimpleNamespace(final_text=[text, "another sample"]) for text in TEXTS]
+    scores = posh.sample_level_fn.compute(responses=responses, docs=[document] * 3)
+    assert scores == expected()
+    assert posh.batched_compute
+    monkeypatch.setattr(posh.sample_level_fn, "reward", Silent())
+    (failed,) = posh.sample_level_fn.compute(responses=responses[:1], docs=[document])
+    assert math.isnan(failed)
+    assert posh.corpus_level_fn([failed, 0.5, 1.0]) == 0.75
+
+
+WITHOUT_TORCH = """
+import sys
+from types import ModuleType
+from typing import Generic, TypeVar
+
+for name in ("torch", "transformers", "trl"):
+    sys.modules[name] = None
+T = TypeVar("T")
+C = TypeVar("C")
+class Config: ...
+class Task(Generic[T]): ...
+class Taskset(Generic[T, C]): ...
+v1 = ModuleType("verifiers.v1")
+v1.TaskData = v1.TasksetConfig = v1.Trace = Config
+v1.Task = Task
+v1.Taskset = Taskset
+v1.reward = staticmethod
+sys.modules |= {"verifiers": ModuleType("verifiers"), "verifiers.v1": v1}
+import verifiers_task
+from spanreward import PoshReward, Sample
+from spanreward.training.grpo.by_group import group_advantages
+from tokenizers import Tokenizer
+
+tokenizer = Tokenizer.from_file(sys.argv[1])
+texts = ["A red circle.", "A blue circle."]
+samples = [Sample("", text, references=("A red circle above a square.",)) for text in texts]
+ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+verdicts = PoshReward("match").assess(samples)
+print(group_advantages(verdicts, texts, ids, [True] * 2, tokenizer, [0.5, -0.5], 0.5))
+"""
+
+
+def test_verifiers_file_and_its_credit_need_no_torch(tmp_path: Path) -> None:
+    """In a process where importing torch fails, as after `pip install verifiers spanreward`."""
+    tokenizer = tiny_tokenizer().backend_tokenizer
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    command = [sys.executable, "-c", WITHOUT_TORCH, str(tmp_path / "tokenizer.json")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "docs" / "other_trainers")}
+    ran = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    texts = ["A red circle.", "A blue circle."]
+    samples = [Sample("", text, references=(REFERENCE,)) for text in texts]
+    ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    verdicts = PoshReward(MatchJudge()).assess(samples)
+    advantages = group_advantages(
+        verdicts, texts, ids, [True] * 2, tokenizer, [0.5, -0.5], span_coef=0.5
+    )
+    assert json.loads(ran.stdout) == advantages
+    assert len(set(advantages[1])) > 1
 
 
 def test_skyrl_by_the_service(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -603,6 +721,21 @@ def grpo(
     assert len(set(index)) == 1
     scaled = (scores - scores.mean()) / (scores.std() + 1e-6 if norm_adv_by_std_in_grpo else 1.0)
     return scaled.unsqueeze(-1) * mask, scaled.unsqueeze(-1) * mask
+
+
+def test_the_health_of_a_reward_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "other_trainers.md").read_text()
+    (block,) = re.findall(r"```python\n(from spanreward.training.health.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    sample = Sample("", REFERENCE, references=(REFERENCE,))
+    for _ in range(10):
+        assert names["seen"] == []
+        for _ in range(256):
+            names["watch"](PoshReward(MatchJudge()), sample, Verdict(1.0))
+    *steady, last = capsys.readouterr().out.splitlines()
+    assert steady == ["{}"] * 9
+    assert last.startswith("{'saturation': '100% of the completions have all of the reward")
 
 
 def test_verls_estimator_gives_the_trainers_credit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,15 @@
-"""A served metric as a resources server of NeMo Gym (read, not run: NVIDIA-NeMo/Gym, October 2026).
+"""A served metric as a resources server of NeMo Gym (nemo-gym 0.7.0).
 
     spanreward serve posh --judge vllm:Qwen/Qwen3-14B                                     # anywhere
     # in Gym: resources_servers/spanreward/app.py is this file, and its configuration gives reward_url
 
-A task's row has `reference`, a text or a list of texts. Gym knows a reward that measures nothing (`mask_sample`): a
-response that could not be judged is left out, and is no 0.
+The file needs nothing of spanreward's in Gym's environment, whose openai 2.44 is older than spanreward's. A task's row
+has `reference`, a text or a list of texts. A response that could not be judged raises JudgeError. Gym then answers with
+`mask_sample` at the top, and in `instance_config`, where NeMo RL reads it: the response is left out, and is no 0.
 """
 
-import asyncio
-from dataclasses import asdict
+import os
+from typing import Any
 
 from nemo_gym.base_resources_server import (
     BaseResourcesServerConfig,
@@ -16,10 +17,9 @@ from nemo_gym.base_resources_server import (
     BaseVerifyResponse,
     SimpleResourcesServer,
 )
+from nemo_gym.judge import JudgeError, reraise_judge_errors
+from nemo_gym.server_utils import get_response_json, raise_for_status, request
 from pydantic import ConfigDict
-
-from spanreward import RemoteReward, Sample
-from spanreward.rewards.rows.messages import message_text
 
 
 class Config(BaseResourcesServerConfig):
@@ -41,23 +41,35 @@ class SpanRewardServer(SimpleResourcesServer):
     config: Config
 
     async def verify(self, body: VerifyRequest) -> VerifyResponse:
-        said = [
-            message_text(one)
-            for one in body.model_dump()["response"]["output"]
-            if one.get("type") == "message"
-        ]
-        sample = Sample("", (said or [""])[-1] or "", references=body.reference)
-        (verdict,) = await asyncio.to_thread(
-            RemoteReward(self.config.reward_url).judge_samples, [sample]
-        )
+        row = {"completion": last_text(body.model_dump()["response"]), "reference": body.reference}
+        verdict = await reraise_judge_errors(self.verdict(row))
+        if verdict["score"] is None:
+            raise JudgeError(f"{verdict['status']}: {verdict['note']}")
         return VerifyResponse(
             **body.model_dump(),
-            reward=verdict.score or 0.0,
-            mask_sample=verdict.score is None,
-            failure_reason=verdict.note if verdict.score is None else None,
-            parts=verdict.parts,
-            spans=[asdict(span) for span in verdict.spans],
+            reward=verdict["score"],
+            parts=verdict["parts"],
+            spans=verdict["spans"],
         )
+
+    async def verdict(self, row: dict[str, Any]) -> dict[str, Any]:
+        headers = {}
+        if "SPANREWARD_API_KEY" in os.environ:
+            headers["Authorization"] = f"Bearer {os.environ['SPANREWARD_API_KEY']}"
+        url = f"{self.config.reward_url}/score"
+        answer = await request("POST", url, json={"rows": [row]}, headers=headers)
+        await raise_for_status(answer)
+        (verdict,) = (await get_response_json(answer))["verdicts"]
+        return verdict
+
+
+def last_text(response: dict[str, Any]) -> str:
+    """The text of the response's last message, "" where it has none."""
+    messages = [item for item in response["output"] if item["type"] == "message"]
+    if not messages:
+        return ""
+    blocks = messages[-1]["content"]
+    return "".join(block["text"] for block in blocks if block["type"] == "output_text")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A served metric's credit as SkyRL's rewards of tokens (skyrl 0.3.0).
+"""A served metric's credit as SkyRL's rewards of tokens (skyrl 0.4.0, which needs Python 3.12).
 
     spanreward serve posh --judge vllm:Qwen/Qwen3-14B                                     # anywhere
     # in an entry point like examples/train/*/main_*.py: SpanGenerator in place of SkyRLGymGenerator, and

@@ -1,6 +1,6 @@
-"""PoSh as the reward of a verifiers task (read: 0.4.0, `verifiers.v1`).
+"""PoSh as the reward of a verifiers task (run with 0.4.0, `verifiers.v1`).
 
-    pip install verifiers 'spanreward[local]'       # torch, for the spans' advantages
+    pip install verifiers spanreward
     PYTHONPATH=docs/other_trainers vf-eval verifiers_task --model MODEL --client.base-url URL/v1 --push false \\
         --env.taskset.rows rows.jsonl --env.agent.harness.id null --env.agent.runtime.type subprocess
 

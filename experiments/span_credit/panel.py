@@ -225,7 +225,7 @@ def lay_out(panel: Panel, verdicts: Sequence[Verdict]) -> JudgedPanel:
         for row, (of_row, found) in enumerate(zip(mentions, tokens, strict=True))
         for span, of_phrase in zip(of_row, found, strict=True)
     ]
-    std = credit_std(credit_moments(credit, covered))
+    std = credit_std(moment.item() for moment in credit_moments(credit, covered))
     scores = [np.nan if verdict.score is None else verdict.score for verdict in verdicts]
     return JudgedPanel(
         tuple(verdicts),

@@ -16,6 +16,7 @@ from experiments.scenes.truth_reward import TruthReward
 from experiments.span_credit.panel import (
     JudgedPanel,
     Panel,
+    Rule,
     agreement_of_phrases,
     agreement_of_tokens,
     alignment,
@@ -33,7 +34,7 @@ from spanreward.training.evaluation.statistics.span_reliability import Labelled,
 from spanreward.training.grpo.span_rules import add_centred
 
 COEFFICIENTS = (0.1, 0.25, 0.5, 1.0)
-RULES = {"add_centred": add_centred, "withhold": withhold}
+RULES: dict[str, Rule] = {"add_centred": add_centred, "withhold": withhold}
 
 
 def write_up(panel: Panel, judges: Sequence[str], flipped: Sequence[float]) -> dict[str, Any]:

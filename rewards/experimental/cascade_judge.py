@@ -5,7 +5,7 @@ student.
     judge.usage.teacher, judge.usage.audited, judge.usage.agreed  # after judge.rate(questions)
 
 A policy that farms the student's mistakes is seen, because the two agree less and less
-(training/callbacks/reward_health.py). A hash of the question and of the seed chooses what is
+(training/health.py). A hash of the question and of the seed chooses what is
 audited, so that equal runs ask the same audits.
 """
 

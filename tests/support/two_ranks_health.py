@@ -17,8 +17,8 @@ from trl import GRPOConfig, GRPOTrainer
 from experiments.scenes.parts import TINY
 from spanreward import RewardHealthCallback, SpanTableCallback
 from spanreward.rewards import Reward, Sample, Status, Verdict
-from spanreward.training.callbacks.reward_health import Limits
 from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.health import Limits
 from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import COMMON, scenes
 

@@ -2,7 +2,7 @@
 that stop a run.
 """
 
-# By the names that `stop_on` and --stop-on take. reward_health.py measures them; this file is quick
+# By the names that `stop_on` and --stop-on take. training/health.py finds them; this file is quick
 # to import.
 PROBLEMS = {
     "failed": "a judge fails on most completions",

@@ -5,12 +5,13 @@
     advantages[0][3]                    # of the first completion's fourth token
 
 SpanGRPOTrainer takes the credit's baseline and deviation from a whole batch over all ranks, here
-both are the group's. With a batch of one group the advantages are equal.
+both are the group's. With a batch of one group the advantages are equal, up to rounding: these are
+of numpy and float64, so that a trainer without torch in the process of its rewards has them too.
 """
 
 from collections.abc import Sequence
 
-import torch
+import numpy as np
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
@@ -47,17 +48,16 @@ def group_advantages(
         zip(verdicts, texts, ids, finished, strict=True)
     ):
         offsets = spans.token_offsets(tokenizer, special, sampled, text) if ended else None
-        found = spans.phrases_on_tokens(verdict, text, offsets or [], group=0)
-        if found and not verdict.status.failed:
-            tokens[row] = found[0]
-            phrases += found[1]
-    lengths = torch.tensor([len(sampled) for sampled in ids])
-    mask = torch.arange(max(map(len, ids))) < lengths.unsqueeze(1)
-    values, marks = spans.on_tokens(
-        spans.residual_credit(phrases), tokens, (len(mask), len(mask[0]))
+        covered_phrases = spans.phrases_on_tokens(verdict, text, offsets or [], group=0)
+        if covered_phrases is not None and not verdict.status.failed:
+            tokens[row], phrases_of_row = covered_phrases
+            phrases += phrases_of_row
+    lengths = np.array([len(sampled) for sampled in ids])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    credit, covered = spans.on_tokens(
+        spans.residual_credit(phrases), tokens, (len(ids), int(lengths.max()))
     )
-    credit = torch.from_numpy(values).float()
-    covered = torch.from_numpy(marks)
-    scaled = scale_credit(credit, covered, credit_std(credit_moments(credit, covered)))
-    advantages = add_centred(torch.tensor(scalars), scaled, mask, span_coef)
+    std = credit_std(moment.item() for moment in credit_moments(credit, covered))
+    scaled = scale_credit(credit, covered, std)
+    advantages = add_centred(np.array(scalars, dtype=np.float64), scaled, mask, span_coef)
     return [row[: len(sampled)] for row, sampled in zip(advantages.tolist(), ids, strict=True)]

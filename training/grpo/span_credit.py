@@ -50,10 +50,9 @@ class SpanCredit:
         any_covered = torch.zeros_like(mask)
         for recorder in self.trainer.recorders:
             values, covered = self._token_credit(recorder, batch, mask)
-            moments = self.trainer.accelerator.reduce(
-                credit_moments(values, covered), reduction="sum"
-            )
-            std = credit_std(moments)
+            moments = torch.stack(credit_moments(values.double(), covered))
+            moments = self.trainer.accelerator.reduce(moments, reduction="sum")
+            std = credit_std(moments.tolist())
             if recorder.decides:
                 total += weights[recorder.__name__] * scale_credit(values, covered, std)
                 any_covered |= covered

@@ -1,5 +1,6 @@
 """How the spans' credit and a completion's scalar advantage become the advantages of its tokens.
-Pure functions.
+Pure functions, of torch tensors in SpanGRPOTrainer and of numpy arrays in `group_advantages`: they
+use only what both have, and import neither.
 
     std = credit_std(credit_moments(credit, covered))           # the moments are summed over ranks
     add_centred(advantages, scale_credit(credit, covered, std), mask, coefficient)          # (B, T)
@@ -11,53 +12,53 @@ independent of each other, and a row without credit has its scalar on every toke
 docs/evidence/credit.md has the measurements.
 """
 
-import torch
-from torch import Tensor
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+Array = TypeVar("Array", "Tensor", "NDArray[Any]")
 
 STD_FLOOR = 1e-4  # what TRL adds to a group's standard deviation
 
 
-def add_centred(advantages: Tensor, credit: Tensor, mask: Tensor, coefficient: float) -> Tensor:
+def add_centred(advantages: Array, credit: Array, mask: Array, coefficient: float) -> Array:
     """A_i + c (z - mean of z over the row's tokens).
 
     A row keeps its sum: the scalar alone says whether it was good.
     """
-    return advantages.unsqueeze(1) + coefficient * centred(credit, mask)
+    return advantages[:, None] + coefficient * centred(credit, mask)
 
 
-def centred(values: Tensor, mask: Tensor) -> Tensor:
-    """Values (B, T) less their row's mean over the tokens of `mask`; 0 elsewhere, and in rows
-    without tokens.
+def centred(values: Array, mask: Array) -> Array:
+    """Values (B, T), finite, less their row's mean over the tokens of `mask`; 0 elsewhere, and in
+    rows without tokens.
     """
-    kept = torch.where(mask, values, torch.zeros_like(values))
-    mean = kept.sum(dim=1, keepdim=True) / mask.sum(dim=1, keepdim=True).clamp(min=1)
-    return torch.where(mask, kept - mean, torch.zeros_like(values))
+    kept = values * mask
+    mean = kept.sum(1) / mask.sum(1).clip(1)
+    return (kept - mean[:, None]) * mask
 
 
-def credit_moments(credit: Tensor, covered: Tensor) -> Tensor:
-    """Returns (sum, sum of squares, count) of the covered tokens' credit, (3,) float64, to be
-    summed over ranks.
+def credit_moments(credit: Array, covered: Array) -> tuple[Array, Array, Array]:
+    """Returns (sum, sum of squares, count) of the covered tokens' credit, each without dimensions,
+    to be summed over ranks.
     """
-    values = credit[covered].double()
-    return torch.stack(
-        [
-            values.sum(),
-            values.square().sum(),
-            torch.tensor(float(values.numel()), device=values.device),
-        ]
-    )
+    values = credit[covered]
+    return values.sum(), (values * values).sum(), covered.sum()
 
 
-def credit_std(moments: Tensor) -> float:
+def credit_std(moments: Iterable[float]) -> float:
     """Returns the population standard deviation for summed `credit_moments`, plus STD_FLOOR."""
-    total, squares, count = moments.tolist()
+    total, squares, count = moments
     if count == 0:
         return STD_FLOOR
     return max((squares / count - (total / count) ** 2), 0.0) ** 0.5 + STD_FLOOR
 
 
-def scale_credit(credit: Tensor, covered: Tensor, std: float) -> Tensor:
+def scale_credit(credit: Array, covered: Array, std: float) -> Array:
     """Returns the credit in standard deviations on covered tokens, 0 elsewhere; all (B, T)
     (docs/credit.md).
     """
-    return torch.where(covered, credit / std, torch.zeros_like(credit))
+    return credit / std * covered

@@ -1,12 +1,9 @@
-"""The alarm of a cascade's audits: by hand, under chance, and where texts farm a student's
-weakness.
-"""
+"""The alarm of a cascade's audits where texts farm a student's weakness."""
 
 import logging
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
@@ -14,60 +11,9 @@ from experiments.scenes.cascade_judges import GullibleStudent, NoisyReferee
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.experimental.cascade_judge import CascadeJudge
 from spanreward.rewards.judges import Judge
-from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback, fall, interval
+from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.grpo.recorder import Recorder
-
-STEADY = [(40, 38)] * 10
-
-
-def test_the_interval_is_wilsons() -> None:
-    low, high = interval([(40, 30), (60, 60)])  # 90 of 100
-    z = 1.959963984540054
-    widened = 1 + z * z / 100
-    middle, half = (0.9 + z * z / 200) / widened, z * (0.09 / 100 + (z / 200) ** 2) ** 0.5 / widened
-    assert (low, high) == pytest.approx((middle - half, middle + half))
-    assert interval([]) is interval([(0, 0)] * 3) is interval([(29, 0)]) is None
-
-
-@pytest.mark.parametrize(
-    ("late", "told"),
-    [
-        ([(40, 38)] * 10, ""),
-        ([(40, 36)] * 10, ""),  # .87 to .93, after .93 to .97
-        ([(400, 356)] * 10, ""),  # .88 to .90: below the start's interval, and within the margin
-        ([(400, 344)] * 10, "85% to 87%"),
-        ([(40, 30)] * 10, "71% to 79%"),
-        ([(40, 40)] * 10, ""),
-        ([(0, 0)] * 10, ""),  # nothing is audited
-        ([(2, 0)] + [(3, 3)] * 9, ""),  # few say little
-    ],
-)
-def test_a_fall_is_told_where_the_intervals_do_not_meet(late: Any, told: str) -> None:
-    sentence = fall(STEADY + late, window=10, floor=0.5)
-    assert bool(sentence) is bool(told)
-    if told:
-        assert sentence.startswith(
-            f"the teacher agrees with the cascade's student on {told} of the audited questions"
-        )
-
-
-def test_the_floor_needs_no_start() -> None:
-    bad = [(40, 20)] * 10
-    assert "limit 70%" in fall(bad, window=10, floor=0.7)
-    assert fall(bad, window=10, floor=0.5) == ""
-    assert fall(bad[:9], window=10, floor=0.7) == ""  # the window is not full
-    assert fall([], window=10, floor=0.7) == ""
-
-
-def test_chance_alone_seldom_raises_it() -> None:
-    """Runs of 100 steps whose agreement stays at .9: of 200, at most one in twenty."""
-    random = np.random.default_rng(0)
-    runs = 0
-    for _ in range(200):
-        audits = [(30, int(agreed)) for agreed in random.binomial(30, 0.9, size=100)]
-        runs += any(fall(audits[:step], 10, 0.7) for step in range(10, 101, 5))
-    assert runs <= 10
-
+from spanreward.training.health import Limits
 
 REFERENCE = "There is a small red star at the top edge. There is a large blue circle in the center."
 HONEST = [

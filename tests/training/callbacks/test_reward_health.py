@@ -1,10 +1,6 @@
-"""The health of a reward: every number by hand, every problem told when it is one, and only
-then.
-"""
+"""The callback over training/health.py: what is logged and told in the steps of a trainer."""
 
 import logging
-import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,136 +8,10 @@ from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import MatchJudge, PoshReward, Status, Verdict
 from spanreward.training.callbacks import PROBLEMS
-from spanreward.training.callbacks.reward_health import (
-    CompletionRow,
-    Limits,
-    RewardHealthCallback,
-    health,
-    problems,
-)
+from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.health import Limits
 from tests.support.tiny_trainer import Scored
-
-ROW = CompletionRow(
-    scores=(0.5,), failed=None, unscored=None, length=10, reference_length=0, degenerate=False,
-)  # fmt: skip
-STEADY = {
-    "failed_fraction": 0.0, "unscored_fraction": 0.0, "saturated_fraction": 0.0, "reward": 0.5, "length": 100.0,
-    "length_ratio": 1.0, "degenerate_fraction": 0.0,
-}  # fmt: skip
-
-
-def row(*scores: float | None, **changes: Any) -> CompletionRow:
-    return replace(ROW, scores=scores, **changes)
-
-
-def test_numbers_of_a_batch_by_hand() -> None:
-    rows = [row(0.5, 1.0), row(0.5, 1.0), row(1.0, 1.0), row(0.2, 0.4)]  # two groups of two
-    rows = [
-        replace(each, length=length) for each, length in zip(rows, (10, 20, 30, 60), strict=True)
-    ]
-    rows[3] = replace(rows[3], degenerate=True)
-    # the others have no reference
-    rows[:2] = [replace(each, reference_length=20) for each in rows[:2]]
-    numbers = health(rows, group=2)
-    assert numbers == {
-        "failed_fraction": 0.0,
-        "unscored_fraction": 0.0,
-        "saturated_fraction": 0.25,
-        "reward": pytest.approx((0.75 + 0.75 + 1.0 + 0.3) / 4),
-        "length": 30.0,
-        "length_ratio": 0.75,
-        "degenerate_fraction": 0.25,
-        "zero_variance_groups": 0.5,
-    }
-    assert "zero_variance_groups" not in health(rows, group=1)
-
-
-def test_failed_completions_are_no_scores() -> None:
-    rows = [row(None, failed="late"), row(0.5), row(0.5), row(1.0)]
-    numbers = health(rows, group=2)
-    assert numbers["failed_fraction"] == 0.25
-    assert numbers["saturated_fraction"] == pytest.approx(1 / 3)
-    # of the first group one score is left: it teaches nothing
-    assert numbers["zero_variance_groups"] == 0.5
-    nothing = health([row(None, failed="late")] * 2, group=2)
-    assert nothing["failed_fraction"] == 1
-    assert math.isnan(nothing["saturated_fraction"])
-
-
-def test_rows_to_which_a_reward_does_not_apply_are_judged_by_the_others() -> None:
-    numbers = health([row(None, 1.0), row(None, 0.3), row(None, 0.7), row(None, 0.7)], group=2)
-    assert numbers["failed_fraction"] == 0
-    assert numbers["saturated_fraction"] == 0.25
-    assert numbers["zero_variance_groups"] == 0.5
-
-
-def told(
-    changes: dict[str, list[float]], limits: Limits | None = None, batches: int = 20
-) -> set[str]:
-    """The problems after some batches, steady but for the changes."""
-    history = {name: [value] * batches for name, value in STEADY.items()} | changes
-    return set(
-        problems(history, limits or Limits(), {"failed": "late", "unscored": "no reference"})
-    )
-
-
-def test_steady_numbers_are_no_problem() -> None:
-    assert told({}) == set()
-
-
-@pytest.mark.parametrize(
-    ("problem", "changes"),
-    [
-        ("failed", {"failed_fraction": [0.0] * 19 + [0.6]}),
-        ("unscored", {"unscored_fraction": [0.0] * 19 + [1.0]}),
-        ("zero_variance", {"zero_variance_groups": [0.0] * 10 + [0.85] * 10}),
-        ("saturation", {"saturated_fraction": [0.0] * 10 + [0.95] * 10}),
-        ("length", {"length": [100.0] * 10 + [210.0] * 10}),
-        ("length", {"length": [100.0] * 10 + [45.0] * 10}),
-        ("length", {"length": [0.0] * 10 + [45.0] * 10}),
-        ("degenerate", {"degenerate_fraction": [0.0] * 10 + [0.1] * 10}),
-        (
-            "runaway",
-            {"length_ratio": [1.0] * 10 + [1.6] * 10, "length": [100.0] * 10 + [160.0] * 10},
-        ),
-        ("runaway", {"length_ratio": [math.nan] * 20, "length": [100.0] * 10 + [160.0] * 10}),
-        ("runaway", {"truncated_fraction": [0.0] * 10 + [0.15] * 10}),
-    ],
-)
-def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, list[float]]) -> None:
-    assert told(changes) == {problem}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"failed_fraction": [0.9] * 19 + [0.5]},
-        {"zero_variance_groups": [0.0] * 19 + [1.0]},
-        {"zero_variance_groups": [math.nan] * 20},
-        {"length": [100.0] * 10 + [195.0] * 10},
-        # grows up to its references
-        {"length": [100.0] * 10 + [160.0] * 10, "length_ratio": [0.5] * 10 + [1.2] * 10},
-        {"length": [160.0] * 20, "length_ratio": [1.6] * 20},  # long, and no longer than before
-        {
-            "length": [100.0] * 10 + [160.0] * 10,
-            "length_ratio": [1.6] * 20,
-            "reward": [0.6] * 10 + [0.5] * 10,
-        },
-        {"truncated_fraction": [0.3] * 10 + [0.2] * 10},
-        {"truncated_fraction": [0.0] * 19 + [0.5]},
-        {"degenerate_fraction": [0.0] * 19 + [0.5]},
-    ],
-)
-def test_one_bad_batch_is_no_problem_yet(changes: dict[str, list[float]]) -> None:
-    assert told(changes) == set()
-
-
-def test_nothing_but_failures_is_told_before_the_window_is_full() -> None:
-    bad = {"saturated_fraction": [1.0] * 9, "length": [1.0] * 9}
-    bad |= {"degenerate_fraction": [1.0] * 9, "reward": [0.5] * 9, "length_ratio": [9.0] * 9}
-    assert told({"failed_fraction": [0.0] * 9, **bad}) == set()
-    assert told({"failed_fraction": [1.0], "length": [1.0]}) == {"failed"}
 
 
 def step(

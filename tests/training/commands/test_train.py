@@ -14,8 +14,9 @@ import yaml
 from experiments.scenes.parts import SCENES, TINY
 from spanreward.rewards import PoshReward, Status, Verdict
 from spanreward.training.callbacks import PROBLEMS
-from spanreward.training.callbacks.reward_health import Limits, RewardHealthCallback
+from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.commands.train import main
+from spanreward.training.health import Limits
 
 TRAINER = {
     "max_steps": 2, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 8,

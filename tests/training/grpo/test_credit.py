@@ -378,29 +378,34 @@ CREDIT = torch.tensor([[1.0, 3.0, 100.0], [5.0, 100.0, 100.0]])
 COVERED = torch.tensor([[True, True, False], [True, False, False]])
 
 
+def moments_of(credit: torch.Tensor, covered: torch.Tensor) -> torch.Tensor:
+    """As SpanCredit sums them over ranks."""
+    return torch.stack(credit_moments(credit.double(), covered))
+
+
 def test_moments_by_hand() -> None:
-    moments = credit_moments(CREDIT, COVERED)
+    moments = moments_of(CREDIT, COVERED)
     assert moments.dtype == torch.float64
     assert moments.tolist() == [9.0, 35.0, 3.0]
     # mean 3, squared distances 4 + 0 + 4, by 3
-    assert credit_std(moments) == pytest.approx((8 / 3) ** 0.5 + STD_FLOOR, abs=1e-12)
+    assert credit_std(moments.tolist()) == pytest.approx((8 / 3) ** 0.5 + STD_FLOOR, abs=1e-12)
 
 
 def test_moments_of_ranks_add_up() -> None:
-    parts = credit_moments(CREDIT[:1], COVERED[:1]) + credit_moments(CREDIT[1:], COVERED[1:])
-    assert torch.equal(parts, credit_moments(CREDIT, COVERED))
+    parts = moments_of(CREDIT[:1], COVERED[:1]) + moments_of(CREDIT[1:], COVERED[1:])
+    assert torch.equal(parts, moments_of(CREDIT, COVERED))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
 def test_std_of_equal_credit_is_the_floor(value: float) -> None:
-    moments = credit_moments(torch.full((4, 5), value), torch.ones(4, 5, dtype=torch.bool))
-    assert credit_std(moments) == pytest.approx(STD_FLOOR)
+    moments = moments_of(torch.full((4, 5), value), torch.ones(4, 5, dtype=torch.bool))
+    assert credit_std(moments.tolist()) == pytest.approx(STD_FLOOR)
 
 
 def test_std_of_nothing_is_the_floor() -> None:
-    moments = credit_moments(CREDIT, torch.zeros_like(COVERED))
+    moments = moments_of(CREDIT, torch.zeros_like(COVERED))
     assert moments.tolist() == [0.0, 0.0, 0.0]
-    assert credit_std(moments) == STD_FLOOR
+    assert credit_std(moments.tolist()) == STD_FLOOR
 
 
 def test_scaled_credit_is_zero_where_nothing_is_covered() -> None:

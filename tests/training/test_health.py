@@ -1,0 +1,263 @@
+"""The health of a reward, without a trainer: every number by hand, every problem told when it is one,
+and only then.
+"""
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spanreward.rewards import MatchJudge, PoshReward, Sample, Status, Verdict
+from spanreward.training.callbacks import PROBLEMS
+from spanreward.training.health import (
+    CompletionRow,
+    Judged,
+    Limits,
+    RewardHealth,
+    completion_rows,
+    fall,
+    health,
+    interval,
+    problems,
+)
+
+ROW = CompletionRow(
+    scores=(0.5,), failed=None, unscored=None, length=10, reference_length=0, degenerate=False,
+)  # fmt: skip
+STEADY = {
+    "failed_fraction": 0.0, "unscored_fraction": 0.0, "saturated_fraction": 0.0, "reward": 0.5, "length": 100.0,
+    "length_ratio": 1.0, "degenerate_fraction": 0.0,
+}  # fmt: skip
+
+
+def row(*scores: float | None, **changes: Any) -> CompletionRow:
+    return replace(ROW, scores=scores, **changes)
+
+
+def test_numbers_of_a_batch_by_hand() -> None:
+    rows = [row(0.5, 1.0), row(0.5, 1.0), row(1.0, 1.0), row(0.2, 0.4)]  # two groups of two
+    rows = [
+        replace(each, length=length) for each, length in zip(rows, (10, 20, 30, 60), strict=True)
+    ]
+    rows[3] = replace(rows[3], degenerate=True)
+    # the others have no reference
+    rows[:2] = [replace(each, reference_length=20) for each in rows[:2]]
+    numbers = health(rows, group=2)
+    assert numbers == {
+        "failed_fraction": 0.0,
+        "unscored_fraction": 0.0,
+        "saturated_fraction": 0.25,
+        "reward": pytest.approx((0.75 + 0.75 + 1.0 + 0.3) / 4),
+        "length": 30.0,
+        "length_ratio": 0.75,
+        "degenerate_fraction": 0.25,
+        "zero_variance_groups": 0.5,
+    }
+    assert "zero_variance_groups" not in health(rows, group=1)
+
+
+def test_failed_completions_are_no_scores() -> None:
+    rows = [row(None, failed="late"), row(0.5), row(0.5), row(1.0)]
+    numbers = health(rows, group=2)
+    assert numbers["failed_fraction"] == 0.25
+    assert numbers["saturated_fraction"] == pytest.approx(1 / 3)
+    # of the first group one score is left: it teaches nothing
+    assert numbers["zero_variance_groups"] == 0.5
+    nothing = health([row(None, failed="late")] * 2, group=2)
+    assert nothing["failed_fraction"] == 1
+    assert math.isnan(nothing["saturated_fraction"])
+
+
+def test_rows_to_which_a_reward_does_not_apply_are_judged_by_the_others() -> None:
+    numbers = health([row(None, 1.0), row(None, 0.3), row(None, 0.7), row(None, 0.7)], group=2)
+    assert numbers["failed_fraction"] == 0
+    assert numbers["saturated_fraction"] == 0.25
+    assert numbers["zero_variance_groups"] == 0.5
+
+
+def told(
+    changes: dict[str, list[float]], limits: Limits | None = None, batches: int = 20
+) -> set[str]:
+    """The problems after some batches, steady but for the changes."""
+    history = {name: [value] * batches for name, value in STEADY.items()} | changes
+    return set(
+        problems(history, limits or Limits(), {"failed": "late", "unscored": "no reference"})
+    )
+
+
+def test_steady_numbers_are_no_problem() -> None:
+    assert told({}) == set()
+
+
+@pytest.mark.parametrize(
+    ("problem", "changes"),
+    [
+        ("failed", {"failed_fraction": [0.0] * 19 + [0.6]}),
+        ("unscored", {"unscored_fraction": [0.0] * 19 + [1.0]}),
+        ("zero_variance", {"zero_variance_groups": [0.0] * 10 + [0.85] * 10}),
+        ("saturation", {"saturated_fraction": [0.0] * 10 + [0.95] * 10}),
+        ("length", {"length": [100.0] * 10 + [210.0] * 10}),
+        ("length", {"length": [100.0] * 10 + [45.0] * 10}),
+        ("length", {"length": [0.0] * 10 + [45.0] * 10}),
+        ("degenerate", {"degenerate_fraction": [0.0] * 10 + [0.1] * 10}),
+        (
+            "runaway",
+            {"length_ratio": [1.0] * 10 + [1.6] * 10, "length": [100.0] * 10 + [160.0] * 10},
+        ),
+        ("runaway", {"length_ratio": [math.nan] * 20, "length": [100.0] * 10 + [160.0] * 10}),
+        ("runaway", {"truncated_fraction": [0.0] * 10 + [0.15] * 10}),
+    ],
+)
+def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, list[float]]) -> None:
+    assert told(changes) == {problem}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"failed_fraction": [0.9] * 19 + [0.5]},
+        {"zero_variance_groups": [0.0] * 19 + [1.0]},
+        {"zero_variance_groups": [math.nan] * 20},
+        {"length": [100.0] * 10 + [195.0] * 10},
+        # grows up to its references
+        {"length": [100.0] * 10 + [160.0] * 10, "length_ratio": [0.5] * 10 + [1.2] * 10},
+        {"length": [160.0] * 20, "length_ratio": [1.6] * 20},  # long, and no longer than before
+        {
+            "length": [100.0] * 10 + [160.0] * 10,
+            "length_ratio": [1.6] * 20,
+            "reward": [0.6] * 10 + [0.5] * 10,
+        },
+        {"truncated_fraction": [0.3] * 10 + [0.2] * 10},
+        {"truncated_fraction": [0.0] * 19 + [0.5]},
+        {"degenerate_fraction": [0.0] * 19 + [0.5]},
+    ],
+)
+def test_one_bad_batch_is_no_problem_yet(changes: dict[str, list[float]]) -> None:
+    assert told(changes) == set()
+
+
+def test_nothing_but_failures_is_told_before_the_window_is_full() -> None:
+    bad = {"saturated_fraction": [1.0] * 9, "length": [1.0] * 9}
+    bad |= {"degenerate_fraction": [1.0] * 9, "reward": [0.5] * 9, "length_ratio": [9.0] * 9}
+    assert told({"failed_fraction": [0.0] * 9, **bad}) == set()
+    assert told({"failed_fraction": [1.0], "length": [1.0]}) == {"failed"}
+
+
+AGREED = [(40, 38)] * 10
+
+
+def test_the_interval_is_wilsons() -> None:
+    low, high = interval([(40, 30), (60, 60)])  # 90 of 100
+    z = 1.959963984540054
+    widened = 1 + z * z / 100
+    middle, half = (0.9 + z * z / 200) / widened, z * (0.09 / 100 + (z / 200) ** 2) ** 0.5 / widened
+    assert (low, high) == pytest.approx((middle - half, middle + half))
+    assert interval([]) is interval([(0, 0)] * 3) is interval([(29, 0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("late", "told"),
+    [
+        ([(40, 38)] * 10, ""),
+        ([(40, 36)] * 10, ""),  # .87 to .93, after .93 to .97
+        ([(400, 356)] * 10, ""),  # .88 to .90: below the start's interval, and within the margin
+        ([(400, 344)] * 10, "85% to 87%"),
+        ([(40, 30)] * 10, "71% to 79%"),
+        ([(40, 40)] * 10, ""),
+        ([(0, 0)] * 10, ""),  # nothing is audited
+        ([(2, 0)] + [(3, 3)] * 9, ""),  # few say little
+    ],
+)
+def test_a_fall_is_told_where_the_intervals_do_not_meet(late: Any, told: str) -> None:
+    sentence = fall(AGREED + late, window=10, floor=0.5)
+    assert bool(sentence) is bool(told)
+    if told:
+        assert sentence.startswith(
+            f"the teacher agrees with the cascade's student on {told} of the audited questions"
+        )
+
+
+def test_the_floor_needs_no_start() -> None:
+    bad = [(40, 20)] * 10
+    assert "limit 70%" in fall(bad, window=10, floor=0.7)
+    assert fall(bad, window=10, floor=0.5) == ""
+    assert fall(bad[:9], window=10, floor=0.7) == ""  # the window is not full
+    assert fall([], window=10, floor=0.7) == ""
+
+
+def test_chance_alone_seldom_raises_it() -> None:
+    """Runs of 100 steps whose agreement stays at .9: of 200, at most one in twenty."""
+    random = np.random.default_rng(0)
+    runs = 0
+    for _ in range(200):
+        audits = [(30, int(agreed)) for agreed in random.binomial(30, 0.9, size=100)]
+        runs += any(fall(audits[:step], 10, 0.7) for step in range(10, 101, 5))
+    assert runs <= 10
+
+
+REFERENCE = "A red star."
+
+
+def test_a_row_is_read_off_the_verdicts_of_all_rewards() -> None:
+    reward = PoshReward(MatchJudge())
+    samples = [Sample("", text, references=(REFERENCE,)) for text in ("A star.", "no " * 99, "a")]
+    late = Verdict(None, Status.TIMEOUT, note="no answer")
+    absent = Verdict(None, Status.NOT_APPLICABLE, note="no reference")
+    judged = [
+        Judged(reward, [Verdict(0.5), late, absent]),
+        Judged(reward, [late, Verdict(1.0), Verdict(1.0)], decides=False),
+    ]
+    first, second, third = completion_rows(samples, judged)
+    assert first == CompletionRow((0.5, None), None, None, 7, len(REFERENCE), False)
+    assert (second.failed, second.unscored, second.degenerate) == ("no answer", None, True)
+    assert third.failed is None
+    assert third.unscored == reward.unscored([absent])
+
+
+def test_a_trainer_that_is_not_trl_hears_of_each_problem() -> None:
+    reward = PoshReward(MatchJudge())
+    watched = RewardHealth(group=2, limits=Limits(window=1))
+    samples = [Sample("", REFERENCE, references=(REFERENCE,))] * 4
+    numbers = watched.add(completion_rows(samples, [Judged(reward, reward.assess(samples))]))
+    assert numbers["saturated_fraction"] == numbers["zero_variance_groups"] == 1.0
+    assert set(watched.problems()) == {"zero_variance", "saturation"}
+    longer = [Sample("", f"{REFERENCE} " * 5, references=(REFERENCE,))] * 4
+    watched.add(completion_rows(longer, [Judged(reward, [Verdict(1.0)] * 4)]))
+    assert (
+        "completions are 5.5 times as long as the longest reference"
+        in (watched.problems()["runaway"])
+    )
+    assert set(watched.problems()) <= set(PROBLEMS)
+    failed = [Verdict(None, Status.TIMEOUT, note="no answer")] * 4
+    watched.add(completion_rows(samples, [Judged(reward, failed)]))
+    assert "whose first reason is: no answer" in watched.problems()["failed"]
+
+
+def test_audits_have_numbers_once_there_are_enough() -> None:
+    watched = RewardHealth(limits=Limits(window=2))
+    assert "audit_low" not in watched.add([], audited=20, agreed=5)
+    numbers = watched.add([], audited=20, agreed=5)
+    assert (numbers["audit_low"], numbers["audit_high"]) == interval([(20, 5)] * 2)
+    assert "limit 70%" in watched.problems()["audit"]
+
+
+def test_cut_completions_are_a_problem_where_their_share_grows() -> None:
+    watched = RewardHealth(limits=Limits(window=1))
+    for fraction in (0.0, 0.2):
+        watched.add([row(0.5)])
+        watched.add_truncated(fraction)
+    assert "20% of the completions are cut" in watched.problems()["runaway"]
+
+
+def test_it_needs_no_trainer() -> None:
+    script = """
+import sys
+for name in ("torch", "transformers", "trl", "accelerate"):
+    sys.modules[name] = None
+from spanreward.training.health import RewardHealth
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
