@@ -17,7 +17,7 @@ from rich.table import Table
 from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
 
 if TYPE_CHECKING:
     from experiments.labels.judgments import Judgment
@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count", type=int, metavar="N", help="only the first N groups, as pictures (default all)"
     )
-    add_flags(parser, *ASKING, "options", judge={"default": "match"})
+    add_flags(parser, *ASKING, judge={"default": "match"})
+    add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

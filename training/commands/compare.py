@@ -39,7 +39,16 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 128
 PROMPTS = 256
-OF_DATA = ("metric", "judge", "judge-option", "columns")  # options that a recipe has of its own
+OF_DATA = {  # flags for what a recipe has of its own, and what each stores
+    "--metric": "metric",
+    "--judge": "judge",
+    "--set judge.KEY": "judge_option",
+    "--columns": "columns",
+}
+OPTIONS = (
+    "keys of the recipe; with --data options of the metrics, mode=published for all, "
+    f"posh.mode=published for one; and {metric_options.OF_JUDGE}"
+)
 WRITTEN = ("results.json", "completions.jsonl", "report.html")
 
 
@@ -48,17 +57,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_arguments(parser)
-    arguments = parser.parse_args()
-    told = {f"--{name}": vars(arguments)[name.replace("-", "_")] for name in OF_DATA}
+    arguments = metric_options.read_arguments(parser)
     if arguments.data and not arguments.metric:
         parser.error(
             "--data needs --metric, and --metric goes with --data: a recipe names its own."
         )
-    if arguments.recipe and any(told.values()):
-        given = " and ".join(name for name, value in told.items() if value)
+    given = [flag for flag, name in OF_DATA.items() if vars(arguments)[name]]
+    if arguments.recipe and given:
         parser.error(
-            f"{given} goes with --data: a recipe names its own; --set rewards.0.judge=NAME changes "
-            "one."
+            f"{' and '.join(given)} goes with --data: a recipe names its own; "
+            "--set rewards.0.judge=NAME changes one."
         )
     try:
         comparison = run(arguments)
@@ -107,6 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         output={"required": True, "help": "folder for results.json and report.html"},
         overwrite={"help": "replace another comparison in the output folder, but for answers/"},
         json={"help": "write results.json there too"},
+        options={"help": OPTIONS},
     )
     add(
         "--prompts",
@@ -115,19 +124,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="limit",
         default=PROMPTS,
         help=argparse.SUPPRESS,
-    )
-    keys = (
-        "keys of the recipe; with --data of the metrics, mode=published for all, "
-        "posh.mode=published for one"
-    )
-    add(
-        "--set",
-        nargs="*",
-        action="extend",
-        default=[],
-        dest="options",
-        metavar="key=value",
-        help=keys,
     )
     longest = (
         f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} "

@@ -19,6 +19,7 @@ from spanreward.training.commands.metric_options import (
     ASKING,
     ROWS,
     add_flags,
+    add_words,
     check_files,
     open_metric,
     renamed,
@@ -51,10 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         *ASKING,
         *ROWS,
         "overwrite",
-        "options",
         judge={"default": "match"},
         overwrite=overwrite,
     )
+    add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

@@ -2,8 +2,8 @@
 they make.
 
     add_flags(parser, *ALL, judge={"required": True})
-    add_flags(parser, "options")                           # `mode=published gamma=1`, the metric's
-    with open_metric("posh", parser.parse_intermixed_args()) as (reward, settings):
+    arguments = read_arguments(parser)     # --set mode=published judge.memory=2e9
+    with open_metric("posh", arguments) as (reward, settings):
         reward.judge_samples(samples)
 
 Heavy imports wait until a judge is made, so that `--help` is quick.
@@ -11,6 +11,8 @@ Heavy imports wait until a judge is made, so that `--help` is quick.
 
 import argparse
 import json
+import shlex
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,16 +34,18 @@ CACHE = (
     "match)"
 )
 OF_JUDGE = (
-    "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; "
-    "may be repeated"
+    "options of the judge: arguments of its class, such as judge.memory=2e9, judge.batch_size=8 or "
+    "judge.deadline=60"
 )
 COLUMNS = "the file's names for columns of ours, such as reference=caption completion=answer"
 QUIET = "print neither progress nor a table; warnings and errors stay"
 OF_METRIC = (
-    "an argument of the metric's class, such as mode=published, score=precision (posh) or "
-    "gamma=1 (harmonic)"
+    "options of the metric: arguments of its class, such as mode=published, score=precision (posh) "
+    f"or gamma=1 (harmonic); and {OF_JUDGE}"
 )
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
+PREFIX = "judge."  # of the judge's options among those of --set
+REFUSED_FROM = "0.2"  # the version without options that are written otherwise than by --set
 
 
 class Once(argparse.Action):
@@ -61,9 +65,14 @@ FLAGS: dict[str, dict[str, Any]] = {
         "metavar": "JUDGE",
         "help": f"who answers the metric's questions: {JUDGES}",
     },
-    "judge_option": {"action": "append", "default": [], "metavar": "key=value", "help": OF_JUDGE},
     "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
-    "options": {"nargs": "*", "metavar": "key=value", "help": OF_METRIC},
+    "options": {
+        "action": "extend",
+        "nargs": "+",
+        "default": [],
+        "metavar": "key=value",
+        "help": OF_METRIC,
+    },
     "columns": {
         "action": "extend",
         "nargs": "+",
@@ -82,13 +91,19 @@ FLAGS: dict[str, dict[str, Any]] = {
         "help": "write the printed numbers there too",
     },
 }
+NAMES = {"options": "--set"}  # of the flags that are not named as what they store
 LETTERS = {"output": "o", "quiet": "q"}  # of the flags that have a short form
-ASKING = ("judge", "judge_option", "cache")
+# Ways to give options that are accepted until REFUSED_FROM, and told what to write.
+OLD: dict[str, dict[str, Any]] = {
+    "words": {"nargs": "*", "help": argparse.SUPPRESS},  # `mode=published` without --set
+    "judge_option": {"action": "append", "default": [], "help": argparse.SUPPRESS},
+}
+ASKING = ("judge", "options", "cache")
 ROWS = ("columns", "limit")
 ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
 # flags for keys of a recipe
 SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
-OF_RUN = {flag: {"help": f"the same as {key}=..."} for flag, key in SHORT.items()} | {
+OF_RUN = {flag: {"help": f"the same as --set {key}=..."} for flag, key in SHORT.items()} | {
     "options": {"help": OF_RECIPE}
 }
 
@@ -98,10 +113,46 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
     it is required.
     """
     for name in names:
-        flags = [name] if name == "options" else [f"--{name.replace('_', '-')}"]
+        flags = [NAMES.get(name, f"--{name}")]
         if name in LETTERS:
             flags.append(f"-{LETTERS[name]}")
-        parser.add_argument(*flags, **{**FLAGS[name], **changes.get(name, {})})
+        parser.add_argument(*flags, dest=name, **{**FLAGS[name], **changes.get(name, {})})
+    if "judge" in names:
+        parser.add_argument("--judge-option", **OLD["judge_option"])
+
+
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Adds the words key=value without --set, which come after the command's own words."""
+    parser.add_argument("words", **OLD["words"])
+
+
+def read_arguments(
+    parser: argparse.ArgumentParser, command_line: Sequence[str] | None = None
+) -> argparse.Namespace:
+    """Returns what the command line says: as `options` those of --set, and of a command with a
+    judge as `judge_option` those of the judge, without their prefix.
+
+    Options in the old ways are among them, and one line on standard error says how to write them.
+    command_line: that of the process where none is given.
+    """
+    arguments = parser.parse_intermixed_args(command_line)
+    given = vars(arguments)
+    words = given.pop("words", None) or []
+    old = [word for word in words if "=" in word]
+    old += [PREFIX + option for option in given.get("judge_option", [])]
+    if old:
+        print(
+            f"{parser.prog}: write --set {shlex.join(old)}: options written otherwise are refused "
+            f"from {REFUSED_FROM} on.",
+            file=sys.stderr,
+        )
+    if "options" in given:
+        arguments.options = [*words, *arguments.options]
+    if "judge_option" in given:
+        of_judge = [option for option in arguments.options if option.startswith(PREFIX)]
+        arguments.options = [option for option in arguments.options if option not in of_judge]
+        arguments.judge_option += [option.removeprefix(PREFIX) for option in of_judge]
+    return arguments
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
@@ -184,13 +235,23 @@ def check_renamed(columns: Collection[str], reward: "Reward") -> None:
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:
-    """Returns the judge of --judge and the other options.
+    """Returns the judge of --judge and its options.
 
     Raises ValueError for unknown names and options.
     """
     from spanreward.rewards.judges import load_judge
 
     return load_judge(arguments.judge, arguments.cache, **read_options(arguments.judge_option))
+
+
+def judge_alone(arguments: argparse.Namespace) -> Any:
+    """Returns the judge of a command without a metric. Raises ValueError for a metric's options."""
+    if arguments.options:
+        raise ValueError(
+            f"an option of the judge is written --set {PREFIX}KEY=VALUE, got "
+            f"{' '.join(arguments.options)}."
+        )
+    return judge_of(arguments)
 
 
 def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) -> None:
@@ -200,7 +261,7 @@ def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) ->
     model = arguments.judge not in (None, "match")
     told = {
         "judge": model,
-        "judge-option": arguments.judge_option,
+        "set judge.KEY": arguments.judge_option,
         "cache": arguments.cache is not None,
     }
     given = [f"--{name}" for name, value in told.items() if value]

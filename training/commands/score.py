@@ -1,6 +1,8 @@
 """Score the completions of a file with a metric.
 
-    spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [KEY=VALUE ...]
+    spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl
+    spanreward score posh --judge server:URL#MODEL --set mode=published judge.deadline=60 \\
+        --input rows.jsonl --output verdicts.jsonl
     write-rows | spanreward score posh --judge match --input - --output - | read-verdicts
 
 The input is JSON Lines, a JSON list, CSV, TSV or parquet, also as .gz, or hub:NAME[:SPLIT], a
@@ -10,10 +12,10 @@ output; the table then goes to standard error, and there is nothing to resume. E
 missing key is one sentence that names it.
 
     posh          reference (a text or several)
-    harmonic      image (the path of a picture), or with evidence=context a `context` that describes
-                  it
+    harmonic      image (the path of a picture), or with --set evidence=context a `context`
+                  that describes it
     lave          question and answers (a text or several)
-    pairwise      image or context, and with anchor=KEY that key, the text to compare with
+    pairwise      image or context, and with --set anchor=KEY that key, the text to compare with
     criteria      criteria (a list of texts), and image or context
     differences   reference, or image, or both
     FILE.py:NAME  what it says; one without a judge needs no --judge
@@ -54,6 +56,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_arguments(parser)
+    arguments = metric_options.read_arguments(parser)
+    if arguments.show < 0:
+        parser.error(f"--show is a number of rows, got {arguments.show}.")
+    with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
+        arguments.input, arguments.output = source, lines
+        score(arguments, parser.prog)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
     parser.add_argument(
         "--input",
@@ -72,13 +84,8 @@ def main() -> None:
         "the references, and the judge's first question"
     )
     parser.add_argument("--show", type=int, default=0, metavar="N", help=show)
-    metric_options.add_flags(parser, *metric_options.ALL, "quiet", "options", output=output)
-    arguments = parser.parse_intermixed_args()
-    if arguments.show < 0:
-        parser.error(f"--show is a number of rows, got {arguments.show}.")
-    with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
-        arguments.input, arguments.output = source, lines
-        score(arguments, parser.prog)
+    metric_options.add_flags(parser, *metric_options.ALL, "quiet", output=output)
+    metric_options.add_words(parser)
 
 
 def score(arguments: argparse.Namespace, program: str) -> None:

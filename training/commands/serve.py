@@ -25,6 +25,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_arguments(parser)
+    arguments = metric_options.read_arguments(parser)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
+    try:
+        with ExitStack() as last:
+            _serve(parser.prog, arguments, last)
+    except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
+        # Overflow: of the port
+        leave(f"{parser.prog}: {error}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME"
     )
@@ -38,15 +50,8 @@ def main() -> None:
         "the folder or hub id of a policy's tokenizer, for the credit of tokens; may be repeated"
     )
     parser.add_argument("--tokenizer", action="append", default=[], metavar="NAME", help=which)
-    metric_options.add_flags(parser, *metric_options.ASKING, "options")
-    arguments = parser.parse_intermixed_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
-    try:
-        with ExitStack() as last:
-            _serve(parser.prog, arguments, last)
-    except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
-        # Overflow: of the port
-        leave(f"{parser.prog}: {error}")
+    metric_options.add_flags(parser, *metric_options.ASKING)
+    metric_options.add_words(parser)
 
 
 def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
