@@ -2,7 +2,7 @@
 judgments.
 
 python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b
-mode=published
+--set mode=published
 """
 
 import argparse
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 HELP = "a paper's table: a metric against people's judgments in a JSONL file"
 DESCRIPTION = """\
-    python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
-    python -m experiments labels table mmhe-best mmhe.jsonl --pictures mmhe --judge vllm:MODEL mode=published spans=none
-    python -m experiments labels table lave lave.jsonl --judge vllm:MODEL mode=published candidate=whole
+    python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b --set mode=published
+    python -m experiments labels table mmhe-best mmhe.jsonl --pictures mmhe --judge vllm:MODEL --set mode=published spans=none
+    python -m experiments labels table lave lave.jsonl --judge vllm:MODEL --set mode=published candidate=whole
 
 Tables: docent-coarse, docent-granular, caparena, mmhe-best, mmhe-criteria, flickr8k-expert, flickr8k-cf, composite,
 lave, thumb, polaris, pascal50s, sugarcrepe, discourse-foil. docs/evidence/reproduce.md names the paper and the

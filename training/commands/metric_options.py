@@ -93,11 +93,6 @@ FLAGS: dict[str, dict[str, Any]] = {
 }
 NAMES = {"options": "--set"}  # of the flags that are not named as what they store
 LETTERS = {"output": "o", "quiet": "q"}  # of the flags that have a short form
-# Ways to give options that are accepted until REFUSED_FROM, and told what to write.
-OLD: dict[str, dict[str, Any]] = {
-    "words": {"nargs": "*", "help": argparse.SUPPRESS},  # `mode=published` without --set
-    "judge_option": {"action": "append", "default": [], "help": argparse.SUPPRESS},
-}
 ASKING = ("judge", "options", "cache")
 ROWS = ("columns", "limit")
 ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
@@ -118,12 +113,16 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
             flags.append(f"-{LETTERS[name]}")
         parser.add_argument(*flags, dest=name, **{**FLAGS[name], **changes.get(name, {})})
     if "judge" in names:
-        parser.add_argument("--judge-option", **OLD["judge_option"])
+        # the old way, accepted until REFUSED_FROM
+        hidden = argparse.SUPPRESS
+        parser.add_argument("--judge-option", action="append", default=[], help=hidden)
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Adds the words key=value without --set, which come after the command's own words."""
-    parser.add_argument("words", **OLD["words"])
+    """Adds the words key=value without --set, an old way that is accepted until REFUSED_FROM. They
+    come after the command's own words.
+    """
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
 
 
 def read_arguments(
@@ -137,9 +136,10 @@ def read_arguments(
     """
     arguments = parser.parse_intermixed_args(command_line)
     given = vars(arguments)
-    words = given.pop("words", None) or []
+    words = arguments.words if "words" in given else []
+    judge_options = arguments.judge_option if "judge_option" in given else []
     old = [word for word in words if "=" in word]
-    old += [PREFIX + option for option in given.get("judge_option", [])]
+    old += [PREFIX + option for option in judge_options]
     if old:
         print(
             f"{parser.prog}: write --set {shlex.join(old)}: options written otherwise are refused "
@@ -151,7 +151,8 @@ def read_arguments(
     if "judge_option" in given:
         of_judge = [option for option in arguments.options if option.startswith(PREFIX)]
         arguments.options = [option for option in arguments.options if option not in of_judge]
-        arguments.judge_option += [option.removeprefix(PREFIX) for option in of_judge]
+        named = [option.removeprefix(PREFIX) for option in of_judge]
+        arguments.judge_option = [*judge_options, *named]
     return arguments
 
 

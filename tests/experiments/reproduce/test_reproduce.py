@@ -99,8 +99,8 @@ def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
     words = (
         "--judge",
         "vllm:smollm2",
-        "--judge-option",
-        "memory=2e9",
+        "--set",
+        "judge.memory=2e9",
         "--no-cache",
         "--json",
         tmp_path / "plan.json",
@@ -108,7 +108,7 @@ def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
     experiments("reproduce", "lave-2", "--dry-run", "--data", tmp_path, *words)
     (step,) = read(tmp_path / "plan.json")["steps"]
     assert (
-        "--judge vllm:smollm2 --judge-option memory=2e9 --no-cache mode=published"
+        "--judge vllm:smollm2 --set judge.memory=2e9 mode=published candidate=whole --no-cache"
         in step["command"]
     )
 
