@@ -136,10 +136,12 @@ def _rows(source: Rows) -> Iterator[Row]:
     return _json(content, source)
 
 
-def _content(source: str) -> bytes:
-    """Returns the bytes of a file or a pipe, unpacked. Raises FileNotFoundError, IsADirectoryError,
-    and ValueError for an archive that holds no table.
+def check_there(source: str) -> None:
+    """Raises FileNotFoundError and IsADirectoryError for the name of no file and no pipe. A data
+    set of the hub is not looked for.
     """
+    if source.startswith(HUB):
+        return
     if Path(source).is_dir():
         raise IsADirectoryError(
             f"the input {source} is a folder: give a file in it, or hub:{source} for a data set "
@@ -148,6 +150,13 @@ def _content(source: str) -> bytes:
     if not Path(source).exists():
         cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
         raise FileNotFoundError(f"there is no input file {source}{cure}.")
+
+
+def _content(source: str) -> bytes:
+    """Returns the bytes of a file or a pipe, unpacked. Raises as `check_there`, and ValueError for
+    an archive that holds no table.
+    """
+    check_there(source)
     content = Path(source).read_bytes()
     if content.startswith(b"\x1f\x8b"):
         try:

@@ -155,6 +155,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> "Comparison":
     """Reads what is compared, compares it, and writes the files."""
+    setup = setup_of(arguments)
+
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
     from spanreward.training.evaluation.judged.evaluate import decided_by, evaluate
@@ -163,7 +165,6 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.page.shown import shown_prompts
     from spanreward.training.evaluation.statistics.comparison import summarise
 
-    setup = setup_of(arguments)
     output = arguments.output
     written = [output / name for name in WRITTEN]
     sides = [Path(run) for runs in setup.sides.values() for run in runs]
@@ -190,13 +191,10 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
 
     Raises ValueError, and OSError for files that cannot be read.
     """
-    from spanreward.rewards.rows.tables import is_table
-    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
-    from spanreward.training.evaluation.answers.setup import Setup
+    from spanreward.rewards.metric_names import check_metric
+    from spanreward.rewards.rows.tables import check_there, is_table
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
-    from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
-    from spanreward.training.run_folder import machine, versions
 
     for name, value in (("--limit", arguments.limit), ("--max-tokens", arguments.max_tokens)):
         if value is not None and not value > 0:
@@ -212,17 +210,27 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     trainer: dict[str, Any] = {}
     if arguments.data:
         parts = parts_of(arguments)
+        columns = metric_options.renamed(arguments.columns)
+        check_there(arguments.data)
     else:
         recipe = load_recipe(arguments.recipe, arguments.options)
         learned = recipe.rewards
         parts = [*recipe.rewards, *recipe.referees]
         trainer = recipe.trainer
+    for part in parts:
+        check_metric(part.metric)
+
+    # slow: spaCy, and torch with it. What costs nothing to refuse is refused above.
+    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
+    from spanreward.training.evaluation.answers.setup import Setup
+    from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
+    from spanreward.training.run_folder import machine, versions
+
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
     chosen = arguments.limit, arguments.slices, arguments.cluster
     extra_columns = columns_asked_by(rewards)
     if arguments.data:
-        columns = metric_options.renamed(arguments.columns)
         prompts = prompts_of_file(arguments.data, *chosen, columns, extra_columns)
     else:
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen, extra_columns)

@@ -25,7 +25,6 @@ from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
 from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.training.commands.metric_options import (
     JUDGES,
     OF_JUDGE,
@@ -106,6 +105,8 @@ def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]
 
 
 def pipeline_here() -> Finding:
+    from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name  # slow: spaCy
+
     try:
         return Finding("spaCy pipeline", True, pipeline_name(load_pipeline()))
     except ImportError as error:

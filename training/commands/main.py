@@ -20,6 +20,7 @@ from spanreward.rewards.base.needs import lacking
 from spanreward.rewards.base.terminal import Terminal, guard_logs, leave, leave_interrupted
 from spanreward.rewards.files.home import expand_arguments
 from spanreward.rewards.files.outputs import write_json
+from spanreward.training.commands.completion import ASKED_BY_THE_SHELL, complete
 from spanreward.training.commands.metric_options import add_flags, read_arguments
 from spanreward.training.commands.standard_streams import writes_to_output
 
@@ -62,6 +63,8 @@ CLOSED_PIPE = 128 + 13  # the exit code of a program that SIGPIPE ends
 
 
 def main() -> None:
+    if ASKED_BY_THE_SHELL in os.environ:
+        complete(COMMANDS)
     expand_arguments()
     about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
     command = choose(

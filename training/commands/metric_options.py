@@ -281,10 +281,14 @@ def open_metric(
     that nothing reads.
     """
     from spanreward.rewards.judges import closing
-    from spanreward.rewards.metrics import build_reward
+    from spanreward.rewards.metric_names import check_metric
 
+    check_metric(name)
     options = read_options(arguments.options)
     judge = judge_of(arguments) if arguments.judge else None
+
+    from spanreward.rewards.metrics import build_reward  # slow: spaCy, and torch with it
+
     reward = build_reward(name, judge, options)
     check_asked(arguments, [reward])
     asked = "" if judge is None else judge.name

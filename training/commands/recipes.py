@@ -34,14 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "name", nargs="?", help="the file to copy, as in the list; without it the list is printed"
-    )
-    add_flags(
-        parser,
-        "output",
-        output={"default": Path(), "help": "the folder to copy to (default: the current one)"},
-    )
+    add_arguments(parser)
     arguments = parser.parse_args()
     found = files()
     if arguments.name is None:
@@ -56,6 +49,17 @@ def main() -> None:
     except OSError as error:
         there = " is there already: choose another --output, or move it away."
         leave(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="?", help="the file to copy, as in the list; without it the list is printed"
+    )
+    add_flags(
+        parser,
+        "output",
+        output={"default": Path(), "help": "the folder to copy to (default: the current one)"},
+    )
 
 
 def files() -> list[str]:

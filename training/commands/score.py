@@ -90,8 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def score(arguments: argparse.Namespace, program: str) -> None:
     """Scores the rows and prints what came of it. Ends the process where nothing can be scored."""
+    from spanreward.rewards.metric_names import check_metric
     from spanreward.rewards.rows.lines import read_rows
-    from spanreward.rewards.scoring import read_verdicts, score_rows
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
 
@@ -104,16 +104,20 @@ def score(arguments: argparse.Namespace, program: str) -> None:
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")
+        check_metric(arguments.reward)
         opened = metric_options.open_metric(arguments.reward, arguments)
         # the end of the command says in one line why a row has no score
+        with warnings_alone():
+            rows = read_rows(arguments.input, columns, arguments.limit)
         with (
             warnings_alone(),
             opened as (reward, settings),
             bar_of(console, arguments.quiet) as bar,
         ):
+            from spanreward.rewards.scoring import read_verdicts, score_rows  # slow, as the metric
+
             task = bar.add_task(title, total=None)
             metric_options.check_renamed(columns, reward)
-            rows = read_rows(arguments.input, columns, arguments.limit)
             summary = score_rows(
                 reward,
                 rows,

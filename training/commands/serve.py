@@ -59,7 +59,6 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
     from spanreward.rewards.files.http_client import KEY, api_key
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
     from spanreward.training.serve.server import RewardServer, configured
-    from spanreward.training.serve.service import Service
 
     if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
         raise ValueError(
@@ -76,6 +75,8 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         warning = unseeing(reward)
         if warning:
             print(f"{program}: rows with pictures will fail: {warning}", file=sys.stderr)
+        from spanreward.training.serve.service import Service  # slow, as the metric is
+
         for judge in reward.judges:
             judge.start()
         decided_by = ", ".join(

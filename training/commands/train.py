@@ -41,6 +41,7 @@ from spanreward.training.commands.metric_options import (
     overrides_of,
     read_arguments,
 )
+from spanreward.training.recipe_file import RecipeError
 
 
 def main() -> None:
@@ -55,7 +56,7 @@ def main() -> None:
             "launch."
         )
 
-    from spanreward.training.recipe import RecipeError, load_recipe
+    from spanreward.training.recipe import load_recipe
 
     try:
         # before the slow imports: typos show at once

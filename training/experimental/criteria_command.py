@@ -114,5 +114,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     return numbers, [table]
 
 
+def ways() -> dict[str, Any]:
+    return {"write": sys.modules[__name__]}
+
+
 def main() -> None:
-    run("spanreward criteria", __doc__, {"write": sys.modules[__name__]})
+    run("spanreward criteria", __doc__, ways())

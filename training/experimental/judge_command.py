@@ -160,7 +160,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     return numbers, [table]
 
 
-def main() -> None:
+def ways() -> dict[str, Any]:
     training = {
         "HELP": "train a judge as a recipe says",
         "DESCRIPTION": TRAIN,
@@ -171,8 +171,11 @@ def main() -> None:
         "DESCRIPTION": LABELS,
         "add_arguments": add_label,
     }
-    ways = {
+    return {
         "train": SimpleNamespace(**training, measure=train),
         "label": SimpleNamespace(**keeping, measure=label),
     }
-    run("spanreward judge", __doc__, ways)
+
+
+def main() -> None:
+    run("spanreward judge", __doc__, ways())

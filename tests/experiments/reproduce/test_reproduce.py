@@ -196,7 +196,7 @@ def test_a_paper_s_average_is_the_mean_of_its_fourteen_sets() -> None:
 
 
 def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> None:
-    words = ("--prompts", "mine.yaml", "--demonstrations", "six.yaml", "--option", "mode=default")
+    words = ("--prompts", "mine.yaml", "--demonstrations", "six.yaml", "--set", "mode=default")
     done = experiments(
         "reproduce",
         "lave-2",
@@ -234,7 +234,7 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
         ),
         (
             "mllm-judge-2",
-            ("--option", "a=1"),
+            ("--set", "a=1"),
             "judge has no metric with options: it takes --prompts alone, got a=1",
         ),
         ("mllm-judge-2", ("--prompts", "a", "--demonstrations", "b"), "takes --prompts alone"),
@@ -243,7 +243,7 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
             ("--demonstrations", "b"),
             "--demonstrations are LAVE's, and docent-coarse is measured with posh",
         ),
-        ("lave-2", ("--option", "rationale"), "an option is written key=value, got 'rationale'"),
+        ("lave-2", ("--set", "rationale"), "an option is written key=value, got 'rationale'"),
     ],
 )
 def test_what_a_step_cannot_take_is_refused_in_words(
