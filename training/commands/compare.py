@@ -58,6 +58,9 @@ def main() -> None:
     )
     add_arguments(parser)
     arguments = metric_options.read_arguments(parser)
+    if any("," in name for name in arguments.metric):
+        each = " ".join(f"--metric {name}" for name in ",".join(arguments.metric).split(","))
+        parser.error(f"--metric takes one metric, and may be repeated: write {each}.")
     if arguments.data and not arguments.metric:
         parser.error(
             "--data needs --metric, and --metric goes with --data: a recipe names its own."

@@ -13,7 +13,7 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ OF_METRIC = (
     f"or gamma=1 (harmonic); and {OF_JUDGE}"
 )
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
+OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
 PREFIX = "judge."  # of the judge's options among those of --set
 REFUSED_FROM = "0.2"  # the version without options that are written otherwise than by --set
 
@@ -122,7 +123,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     """Adds the words key=value without --set, an old way that is accepted until REFUSED_FROM. They
     come after the command's own words.
     """
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
 
 
 def read_arguments(
@@ -216,9 +217,26 @@ def check_files(
     check_json(arguments.json, like, arguments.overwrite)
 
 
+def check_lines(output: Path) -> None:
+    """Raises ValueError for an output of JSON Lines that is a folder, or named as another table."""
+    if output.is_dir():
+        raise ValueError(f"the output {output} is a folder: name a file in it.")
+    if output.suffix.lower() in OTHER_TABLES:
+        raise ValueError(
+            f"the output {output} would be JSON Lines: name it {output.with_suffix('.jsonl')}."
+        )
+
+
 def renamed(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
     names = dict(text.partition("=")[::2] for text in check_once(columns))
+    of_completion = names.get("completion", "completion")
+    for ours, theirs in names.items():
+        if ours != "completion" and theirs == of_completion:
+            raise ValueError(
+                f"--columns {ours}={theirs} names the column of the completions: each would be "
+                f"compared with itself. Name the one of the {ours}."
+            )
     if not all(map(all, names.items())):
         raise ValueError(
             "--columns is written OURS=THEIRS, such as reference=caption, got "
@@ -227,12 +245,18 @@ def renamed(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def check_renamed(columns: Collection[str], reward: "Reward") -> None:
+def check_renamed(columns: Mapping[str, str], reward: "Reward") -> None:
     """Raises ValueError for a name of --columns that neither a row nor the metric has."""
     from spanreward.rewards.base.checks import check_known
     from spanreward.rewards.rows.columns import READ
 
-    check_known("column", columns, [*READ, "completion", *reward.columns])
+    known = [*READ, "completion", *reward.columns]
+    for ours, theirs in columns.items():
+        if ours not in known and theirs in known:
+            raise ValueError(
+                f"--columns is written OURS=THEIRS, got {ours}={theirs}: write {theirs}={ours}."
+            )
+    check_known("column", columns, known)
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:
@@ -285,6 +309,9 @@ def open_metric(
 
     check_metric(name)
     options = read_options(arguments.options)
+    for key, value in options.items():
+        if key in FLAGS:
+            raise ValueError(f"{key} is no option of a metric: write --{key} {value}.")
     judge = judge_of(arguments) if arguments.judge else None
 
     from spanreward.rewards.metrics import build_reward  # slow: spaCy, and torch with it

@@ -13,7 +13,6 @@ import argparse
 import os
 import re
 import shutil
-import sys
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,10 @@ def main() -> None:
             print(f"{name}\n    {first_sentence(ROOT / name)}")
         return
     if arguments.name not in found:
-        sys.exit(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
+        within = [name for name in found if arguments.name in name]
+        if within:
+            leave(f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}.")
+        leave(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
     try:
         for copied in copy(arguments.name, arguments.output):
             print(copied)

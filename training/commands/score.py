@@ -102,6 +102,7 @@ def score(arguments: argparse.Namespace, program: str) -> None:
         inputs = (arguments.input, arguments.reward)
         columns = metric_options.renamed(arguments.columns)
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
+        metric_options.check_lines(arguments.output)
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")
         check_metric(arguments.reward)

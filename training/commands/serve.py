@@ -20,6 +20,8 @@ from typing import Any
 from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands import metric_options
 
+HIGHEST_PORT = 65535
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -60,6 +62,12 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
     from spanreward.training.serve.server import RewardServer, configured
 
+    if "://" in arguments.host:
+        raise ValueError(
+            f"--host is a name or an address, such as 127.0.0.1, got {arguments.host}."
+        )
+    if not 0 <= arguments.port <= HIGHEST_PORT:
+        raise ValueError(f"--port is 0 to {HIGHEST_PORT}, got {arguments.port}.")
     if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
         raise ValueError(
             f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."

@@ -58,6 +58,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     metric_options.check_files(
         arguments, [output, *([page] if page else [])], [arguments.rows], **like
     )
+    metric_options.check_lines(output)
     check_page(page, arguments.overwrite, "criteria")
     given = (metric_options.renamed(arguments.columns), arguments.limit)
     samples = read_each(arguments.rows, (), lambda sample: sample, *given)

@@ -115,6 +115,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     metric_options.check_files(
         arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}
     )
+    metric_options.check_lines(arguments.output)
     samples, pictures = dict[str, Sample](), dict[str, str]()
     for row in read_rows(
         arguments.rows, metric_options.renamed(arguments.columns), arguments.limit

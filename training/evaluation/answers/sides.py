@@ -19,7 +19,7 @@ from huggingface_hub import hf_hub_download
 from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.rows.messages import completion_text, messages_in
 from spanreward.rewards.rows.sample import row_sample
-from spanreward.rewards.rows.tables import is_table, read_table
+from spanreward.rewards.rows.tables import check_texts, is_table, read_table
 from spanreward.training.evaluation.answers.same_row import differing
 from spanreward.training.policy_folder import policy_folder
 from spanreward.training.recipe import RecipeError
@@ -150,6 +150,7 @@ def answer_in(record: Mapping[str, Any], where: str) -> str:
     """Returns the text of a line's completion. Raises RecipeError for a line without it or an
     id.
     """
+    check_texts(record, where)
     completion = record.get("completion")
     if record.get("id") is None or not isinstance(completion, str | list):
         raise RecipeError(
