@@ -56,8 +56,8 @@ def say_joined(rows: Sequence[InputRow], source: object) -> None:
     joined = [row.held["answers"] for row in rows if is_joined(row.held.get("answers"))]
     if joined:
         log.warning(
-            "%s: the answers of %d of %d rows are one text each, such as %r, and are read as one answer: "
-            'where they are several, write a list, ["red", "blue"]',
+            "%s: the answers of %d of %d rows are one text each, such as %r, and are read as one "
+            'answer: where they are several, write a list, ["red", "blue"]',
             source if isinstance(source, str | Path) else "the table",
             len(joined),
             len(rows),

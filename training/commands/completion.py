@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from spanreward.rewards.metric_names import NAMES
-
 ASKED_BY_THE_SHELL = "_ARGCOMPLETE"
 OF_WAYS = ("criteria", "judge", "labels")  # commands with commands of their own
 METRICS = ("reward", "metric")  # the arguments that name one
@@ -51,6 +49,7 @@ def add_values(parser: argparse.ArgumentParser) -> None:
     from argcomplete.completers import ChoicesCompleter, FilesCompleter, SuppressCompleter
 
     from spanreward.rewards.judges.by_name import KINDS
+    from spanreward.rewards.metric_names import NAMES
     from spanreward.training.commands.recipes import files
 
     judges = [f"{kind}:" if given else kind for kind, (_, given) in KINDS.items()]
