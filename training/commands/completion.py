@@ -56,9 +56,9 @@ def add_values(parser: argparse.ArgumentParser) -> None:
     for action in parser._actions:
         values: Any = FilesCompleter()
         if action.dest in METRICS:
-            values = ChoicesCompleter(NAMES)
+            values = ChoicesCompleter(dict.fromkeys(NAMES, ""))
         elif action.dest == "judge":
-            values = ChoicesCompleter(judges)
+            values = ChoicesCompleter(dict.fromkeys(judges, ""))
         elif action.dest in ("recipe", "name"):
             values = with_files(files())
         elif action.dest in ("options", "words") or action.type is int:
