@@ -48,9 +48,9 @@ folders = $(subst $(space),$(comma),$(foreach seed,$(SEEDS),$(OUTPUT)/seed$(seed
 quickstart: venv
 	@set -e; for seed in $(SEEDS); do \
 	  run=$(OUTPUT)/seed$$seed; \
-	  $(TRAIN) $(RECIPES)/scenes-base.yaml seed=$$seed output=$$run/base overwrite=true; \
-	  $(TRAIN) $(RECIPES)/scenes-sft.yaml seed=$$seed output=$$run/sft policy.model=$$run/base overwrite=true; \
-	  $(TRAIN) $(RECIPES)/scenes-dapo.yaml seed=$$seed output=$$run/dapo policy.model=$$run/base overwrite=true; \
+	  $(TRAIN) $(RECIPES)/scenes-base.yaml --set seed=$$seed output=$$run/base overwrite=true; \
+	  $(TRAIN) $(RECIPES)/scenes-sft.yaml --set seed=$$seed output=$$run/sft policy.model=$$run/base overwrite=true; \
+	  $(TRAIN) $(RECIPES)/scenes-dapo.yaml --set seed=$$seed output=$$run/dapo policy.model=$$run/base overwrite=true; \
 	done
 	@$(BIN)/spanreward compare $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
 	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) --slice objects \

@@ -10,6 +10,7 @@ from . import (
     judges as judges,
     language as language,
     lave as lave,
+    metric_names as metric_names,
     metrics as metrics,
     pairwise as pairwise,
     posh as posh,

@@ -8,13 +8,14 @@ from typing import Any
 
 import yaml
 
-from spanreward.rewards.base.checks import check_known, unknown
+from spanreward.rewards.base.checks import check_known
 from spanreward.rewards.criteria import CriteriaReward
 from spanreward.rewards.experimental.differences import DifferencesReward
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.harmonic import HarmonicReward
 from spanreward.rewards.judges.judge import Judge
 from spanreward.rewards.lave import LaveReward
+from spanreward.rewards.metric_names import check_metric
 from spanreward.rewards.pairwise import PairwiseReward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.remote_reward import RemoteReward
@@ -40,11 +41,8 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
     Raises ValueError for an unknown metric or option, an invalid value, and a metric that lacks its
     judge.
     """
+    check_metric(metric)
     known = {**METRICS, "remote": RemoteReward}  # by `spanreward serve` elsewhere
-    if not is_custom(metric) and metric not in known:
-        raise ValueError(
-            f"{unknown('metric', metric, known)} A metric of your own is FILE.py:NAME."
-        )
     kind = custom_part(metric, Reward, options) if is_custom(metric) else known[metric]
     if isinstance(kind, Reward):
         return kind

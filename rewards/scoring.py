@@ -275,7 +275,10 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
         needed = (
             f"{reward.__name__} needs the key {missing} in the rows of {source}, which have {keys}"
         )
-        raise ValueError(f"{needed}: rename the key that holds it to {missing}.")
+        raise ValueError(
+            f"{needed}: rename the key that holds it to {missing} (on a command line --columns "
+            "OURS=THEIRS)."
+        )
 
 
 def _in_chunks(

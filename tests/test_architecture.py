@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 FLOORS = {
     "rewards": (
         "base files rows text language judges reward comparison posh harmonic lave pairwise criteria "
-        "experimental metrics ready scoring"
+        "experimental metric_names metrics ready scoring"
     ),
     "rewards.judges": (
         "usage probe question judge smollm2 model_files encoding written_rating function_judge "
@@ -26,8 +26,8 @@ FLOORS = {
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
     ),
     "training": (
-        "recipe_file trainer_settings turn_end health ranks grpo recipe precision recipe_rewards data policy "
-        "adapters before_loading sft run_folder full_disk evaluation callbacks run plan serve commands "
+        "recipe_file trainer_settings turn_end health ranks grpo recipe precision recipe_rewards data policy_folder "
+        "policy adapters before_loading sft run_folder full_disk evaluation callbacks run plan serve commands "
         "experimental"
     ),
     "training.evaluation": "answers judged statistics page",

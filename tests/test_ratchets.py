@@ -23,8 +23,9 @@ from tests.support.paths import ROOT
 
 PUBLIC_NAMES = 40  # 39, and JudgedReward, which issue 65 names
 COMMANDS = 10
-# Of all commands together, --help aside: 78, --show of issue 67, and --quiet of two commands (70).
-OPTIONS = 81
+# Of all commands together, --help aside: 78, --show of issue 67, and of issue 70 --quiet of two commands and
+# --set, which takes the place of --judge-option and of words without a flag.
+OPTIONS = 82
 # Those of judges' recipes too, each where it is first defined: 70, and data.target of issue 68.
 RECIPE_KEYS = 71
 EXTRAS = 8

@@ -27,7 +27,7 @@ from spanreward.rewards.files.custom_file import custom_function, is_custom
 from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.judges.encoding.bounded_template import check_template
 from spanreward.rewards.judges.encoding.picture_chat import load_processor
-from spanreward.rewards.judges.smollm2 import smollm2_folder
+from spanreward.training.policy_folder import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.turn_end import tokenizer_of
 
@@ -113,14 +113,6 @@ def model_class(config: PretrainedConfig) -> Any:
     return (
         transformers.AutoModelForImageTextToText if pictures else transformers.AutoModelForCausalLM
     )
-
-
-def policy_folder(model: str) -> str:
-    """Returns the folder of `smollm2`, any other model as it is.
-
-    Raises FileNotFoundError as smollm2_folder does.
-    """
-    return str(smollm2_folder()) if model == "smollm2" else model
 
 
 def base_of(model: str) -> str:

@@ -35,7 +35,7 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.home import expanded, expanded_within
 from spanreward.rewards.judges.by_name import members
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
-from spanreward.training.trainer_settings import fault
+from spanreward.training.trainer_settings import OTHER_NAMES, fault
 
 Column = Literal[
     "image",
@@ -402,6 +402,8 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
             )
     for key, value in recipe.trainer.items():
         if key not in valid:
+            if key in OTHER_NAMES:
+                raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
             raise RecipeError(misplaced(key, valid, f"trainer.{key}"))
         if wrong := fault(config, key, value):
             quotes = " (YAML reads a bare no or off as False: quote it)" if value is False else ""

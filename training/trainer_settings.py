@@ -40,6 +40,18 @@ TYPES: dict[str, Any] = {
     "fsdp": str | bool | list[str] | None,
 }
 
+# What other trainers and earlier versions of TRL call a setting, and what to write here.
+OTHER_NAMES = {
+    "batch_size": "it is trainer.per_device_train_batch_size here",
+    "epochs": "it is trainer.num_train_epochs here",
+    "group_size": "it is trainer.num_generations here",
+    "kl_coef": "it is trainer.beta here",
+    "lr": "it is trainer.learning_rate here",
+    "max_new_tokens": "it is trainer.max_completion_length here",
+    "max_prompt_length": "TRL cuts no prompts any more, so leave out rows that are too long",
+    "num_epochs": "it is trainer.num_train_epochs here",
+    "num_samples": "it is trainer.num_generations here",
+}
 
 REPORTERS = (
     "azure_ml",

@@ -21,7 +21,7 @@ python -m experiments benchmark scale recipes/qwen2.5-vl-7b/docent-posh-dapo.yam
 python -m experiments benchmark fuzz --cases 10000 --json fuzz.json
 python -m experiments benchmark utility --people ../shared/data --json utility.json
 python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE
-output=outputs/soak
+--set output=outputs/soak
 python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5
 --times 20
 """

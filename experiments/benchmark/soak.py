@@ -1,7 +1,7 @@
 """Whether a command that runs for hours leaks: memory, threads, open files, processes, and time.
 
 python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE
-output=outputs/soak
+--set output=outputs/soak
 """
 
 import argparse

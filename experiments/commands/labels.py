@@ -2,7 +2,7 @@
 judgments.
 
 python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b
-mode=published
+--set mode=published
 """
 
 import argparse
@@ -17,7 +17,7 @@ from rich.table import Table
 from experiments.tables import table_with
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined, run
-from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
 
 if TYPE_CHECKING:
     from experiments.labels.judgments import Judgment
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 HELP = "a paper's table: a metric against people's judgments in a JSONL file"
 DESCRIPTION = """\
-    python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b mode=published
-    python -m experiments labels table mmhe-best mmhe.jsonl --pictures mmhe --judge vllm:MODEL mode=published spans=none
-    python -m experiments labels table lave lave.jsonl --judge vllm:MODEL mode=published candidate=whole
+    python -m experiments labels table docent-coarse coarse.jsonl --judge server:URL#qwen3-14b --set mode=published
+    python -m experiments labels table mmhe-best mmhe.jsonl --pictures mmhe --judge vllm:MODEL --set mode=published spans=none
+    python -m experiments labels table lave lave.jsonl --judge vllm:MODEL --set mode=published candidate=whole
 
 Tables: docent-coarse, docent-granular, caparena, mmhe-best, mmhe-criteria, flickr8k-expert, flickr8k-cf, composite,
 lave, thumb, polaris, pascal50s, sugarcrepe, discourse-foil. docs/evidence/reproduce.md names the paper and the
@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count", type=int, metavar="N", help="only the first N groups, as pictures (default all)"
     )
-    add_flags(parser, *ASKING, "options", judge={"default": "match"})
+    add_flags(parser, *ASKING, judge={"default": "match"})
+    add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

@@ -96,7 +96,8 @@ def make(arguments: argparse.Namespace, seed: int, environment: str) -> int:
         overrides.append(
             f"policy.model={start if not float(environment) else perturbed(start, output, environment)}"
         )
-    command = [sys.executable, "-m", "spanreward", "train", arguments.recipe, *overrides]
+    command = [sys.executable, "-m", "spanreward", "train", arguments.recipe]
+    command += ["--set", *overrides]
     with (arguments.folder / f"{name}.log").open("w") as log:
         code = subprocess.run(
             command,

@@ -55,7 +55,7 @@ def scored(steps: list[list[dict[str, Any]]]) -> str:
                 "-m",
                 "spanreward",
                 *words,
-                *(["rationale=false"] if metric == "lave" else []),
+                *(["--set", "rationale=false"] if metric == "lave" else []),
             ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

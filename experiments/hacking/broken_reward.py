@@ -2,7 +2,7 @@
 out.
 
     spanreward train recipes/quickstart/scenes-dapo.yaml \
-        rewards.0.metric=experiments/hacking/broken_reward.py:LengthReward
+        --set rewards.0.metric=experiments/hacking/broken_reward.py:LengthReward
 
 `spanreward compare` with that policy beside its start must show, in the truth and in every referee
 that is not this reward, that it got worse.

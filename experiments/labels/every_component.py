@@ -2,7 +2,7 @@
 rating that touches it.
 
 python -m experiments labels table docent-granular granular.jsonl --judge vllm:Qwen/Qwen3-14B
-mode=published
+--set mode=published
 """
 
 from collections.abc import Sequence

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from experiments.mistakes.misplaced import MISPLACED, prepare_more
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
+from experiments.mistakes.of_readers import OF_READERS, prepare_files
 from spanreward.training.run_folder import machine
 
 PROLOGUE = """## Typical mistakes
@@ -32,9 +33,10 @@ Seconds are those of the whole process, on the clock and of the CPU. Most of the
 TRL: `import spanreward.training.run` alone took {imports.seconds:.1f} and {imports.cpu:.1f} s. Other work ran on the
 machine (load {load:.1f} at the end), so that the clock says more than a free machine would.
 
-{count} mistakes: {silent} silent, {traces} commands that end in a traceback. The slowest takes {slowest:.1f} s. The
-last {graded} were graded before their messages were mended ({before}) and since ({after}): A names cause, value and
-cure, B cause and value, C helps nobody, F is silent or a traceback, - did not exist.
+{count} mistakes: {silent} silent, {traces} commands that end in a traceback. The slowest takes {slowest:.1f} s.
+{graded} were graded before their messages were mended ({before}) and since ({after}); the last {readers}, of somebody
+who had read README and docs/ alone, so too ({before_readers}; {after_readers}). A names cause, value and cure, B cause
+and value, C helps nobody, F is silent or a traceback, - did not exist.
 
 | mistake | made by | told | s | CPU s | grade |
 |---|---|---|---|---|---|
@@ -59,7 +61,7 @@ def main() -> None:
     )
     parser.parse_args()
     imports = run([sys.executable, "-c", "import spanreward.training.run"], Path.cwd(), 0, "")
-    made = [(mistake, make(mistake)) for mistake in MISTAKES + MISPLACED]
+    made = [(mistake, make(mistake)) for mistake in MISTAKES + MISPLACED + OF_READERS]
     page = PROLOGUE.format(
         machine=machine(),
         imports=imports,
@@ -71,6 +73,9 @@ def main() -> None:
         graded=len(MISPLACED),
         before=grades(mistake.before for mistake in MISPLACED),
         after=grades(mistake.after for mistake in MISPLACED),
+        readers=len(OF_READERS),
+        before_readers=grades(mistake.before for mistake in OF_READERS),
+        after_readers=grades(mistake.after for mistake in OF_READERS),
     )
     print(page + "".join(row(mistake, one) for mistake, one in made), end="")
 
@@ -84,6 +89,7 @@ def make(mistake: Mistake) -> Made:
         folder = Path(name)
         prepare(folder)
         prepare_more(folder)
+        prepare_files(folder)
         (folder / "script.py").write_text(whole(mistake))
         command = ["-m", "spanreward", *mistake.words] if mistake.words else ["script.py"]
         return run([sys.executable, *command], folder, mistake.status, mistake.told)

@@ -300,17 +300,25 @@ MISPLACED = [
             "a trainer's setting for a metric",
             "valid are coref, judged_part, mode",
             *MATCH,
+            "--set",
             "span_coef=0.5",
         ),
     ),
     graded(
         "AA",
         score(
-            "an option without its key", "written key=value, got 'published'", *MATCH, "published"
+            "an option without its key",
+            "written key=value, got 'published'",
+            *MATCH,
+            "--set",
+            "published",
         ),
     ),
     graded(
-        "AA", score("a mode misspelt", 'mode is "default" or "published"', *MATCH, "mode=publshed")
+        "AA",
+        score(
+            "a mode misspelt", 'mode is "default" or "published"', *MATCH, "--set", "mode=publshed"
+        ),
     ),
     graded(
         "-A",

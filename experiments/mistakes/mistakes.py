@@ -78,7 +78,7 @@ class Mistake:
 
 
 def train(what: str, told: str, *overrides: str) -> Mistake:
-    return Mistake(what, told, ("train", "recipe.yaml", *overrides))
+    return Mistake(what, told, ("train", "recipe.yaml", "--set", *overrides))
 
 
 def score(what: str, told: str, *words: str, rows: str = "rows.jsonl", status: int = 1) -> Mistake:
@@ -189,6 +189,7 @@ MISTAKES = [
         "posh",
         "--judge",
         "match",
+        "--set",
         "scor=recall",
     ),
     score(

@@ -6,11 +6,11 @@
     server:http://127.0.0.1:8000#lmsys/vicuna-13b-v1.3
 
     python -m experiments reproduce lave-2 --prompts mine.yaml --demonstrations table_6.yaml
-    --option rationale=false
+    --set rationale=false
 
 Every step is a command `python -m experiments agreement`, which is printed, and then the paper's
 figures beside those that were measured, with whose prompts ran. --prompts, --demonstrations and
---option reach the metric of every step. docs/evidence/reproduce.md has the figures of what was run.
+--set reach the metric of every step. docs/evidence/reproduce.md has the figures of what was run.
 
 A step fails that cannot be measured, or has a row without a single figure. The others run all the
 same. exit codes: 0 all that has data was measured, or planned; 1 a step failed or would, or there
@@ -45,7 +45,14 @@ from spanreward.rewards.files.outputs import write_json
 from spanreward.rewards.judges import MatchJudge, load_judge
 from spanreward.rewards.metrics import build_reward
 from spanreward.rewards.reward.viewers import check_viewers
-from spanreward.training.commands.metric_options import ASKING, add_flags, read_options
+from spanreward.training.commands.metric_options import (
+    ASKING,
+    OF_JUDGE,
+    PREFIX,
+    add_flags,
+    read_arguments,
+    read_options,
+)
 
 COMMAND = ("python", "-m", "experiments", "agreement")
 COMMANDS = {"table": agreement_table, "judge": judging, "votes": votes, "graphs": graphs}
@@ -86,19 +93,18 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=Path("data"), metavar="FOLDER", help="of the judgments"
     )
-    add_flags(parser, *ASKING, judge={"help": "in place of the paper's judge"})
+    options = f"options of the metric, in place of the paper's; and {OF_JUDGE}"
+    add_flags(
+        parser,
+        *ASKING,
+        judge={"help": "in place of the paper's judge"},
+        options={"help": options},
+    )
     parser.add_argument(
         "--prompts", metavar="PATH", help="in place of ours: the metric's option prompts"
     )
     parser.add_argument(
         "--demonstrations", metavar="PATH", help="the option demonstrations of LAVE"
-    )
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="key=value",
-        help="of the metric, in place of the paper's",
     )
     parser.add_argument("--clip", type=Path, metavar="FOLDER", help="CLIP's weights, for CLIPScore")
     parser.add_argument(
@@ -117,7 +123,7 @@ def main() -> None:
     parser.add_argument(
         "--json", type=Path, metavar="PATH", help="write the printed numbers there too"
     )
-    arguments = parser.parse_args()
+    arguments = read_arguments(parser)
     try:
         arguments.columns = maps_of(arguments.columns, REPRODUCTIONS[arguments.name].steps)
         numbers = plan(arguments) if arguments.dry_run else run(arguments)
@@ -164,8 +170,11 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     if not step.judge:
         return words
     words += ["--judge", arguments.judge or step.judge]
-    for option in arguments.judge_option:
-        words += ["--judge-option", option]
+    settings = [PREFIX + option for option in arguments.judge_option]
+    if step.command != "judge":
+        settings += options
+    if settings:
+        words += ["--set", *settings]
     if arguments.cache is not None:
         words.append("--cache" if arguments.cache else "--no-cache")
     if step.command == "judge":
@@ -180,7 +189,7 @@ def words_of(step: Step, arguments: argparse.Namespace) -> list[str]:
         words += ["--clip", str(arguments.clip)]
     if arguments.count is not None:
         words += ["--count", str(arguments.count)]
-    return [*words, *options]
+    return words
 
 
 def options_of(step: Step, arguments: argparse.Namespace) -> list[str]:
@@ -188,7 +197,7 @@ def options_of(step: Step, arguments: argparse.Namespace) -> list[str]:
     step that takes none; `agreement judge` takes prompts alone.
     """
     files = {"prompts": arguments.prompts, "demonstrations": arguments.demonstrations}
-    given = [*(f"{name}={path}" for name, path in files.items() if path), *arguments.option]
+    given = [*(f"{name}={path}" for name, path in files.items() if path), *arguments.options]
     if step.command == "judge" and [option.partition("=")[0] for option in given] == ["prompts"]:
         return [*step.options, "--prompts", given[0].partition("=")[2]]
     if step.command != "table" and given:
@@ -403,7 +412,7 @@ def measured(step: Step, arguments: argparse.Namespace) -> tuple[dict[str, Any],
     parser = argparse.ArgumentParser()
     COMMANDS[command].add_arguments(parser)
     with without_tracebacks():
-        numbers, tables = COMMANDS[command].measure(parser.parse_intermixed_args(words))
+        numbers, tables = COMMANDS[command].measure(read_arguments(parser, words))
     found = measured_by(command, numbers)
     compared = {}
     for name, paper in step.figures.items():

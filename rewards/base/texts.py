@@ -41,6 +41,18 @@ def texts(value: Any, column: str) -> tuple[str, ...]:
     return texts_of(entries(value, column), column, "a text or a list of texts", value)
 
 
+def is_joined(value: Any) -> bool:
+    """Whether this is one text with several answers in it: with bars or semicolons between them, or
+    with commas where one comes twice, as in "red, red, blue". "Paris, France" is one answer.
+    """
+    if not isinstance(value, str) or value.lstrip().startswith(("[", "{", "(")):
+        return False
+    if re.search(r"\w\s*[|;]\s*\w", value):
+        return True
+    parts = [part.strip() for part in value.split(",")]
+    return len(set(parts)) < len(parts)
+
+
 def people(value: Any, column: str) -> tuple[str, ...]:
     """Returns people's answers to one question: texts, or objects with the text in "answer".
 

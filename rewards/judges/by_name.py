@@ -8,7 +8,8 @@ import re
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from spanreward.rewards.base.checks import CLOSE, check_known, unknown
 from spanreward.rewards.base.needs import lacking
@@ -30,6 +31,7 @@ KINDS = {
     # its options are student, teacher, sure, audit and seed
     "cascade": ("experimental.cascade_judge.CascadeJudge", ""),
 }
+NUMBERS = {int, float, NoneType}
 JURY = "experimental.jury_judge.JuryJudge"
 NAMES = ", ".join(f"{kind}:{given}".rstrip(":") for kind, (_, given) in KINDS.items())
 # else a + is of a folder's name
@@ -95,6 +97,16 @@ def options_of(judge_class: type[Judge]) -> list[str]:
     return names
 
 
+def _is_number(judge_class: type[Judge], option: str) -> bool:
+    """Whether the annotation of a class's argument, or of its base class's, has numbers alone."""
+    for kind in judge_class.__mro__:
+        parameter = inspect.signature(kind).parameters.get(option)
+        if parameter is not None:
+            kinds = set(get_args(parameter.annotation) or [parameter.annotation])
+            return kinds <= NUMBERS
+    return False
+
+
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model."""
     if len(names := members(spec)) > 1:
@@ -115,6 +127,12 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
         return judge_class, False
     valid = [option for option in options_of(judge_class) if option not in given]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
+    for name, value in options.items():
+        if isinstance(value, str) and _is_number(judge_class, name):
+            raise ValueError(
+                f"{name} of the judge {without_secret(spec)} is a number without a unit, such as "
+                f"8e9 for 8 GB, got {value!r}."
+            )
     if spec == "cascade":
         for key in ("student", "teacher"):
             if key in options:

@@ -4,6 +4,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -30,6 +31,15 @@ def load_pipeline(name: str | None = None) -> Language:
         raise ImportError(f"{problem}: python -m spacy download en_core_web_sm")
     with LOAD_LOCK:
         return _loaded(name)
+
+
+def check_pipeline(pipeline: Any) -> None:
+    """Raises ValueError for a pipeline of one's own that does not parse, as spacy.blank("en")."""
+    if isinstance(pipeline, Language) and not pipeline("A red dog.").has_annotation("DEP"):
+        raise ValueError(
+            f"the pipeline parses no sentences, its parts are {pipeline.pipe_names}: give one with "
+            "a parser, such as spacy.load('en_core_web_sm'), or its name."
+        )
 
 
 def pipeline_name(language: Language) -> str:

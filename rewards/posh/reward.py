@@ -31,6 +31,7 @@ from spanreward.rewards.language.backing import backed, vocabulary
 from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.pipeline import check_pipeline
 from spanreward.rewards.language.rules import Mode as GraphMode
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
@@ -148,6 +149,7 @@ class PoshReward(ReadingReward):
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.mode = mode
         coref_method(coref)
+        check_pipeline(pipeline)
         self.pipeline = pipeline
         self.coref = coref
         self.score = score

@@ -40,6 +40,11 @@ def delimited_rows(content: bytes, source: str, ending: str) -> Iterator[Row]:
         if fault:
             quoting = csv.QUOTE_NONE
         yield from _read(lines, separator, quoting)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{source} is not in UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8, "
+            "which spreadsheets call CSV UTF-8."
+        ) from None
     except (csv.Error, ValueError) as error:
         raise ValueError(
             f"{source} cannot be read as {ending[1:].upper()} in UTF-8: {error}."
@@ -63,7 +68,10 @@ def _read(lines: list[str], separator: str, quoting: Any) -> Iterator[Row]:
     reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=True)
     names = next(reader, [])
     if len(set(names)) < len(names):
-        raise ValueError(f"two columns have one name in {names}: give each a name of its own")
+        raise ValueError(
+            f"two columns have one name in {names}: give each a name of its own, in a first line "
+            "if this one is a row"
+        )
     number, before = 0, reader.line_num
     for cells in reader:
         first, before = before + 1, reader.line_num

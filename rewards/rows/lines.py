@@ -6,17 +6,21 @@
 tables.py reads the lines, columns.py their values, pictures.py finds the files that they name.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.texts import is_joined
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.messages import messages_in
 from spanreward.rewards.rows.pictures import located
 from spanreward.rewards.rows.sample import row_sample
-from spanreward.rewards.rows.tables import Rows, folder_of, no_rows, row_id, table_rows
+from spanreward.rewards.rows.tables import Rows, check_texts, folder_of, no_rows, row_id, table_rows
 from spanreward.rewards.rows.values import plain_value
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,23 @@ def read_rows(
     rows = [read_row(*row, folder) for row in table_rows(source, columns, limit)]
     if not rows:
         raise no_rows(source)
+    check_texts(rows[0].held, source)
+    say_joined(rows, source)
     return rows
+
+
+def say_joined(rows: Sequence[InputRow], source: object) -> None:
+    """Logs how many rows have several of people's answers in one text, as far as it is certain."""
+    joined = [row.held["answers"] for row in rows if is_joined(row.held.get("answers"))]
+    if joined:
+        log.warning(
+            "%s: the answers of %d of %d rows are one text each, such as %r, and are read as one "
+            'answer: where they are several, write a list, ["red", "blue"]',
+            source if isinstance(source, str | Path) else "the table",
+            len(joined),
+            len(rows),
+            joined[0],
+        )
 
 
 def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 # keys of what `spanreward compare` writes as results.json
 RESULTS = {"schema", "models", "difference"}
+VERDICT = {"score", "status", "spans"}  # keys of what `spanreward score` writes
 _SPACE = re.compile(r"\s*")
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
@@ -99,7 +100,19 @@ def folder_of(source: Rows) -> Path:
 
 
 def no_rows(source: Rows) -> ValueError:
-    return ValueError(f"{source} holds no rows: write one JSON object a line.")
+    cure = "write one JSON object a line"
+    if str(source).lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        cure = "write one a line, below the line of the columns' names"
+    return ValueError(f"{source} holds no rows: {cure}.")
+
+
+def check_texts(row: Mapping[str, Any], source: object) -> None:
+    """Raises ValueError for a line that `spanreward score` has written, which has no texts."""
+    if row.keys() >= VERDICT and "completion" not in row:
+        raise ValueError(
+            f"{source} holds verdicts of `spanreward score` and no texts: give the rows that were "
+            "scored."
+        )
 
 
 def row_id(row: Mapping[str, Any], number: int) -> str:
@@ -136,10 +149,12 @@ def _rows(source: Rows) -> Iterator[Row]:
     return _json(content, source)
 
 
-def _content(source: str) -> bytes:
-    """Returns the bytes of a file or a pipe, unpacked. Raises FileNotFoundError, IsADirectoryError,
-    and ValueError for an archive that holds no table.
+def check_there(source: str) -> None:
+    """Raises FileNotFoundError and IsADirectoryError for the name of no file and no pipe. A data
+    set of the hub is not looked for.
     """
+    if source.startswith(HUB):
+        return
     if Path(source).is_dir():
         raise IsADirectoryError(
             f"the input {source} is a folder: give a file in it, or hub:{source} for a data set "
@@ -148,6 +163,13 @@ def _content(source: str) -> bytes:
     if not Path(source).exists():
         cure = ": nothing is downloaded, so give a file, or hub:NAME" if "://" in source else ""
         raise FileNotFoundError(f"there is no input file {source}{cure}.")
+
+
+def _content(source: str) -> bytes:
+    """Returns the bytes of a file or a pipe, unpacked. Raises as `check_there`, and ValueError for
+    an archive that holds no table.
+    """
+    check_there(source)
     content = Path(source).read_bytes()
     if content.startswith(b"\x1f\x8b"):
         try:
@@ -197,9 +219,13 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
     for number, line in lines_of(content):
         where = f"line {number}"
         lines.append((number, where, _object(line, where)))
+    if len(lines) == 1:
+        _check_rows(lines[0][2], source)
     if not lines or isinstance(lines[0][2], dict):
         return iter(lines)
     entries = _entries(content)
+    if entries is not None and len(entries) == 1:
+        _check_rows(entries[0], source)
     if entries and len(entries) == 1 and entries[0].keys() >= RESULTS:
         raise ValueError(
             f"{source} holds a comparison's numbers and no rows: its answers are in "
@@ -216,6 +242,27 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
         f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
         f"ends with {', '.join(ENDINGS[3:])}."
     )
+
+
+def _check_rows(value: Any, source: str) -> None:
+    """Raises ValueError for one object that holds the columns of a table, as pandas writes it by
+    default: a list of texts each, or an object with the same keys each.
+    """
+    if not isinstance(value, dict) or len(value) < 2:
+        return
+    columns = list(value.values())
+    lists = all(isinstance(column, list) for column in columns)
+    if lists:
+        texts = [entry for column in columns for entry in column]
+        columnar = bool(texts) and all(isinstance(text, str) for text in texts)
+    else:
+        keys = [list(column) for column in columns if isinstance(column, dict)]
+        columnar = len(keys) == len(columns) and all(key == keys[0] for key in keys)
+    if columnar and "completion" in value:
+        raise ValueError(
+            f"{source} holds columns, and not rows: write one object a row, as pandas does with "
+            "to_json(path, orient='records', lines=True)."
+        )
 
 
 def _object(value: Any, where: str) -> dict[str, Any] | str:

@@ -11,6 +11,7 @@ from huggingface_hub import constants
 
 from experiments.mistakes.misplaced import MISPLACED, prepare_more
 from experiments.mistakes.mistakes import MISTAKES, Mistake, prepare, whole
+from experiments.mistakes.of_readers import OF_READERS, prepare_files
 from spanreward.rewards.files import hub as hub
 from tests.support.command import spanreward
 
@@ -20,6 +21,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     prepare(folder)
     prepare_more(folder)
+    prepare_files(folder)
     return folder
 
 
@@ -35,9 +37,14 @@ def without_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     hub.offline_without_hub.cache_clear()
 
 
-@pytest.mark.parametrize("mistake", MISTAKES + MISPLACED, ids=lambda mistake: mistake.name)
+@pytest.mark.parametrize(
+    "mistake", MISTAKES + MISPLACED + OF_READERS, ids=lambda mistake: mistake.name
+)
 def test_a_mistake_is_told_in_one_sentence(
-    mistake: Mistake, project: Path, monkeypatch: pytest.MonkeyPatch
+    mistake: Mistake,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(project)
     monkeypatch.setenv("COLUMNS", "1000")
@@ -50,6 +57,5 @@ def test_a_mistake_is_told_in_one_sentence(
     done = spanreward(*mistake.words)
     assert done.code == mistake.status, done.err
     assert "Traceback" not in done.err
-    assert [line for line in (done.out + done.err).splitlines() if re.search(mistake.told, line)], (
-        done.err[-2000:]
-    )
+    lines = (done.out + done.err + caplog.text).splitlines()
+    assert [line for line in lines if re.search(mistake.told, line)], done.err[-2000:]

@@ -210,6 +210,7 @@ def test_divided_training_saves_and_resumes(config: str, tmp_path: Path, machine
         *(
             "scripts/train.py",
             "recipes/quickstart/scenes-dapo.yaml",
+            "--set",
             f"output={out}",
             f"policy.model={policy}",
         ),

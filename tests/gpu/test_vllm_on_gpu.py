@@ -315,7 +315,7 @@ def test_training_with_a_policy_in_vllm_and_a_judge_in_vllm(
             launch,
         ),
         *("-m", "spanreward" if machine.real else "tests.support.trl_engine_on_cpu", "train"),
-        *("recipes/quickstart/scenes-dapo.yaml", f"policy.model={policy}"),
+        *("recipes/quickstart/scenes-dapo.yaml", "--set", f"policy.model={policy}"),
         *(f"output={out}", f"rewards.0.judge={json.dumps(judge)}", "referees=[]", "data.count=32"),
         *(f"trainer.use_cpu={not machine.real}", f"trainer.bf16={machine.real}"),
         *("trainer.max_steps=4", "trainer.span_coef=0.5"),

@@ -1,7 +1,7 @@
 """What goes wrong on one of two ranks, for recipes that test_two_ranks_lost.py launches.
 
-    spanreward train RECIPE data.source=tests/support/lost_ranks.py:unordered
-    spanreward train RECIPE rewards.0.judge=tests/support/lost_ranks.py:Silent
+    spanreward train RECIPE --set data.source=tests/support/lost_ranks.py:unordered
+    spanreward train RECIPE --set rewards.0.judge=tests/support/lost_ranks.py:Silent
 
 The judges fail on rank 1 alone.
 """

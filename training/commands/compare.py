@@ -39,7 +39,16 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 128
 PROMPTS = 256
-OF_DATA = ("metric", "judge", "judge-option", "columns")  # options that a recipe has of its own
+OF_DATA = {  # flags for what a recipe has of its own, and what each stores
+    "--metric": "metric",
+    "--judge": "judge",
+    "--set judge.KEY": "judge_option",
+    "--columns": "columns",
+}
+OPTIONS = (
+    "keys of the recipe; with --data options of the metrics, mode=published for all, "
+    f"posh.mode=published for one; and {metric_options.OF_JUDGE}"
+)
 WRITTEN = ("results.json", "completions.jsonl", "report.html")
 
 
@@ -48,17 +57,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_arguments(parser)
-    arguments = parser.parse_args()
-    told = {f"--{name}": vars(arguments)[name.replace("-", "_")] for name in OF_DATA}
+    arguments = metric_options.read_arguments(parser)
+    if any("," in name for name in arguments.metric):
+        each = " ".join(f"--metric {name}" for name in ",".join(arguments.metric).split(","))
+        parser.error(f"--metric takes one metric, and may be repeated: write {each}.")
     if arguments.data and not arguments.metric:
         parser.error(
             "--data needs --metric, and --metric goes with --data: a recipe names its own."
         )
-    if arguments.recipe and any(told.values()):
-        given = " and ".join(name for name, value in told.items() if value)
+    given = [flag for flag, name in OF_DATA.items() if vars(arguments)[name]]
+    if arguments.recipe and given:
         parser.error(
-            f"{given} goes with --data: a recipe names its own; --set rewards.0.judge=NAME changes "
-            "one."
+            f"{' and '.join(given)} goes with --data: a recipe names its own; "
+            "--set rewards.0.judge=NAME changes one."
         )
     try:
         comparison = run(arguments)
@@ -107,6 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         output={"required": True, "help": "folder for results.json and report.html"},
         overwrite={"help": "replace another comparison in the output folder, but for answers/"},
         json={"help": "write results.json there too"},
+        options={"help": OPTIONS},
     )
     add(
         "--prompts",
@@ -115,19 +127,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="limit",
         default=PROMPTS,
         help=argparse.SUPPRESS,
-    )
-    keys = (
-        "keys of the recipe; with --data of the metrics, mode=published for all, "
-        "posh.mode=published for one"
-    )
-    add(
-        "--set",
-        nargs="*",
-        action="extend",
-        default=[],
-        dest="options",
-        metavar="key=value",
-        help=keys,
     )
     longest = (
         f"longest completion (default: the recipe's max_completion_length, {MAX_TOKENS} "
@@ -159,6 +158,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> "Comparison":
     """Reads what is compared, compares it, and writes the files."""
+    setup = setup_of(arguments)
+
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
     from spanreward.training.evaluation.judged.evaluate import decided_by, evaluate
@@ -167,7 +168,6 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.page.shown import shown_prompts
     from spanreward.training.evaluation.statistics.comparison import summarise
 
-    setup = setup_of(arguments)
     output = arguments.output
     written = [output / name for name in WRITTEN]
     sides = [Path(run) for runs in setup.sides.values() for run in runs]
@@ -194,13 +194,10 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
 
     Raises ValueError, and OSError for files that cannot be read.
     """
-    from spanreward.rewards.rows.tables import is_table
-    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
-    from spanreward.training.evaluation.answers.setup import Setup
+    from spanreward.rewards.metric_names import check_metric
+    from spanreward.rewards.rows.tables import check_there, is_table
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
     from spanreward.training.recipe import RewardPart, load_recipe
-    from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
-    from spanreward.training.run_folder import machine, versions
 
     for name, value in (("--limit", arguments.limit), ("--max-tokens", arguments.max_tokens)):
         if value is not None and not value > 0:
@@ -216,17 +213,27 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     trainer: dict[str, Any] = {}
     if arguments.data:
         parts = parts_of(arguments)
+        columns = metric_options.renamed(arguments.columns)
+        check_there(arguments.data)
     else:
         recipe = load_recipe(arguments.recipe, arguments.options)
         learned = recipe.rewards
         parts = [*recipe.rewards, *recipe.referees]
         trainer = recipe.trainer
+    for part in parts:
+        check_metric(part.metric)
+
+    # slow: spaCy, and torch with it. What costs nothing to refuse is refused above.
+    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
+    from spanreward.training.evaluation.answers.setup import Setup
+    from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, readers
+    from spanreward.training.run_folder import machine, versions
+
     rewards = build_rewards([remembering(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
     chosen = arguments.limit, arguments.slices, arguments.cluster
     extra_columns = columns_asked_by(rewards)
     if arguments.data:
-        columns = metric_options.renamed(arguments.columns)
         prompts = prompts_of_file(arguments.data, *chosen, columns, extra_columns)
     else:
         prompts = prompts_of_recipe(recipe, load_recipe(arguments.recipe), *chosen, extra_columns)

@@ -4,7 +4,7 @@
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
     spanreward doctor --judge vllm:smollm2 --start
     # does vLLM start at all? This is the smallest engine
-    spanreward doctor --recipe RECIPE key=value --start
+    spanreward doctor --recipe RECIPE --set key=value --start
     # a recipe's judges, with its options, and their seconds
 
 Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The
@@ -25,8 +25,15 @@ from spanreward.rewards.files.outputs import check_json, write_json
 from spanreward.rewards.judges import Failure, Question, closing, load_judge
 from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.training.commands.metric_options import JUDGES, OF_RECIPE, add_flags, read_options
+from spanreward.training.commands.metric_options import (
+    JUDGES,
+    OF_JUDGE,
+    OF_RECIPE,
+    add_flags,
+    add_words,
+    read_arguments,
+    read_options,
+)
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages
 
 
@@ -34,19 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--recipe", metavar="PATH", help="a recipe whose judges are checked")
-    parser.add_argument(
-        "--start", action="store_true", help="start each judge too, and ask it one question"
-    )
-    judge = {
-        "action": "append",
-        "default": [],
-        "help": f"a judge to check: {JUDGES}; may be repeated",
-    }
-    add_flags(
-        parser, "judge", "judge_option", "json", "options", judge=judge, options={"help": OF_RECIPE}
-    )
-    arguments = parser.parse_intermixed_args()
+    add_arguments(parser)
+    arguments = read_arguments(parser)
     try:
         judges = judges_of(arguments)
         check_json(arguments.json, {"findings": None}, overwrite=False)
@@ -73,6 +69,21 @@ def main() -> None:
     sys.exit(int(any(one.ok is False for one in findings)))
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--recipe", metavar="PATH", help="a recipe whose judges are checked")
+    parser.add_argument(
+        "--start", action="store_true", help="start each judge too, and ask it one question"
+    )
+    judge = {
+        "action": "append",
+        "default": [],
+        "help": f"a judge to check: {JUDGES}; may be repeated",
+    }
+    of_both = {"help": f"{OF_RECIPE}; and {OF_JUDGE}"}
+    add_flags(parser, "judge", "json", "options", judge=judge, options=of_both)
+    add_words(parser)
+
+
 def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]:
     """Returns the judges of the command line and the recipe, with options.
 
@@ -80,7 +91,9 @@ def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]
     """
     names = [name for given in dict.fromkeys(arguments.judge) for name in members(given)]
     if (arguments.judge_option and not names) or (arguments.options and not arguments.recipe):
-        raise ValueError("--judge-option goes with --judge, and key=value with --recipe.")
+        raise ValueError(
+            "--set judge.KEY=VALUE goes with --judge, and --set KEY=VALUE with --recipe."
+        )
     judges = [(name, read_options(arguments.judge_option)) for name in names]
     if arguments.recipe:
         from spanreward.training.plan.needs import asked_judges  # needs the extra train
@@ -92,6 +105,8 @@ def judges_of(arguments: argparse.Namespace) -> list[tuple[str, dict[str, Any]]]
 
 
 def pipeline_here() -> Finding:
+    from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name  # slow: spaCy
+
     try:
         return Finding("spaCy pipeline", True, pipeline_name(load_pipeline()))
     except ImportError as error:

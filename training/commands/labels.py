@@ -19,6 +19,7 @@ from spanreward.training.commands.metric_options import (
     ASKING,
     ROWS,
     add_flags,
+    add_words,
     check_files,
     open_metric,
     renamed,
@@ -51,16 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         *ASKING,
         *ROWS,
         "overwrite",
-        "options",
         judge={"default": "match"},
         overwrite=overwrite,
     )
+    add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.rewards.reward.viewers import check_seen
     from spanreward.training.data.marks import read_marked
-    from spanreward.training.evaluation.statistics.span_reliability import labelled
 
     read = enumerate(read_marked(arguments.sample, renamed(arguments.columns), arguments.limit))
     # once each
@@ -74,6 +74,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         check_seen(reward, samples)
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
+
+    from spanreward.training.evaluation.statistics.span_reliability import labelled  # slow
+
     rows = labelled(texts, verdicts)
     title = f"{len(rows)} labelled completions, {arguments.metric} with {settings['judge']}"
     if len(rows) < len(texts):
@@ -105,5 +108,9 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
     return {"reliability": found, "advice": advice(found["all"])}, [table]
 
 
+def ways() -> dict[str, Any]:
+    return {"spans": sys.modules[__name__]}
+
+
 def main() -> None:
-    run("spanreward labels", __doc__, {"spans": sys.modules[__name__]})
+    run("spanreward labels", __doc__, ways())

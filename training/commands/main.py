@@ -20,7 +20,8 @@ from spanreward.rewards.base.needs import lacking
 from spanreward.rewards.base.terminal import Terminal, guard_logs, leave, leave_interrupted
 from spanreward.rewards.files.home import expand_arguments
 from spanreward.rewards.files.outputs import write_json
-from spanreward.training.commands.metric_options import add_flags
+from spanreward.training.commands.completion import ASKED_BY_THE_SHELL, complete
+from spanreward.training.commands.metric_options import add_flags, read_arguments
 from spanreward.training.commands.standard_streams import writes_to_output
 
 # Each command: its module in spanreward.training, and what it is for. What is experimental is named
@@ -62,6 +63,8 @@ CLOSED_PIPE = 128 + 13  # the exit code of a program that SIGPIPE ends
 
 
 def main() -> None:
+    if ASKED_BY_THE_SHELL in os.environ:
+        complete(COMMANDS)
     expand_arguments()
     about = "Published vision-language judge metrics as TRL rewards, with token-level credit."
     command = choose(
@@ -128,7 +131,7 @@ def run(prog: str, about: str | None, modules: Mapping[str, Any]) -> None:
     )
     modules[name].add_arguments(command)
     add_flags(command, "json")
-    arguments = command.parse_intermixed_args()
+    arguments = read_arguments(command)
     try:
         numbers, tables = modules[name].measure(arguments)
         write_json(arguments.json, numbers)

@@ -2,8 +2,8 @@
 they make.
 
     add_flags(parser, *ALL, judge={"required": True})
-    add_flags(parser, "options")                           # `mode=published gamma=1`, the metric's
-    with open_metric("posh", parser.parse_intermixed_args()) as (reward, settings):
+    arguments = read_arguments(parser)     # --set mode=published judge.memory=2e9
+    with open_metric("posh", arguments) as (reward, settings):
         reward.judge_samples(samples)
 
 Heavy imports wait until a judge is made, so that `--help` is quick.
@@ -11,7 +11,9 @@ Heavy imports wait until a judge is made, so that `--help` is quick.
 
 import argparse
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import shlex
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,16 +34,19 @@ CACHE = (
     "match)"
 )
 OF_JUDGE = (
-    "an argument of the judge's class, such as memory=2e9, batch_size=8 or deadline=60; "
-    "may be repeated"
+    "options of the judge: arguments of its class, such as judge.memory=2e9, judge.batch_size=8 or "
+    "judge.deadline=60"
 )
 COLUMNS = "the file's names for columns of ours, such as reference=caption completion=answer"
 QUIET = "print neither progress nor a table; warnings and errors stay"
 OF_METRIC = (
-    "an argument of the metric's class, such as mode=published, score=precision (posh) or "
-    "gamma=1 (harmonic)"
+    "options of the metric: arguments of its class, such as mode=published, score=precision (posh) "
+    f"or gamma=1 (harmonic); and {OF_JUDGE}"
 )
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
+OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
+PREFIX = "judge."  # of the judge's options among those of --set
+REFUSED_FROM = "0.2"  # the version without options that are written otherwise than by --set
 
 
 class Once(argparse.Action):
@@ -61,9 +66,14 @@ FLAGS: dict[str, dict[str, Any]] = {
         "metavar": "JUDGE",
         "help": f"who answers the metric's questions: {JUDGES}",
     },
-    "judge_option": {"action": "append", "default": [], "metavar": "key=value", "help": OF_JUDGE},
     "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
-    "options": {"nargs": "*", "metavar": "key=value", "help": OF_METRIC},
+    "options": {
+        "action": "extend",
+        "nargs": "+",
+        "default": [],
+        "metavar": "key=value",
+        "help": OF_METRIC,
+    },
     "columns": {
         "action": "extend",
         "nargs": "+",
@@ -82,13 +92,14 @@ FLAGS: dict[str, dict[str, Any]] = {
         "help": "write the printed numbers there too",
     },
 }
+NAMES = {"options": "--set"}  # of the flags that are not named as what they store
 LETTERS = {"output": "o", "quiet": "q"}  # of the flags that have a short form
-ASKING = ("judge", "judge_option", "cache")
+ASKING = ("judge", "options", "cache")
 ROWS = ("columns", "limit")
 ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
 # flags for keys of a recipe
 SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
-OF_RUN = {flag: {"help": f"the same as {key}=..."} for flag, key in SHORT.items()} | {
+OF_RUN = {flag: {"help": f"the same as --set {key}=..."} for flag, key in SHORT.items()} | {
     "options": {"help": OF_RECIPE}
 }
 
@@ -98,10 +109,52 @@ def add_flags(parser: argparse.ArgumentParser, *names: str, **changes: dict[str,
     it is required.
     """
     for name in names:
-        flags = [name] if name == "options" else [f"--{name.replace('_', '-')}"]
+        flags = [NAMES.get(name, f"--{name}")]
         if name in LETTERS:
             flags.append(f"-{LETTERS[name]}")
-        parser.add_argument(*flags, **{**FLAGS[name], **changes.get(name, {})})
+        parser.add_argument(*flags, dest=name, **{**FLAGS[name], **changes.get(name, {})})
+    if "judge" in names:
+        # the old way, accepted until REFUSED_FROM
+        hidden = argparse.SUPPRESS
+        parser.add_argument("--judge-option", action="append", default=[], help=hidden)
+
+
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Adds the words key=value without --set, an old way that is accepted until REFUSED_FROM. They
+    come after the command's own words.
+    """
+    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
+
+
+def read_arguments(
+    parser: argparse.ArgumentParser, command_line: Sequence[str] | None = None
+) -> argparse.Namespace:
+    """Returns what the command line says: as `options` those of --set, and of a command with a
+    judge as `judge_option` those of the judge, without their prefix.
+
+    Options in the old ways are among them, and one line on standard error says how to write them.
+    command_line: that of the process where none is given.
+    """
+    arguments = parser.parse_intermixed_args(command_line)
+    given = vars(arguments)
+    words = arguments.words if "words" in given else []
+    judge_options = arguments.judge_option if "judge_option" in given else []
+    old = [word for word in words if "=" in word]
+    old += [PREFIX + option for option in judge_options]
+    if old:
+        print(
+            f"{parser.prog}: write --set {shlex.join(old)}: options written otherwise are refused "
+            f"from {REFUSED_FROM} on.",
+            file=sys.stderr,
+        )
+    if "options" in given:
+        arguments.options = [*words, *arguments.options]
+    if "judge_option" in given:
+        of_judge = [option for option in arguments.options if option.startswith(PREFIX)]
+        arguments.options = [option for option in arguments.options if option not in of_judge]
+        named = [option.removeprefix(PREFIX) for option in of_judge]
+        arguments.judge_option = [*judge_options, *named]
+    return arguments
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
@@ -164,9 +217,26 @@ def check_files(
     check_json(arguments.json, like, arguments.overwrite)
 
 
+def check_lines(output: Path) -> None:
+    """Raises ValueError for an output of JSON Lines that is a folder, or named as another table."""
+    if output.is_dir():
+        raise ValueError(f"the output {output} is a folder: name a file in it.")
+    if output.suffix.lower() in OTHER_TABLES:
+        raise ValueError(
+            f"the output {output} would be JSON Lines: name it {output.with_suffix('.jsonl')}."
+        )
+
+
 def renamed(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name: the file's} of --columns. Raises ValueError for a text without =."""
     names = dict(text.partition("=")[::2] for text in check_once(columns))
+    of_completion = names.get("completion", "completion")
+    for ours, theirs in names.items():
+        if ours != "completion" and theirs == of_completion:
+            raise ValueError(
+                f"--columns {ours}={theirs} names the column of the completions: each would be "
+                f"compared with itself. Name the one of the {ours}."
+            )
     if not all(map(all, names.items())):
         raise ValueError(
             "--columns is written OURS=THEIRS, such as reference=caption, got "
@@ -175,22 +245,38 @@ def renamed(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def check_renamed(columns: Collection[str], reward: "Reward") -> None:
+def check_renamed(columns: Mapping[str, str], reward: "Reward") -> None:
     """Raises ValueError for a name of --columns that neither a row nor the metric has."""
     from spanreward.rewards.base.checks import check_known
     from spanreward.rewards.rows.columns import READ
 
-    check_known("column", columns, [*READ, "completion", *reward.columns])
+    known = [*READ, "completion", *reward.columns]
+    for ours, theirs in columns.items():
+        if ours not in known and theirs in known:
+            raise ValueError(
+                f"--columns is written OURS=THEIRS, got {ours}={theirs}: write {theirs}={ours}."
+            )
+    check_known("column", columns, known)
 
 
 def judge_of(arguments: argparse.Namespace) -> Any:
-    """Returns the judge of --judge and the other options.
+    """Returns the judge of --judge and its options.
 
     Raises ValueError for unknown names and options.
     """
     from spanreward.rewards.judges import load_judge
 
     return load_judge(arguments.judge, arguments.cache, **read_options(arguments.judge_option))
+
+
+def judge_alone(arguments: argparse.Namespace) -> Any:
+    """Returns the judge of a command without a metric. Raises ValueError for a metric's options."""
+    if arguments.options:
+        raise ValueError(
+            f"an option of the judge is written --set {PREFIX}KEY=VALUE, got "
+            f"{' '.join(arguments.options)}."
+        )
+    return judge_of(arguments)
 
 
 def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) -> None:
@@ -200,7 +286,7 @@ def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) ->
     model = arguments.judge not in (None, "match")
     told = {
         "judge": model,
-        "judge-option": arguments.judge_option,
+        "set judge.KEY": arguments.judge_option,
         "cache": arguments.cache is not None,
     }
     given = [f"--{name}" for name, value in told.items() if value]
@@ -219,10 +305,17 @@ def open_metric(
     that nothing reads.
     """
     from spanreward.rewards.judges import closing
-    from spanreward.rewards.metrics import build_reward
+    from spanreward.rewards.metric_names import check_metric
 
+    check_metric(name)
     options = read_options(arguments.options)
+    for key, value in options.items():
+        if key in FLAGS:
+            raise ValueError(f"{key} is no option of a metric: write --{key} {value}.")
     judge = judge_of(arguments) if arguments.judge else None
+
+    from spanreward.rewards.metrics import build_reward  # slow: spaCy, and torch with it
+
     reward = build_reward(name, judge, options)
     check_asked(arguments, [reward])
     asked = "" if judge is None else judge.name

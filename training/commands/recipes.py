@@ -13,7 +13,6 @@ import argparse
 import os
 import re
 import shutil
-import sys
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_arguments(parser)
+    arguments = parser.parse_args()
+    found = files()
+    if arguments.name is None:
+        for name in found:
+            print(f"{name}\n    {first_sentence(ROOT / name)}")
+        return
+    if arguments.name not in found:
+        within = [name for name in found if arguments.name in name]
+        if within:
+            leave(f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}.")
+        leave(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
+    try:
+        for copied in copy(arguments.name, arguments.output):
+            print(copied)
+    except OSError as error:
+        there = " is there already: choose another --output, or move it away."
+        leave(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", help="the file to copy, as in the list; without it the list is printed"
     )
@@ -42,20 +62,6 @@ def main() -> None:
         "output",
         output={"default": Path(), "help": "the folder to copy to (default: the current one)"},
     )
-    arguments = parser.parse_args()
-    found = files()
-    if arguments.name is None:
-        for name in found:
-            print(f"{name}\n    {first_sentence(ROOT / name)}")
-        return
-    if arguments.name not in found:
-        sys.exit(f"{parser.prog}: {unknown('recipe', arguments.name, found)}")
-    try:
-        for copied in copy(arguments.name, arguments.output):
-            print(copied)
-    except OSError as error:
-        there = " is there already: choose another --output, or move it away."
-        leave(f"{parser.prog}: {error}{there if isinstance(error, FileExistsError) else ''}")
 
 
 def files() -> list[str]:

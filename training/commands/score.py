@@ -1,6 +1,8 @@
 """Score the completions of a file with a metric.
 
-    spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl [KEY=VALUE ...]
+    spanreward score posh --judge match --input rows.jsonl --output verdicts.jsonl
+    spanreward score posh --judge server:URL#MODEL --set mode=published judge.deadline=60 \\
+        --input rows.jsonl --output verdicts.jsonl
     write-rows | spanreward score posh --judge match --input - --output - | read-verdicts
 
 The input is JSON Lines, a JSON list, CSV, TSV or parquet, also as .gz, or hub:NAME[:SPLIT], a
@@ -10,10 +12,10 @@ output; the table then goes to standard error, and there is nothing to resume. E
 missing key is one sentence that names it.
 
     posh          reference (a text or several)
-    harmonic      image (the path of a picture), or with evidence=context a `context` that describes
-                  it
+    harmonic      image (the path of a picture), or with --set evidence=context a `context`
+                  that describes it
     lave          question and answers (a text or several)
-    pairwise      image or context, and with anchor=KEY that key, the text to compare with
+    pairwise      image or context, and with --set anchor=KEY that key, the text to compare with
     criteria      criteria (a list of texts), and image or context
     differences   reference, or image, or both
     FILE.py:NAME  what it says; one without a judge needs no --judge
@@ -54,6 +56,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_arguments(parser)
+    arguments = metric_options.read_arguments(parser)
+    if arguments.show < 0:
+        parser.error(f"--show is a number of rows, got {arguments.show}.")
+    with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
+        arguments.input, arguments.output = source, lines
+        score(arguments, parser.prog)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
     parser.add_argument(
         "--input",
@@ -72,19 +84,14 @@ def main() -> None:
         "the references, and the judge's first question"
     )
     parser.add_argument("--show", type=int, default=0, metavar="N", help=show)
-    metric_options.add_flags(parser, *metric_options.ALL, "quiet", "options", output=output)
-    arguments = parser.parse_intermixed_args()
-    if arguments.show < 0:
-        parser.error(f"--show is a number of rows, got {arguments.show}.")
-    with rows_from(arguments.input) as source, lines_to(arguments.output) as lines:
-        arguments.input, arguments.output = source, lines
-        score(arguments, parser.prog)
+    metric_options.add_flags(parser, *metric_options.ALL, "quiet", output=output)
+    metric_options.add_words(parser)
 
 
 def score(arguments: argparse.Namespace, program: str) -> None:
     """Scores the rows and prints what came of it. Ends the process where nothing can be scored."""
+    from spanreward.rewards.metric_names import check_metric
     from spanreward.rewards.rows.lines import read_rows
-    from spanreward.rewards.scoring import read_verdicts, score_rows
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
 
@@ -95,18 +102,23 @@ def score(arguments: argparse.Namespace, program: str) -> None:
         inputs = (arguments.input, arguments.reward)
         columns = metric_options.renamed(arguments.columns)
         outputs = [arguments.output, *([arguments.html] if arguments.html else [])]
+        metric_options.check_lines(arguments.output)
         metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
         check_page(arguments.html, arguments.overwrite, "score")
+        check_metric(arguments.reward)
         opened = metric_options.open_metric(arguments.reward, arguments)
         # the end of the command says in one line why a row has no score
+        with warnings_alone():
+            rows = read_rows(arguments.input, columns, arguments.limit)
         with (
             warnings_alone(),
             opened as (reward, settings),
             bar_of(console, arguments.quiet) as bar,
         ):
+            from spanreward.rewards.scoring import read_verdicts, score_rows  # slow, as the metric
+
             task = bar.add_task(title, total=None)
             metric_options.check_renamed(columns, reward)
-            rows = read_rows(arguments.input, columns, arguments.limit)
             summary = score_rows(
                 reward,
                 rows,

@@ -20,11 +20,25 @@ from typing import Any
 from spanreward.rewards.base.terminal import leave
 from spanreward.training.commands import metric_options
 
+HIGHEST_PORT = 65535
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_arguments(parser)
+    arguments = metric_options.read_arguments(parser)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
+    try:
+        with ExitStack() as last:
+            _serve(parser.prog, arguments, last)
+    except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
+        # Overflow: of the port
+        leave(f"{parser.prog}: {error}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME"
     )
@@ -38,15 +52,8 @@ def main() -> None:
         "the folder or hub id of a policy's tokenizer, for the credit of tokens; may be repeated"
     )
     parser.add_argument("--tokenizer", action="append", default=[], metavar="NAME", help=which)
-    metric_options.add_flags(parser, *metric_options.ASKING, "options")
-    arguments = parser.parse_intermixed_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
-    try:
-        with ExitStack() as last:
-            _serve(parser.prog, arguments, last)
-    except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
-        # Overflow: of the port
-        leave(f"{parser.prog}: {error}")
+    metric_options.add_flags(parser, *metric_options.ASKING)
+    metric_options.add_words(parser)
 
 
 def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None:
@@ -54,8 +61,13 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
     from spanreward.rewards.files.http_client import KEY, api_key
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
     from spanreward.training.serve.server import RewardServer, configured
-    from spanreward.training.serve.service import Service
 
+    if "://" in arguments.host:
+        raise ValueError(
+            f"--host is a name or an address, such as 127.0.0.1, got {arguments.host}."
+        )
+    if not 0 <= arguments.port <= HIGHEST_PORT:
+        raise ValueError(f"--port is 0 to {HIGHEST_PORT}, got {arguments.port}.")
     if arguments.host not in ("127.0.0.1", "localhost") and not api_key():
         raise ValueError(
             f"--host {arguments.host} lets other machines ask: set {KEY}, which they need too."
@@ -71,6 +83,8 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         warning = unseeing(reward)
         if warning:
             print(f"{program}: rows with pictures will fail: {warning}", file=sys.stderr)
+        from spanreward.training.serve.service import Service  # slow, as the metric is
+
         for judge in reward.judges:
             judge.start()
         decided_by = ", ".join(

@@ -1,22 +1,22 @@
 """Train a policy as a recipe says.
 
-    spanreward train RECIPE [key=value ...]  # one process
+    spanreward train RECIPE [--set key=value ...]  # one process
     accelerate launch --config_file accelerate_configs/ddp.yaml -m spanreward train RECIPE
     # several GPUs
 
     see what would run:   spanreward train RECIPE --dry-run --accelerate-config
         accelerate_configs/zero3.yaml
-    change the recipe:    ... RECIPE seed=1 output=outputs/try trainer.learning_rate=2e-4
-        rewards.0.judge=vllm:MODEL
+    change the recipe:    ... RECIPE --set seed=1 output=outputs/try
+        trainer.learning_rate=2e-4 rewards.0.judge=vllm:MODEL
     on four GPUs:         ... --config_file accelerate_configs/ddp.yaml --num_processes 4 -m
                           spanreward train RECIPE (or fsdp2, zero2, zero3: each file says when to
                           take it)
     after interruptions:  spanreward train outputs/try/recipe.yaml --resume
 
 The output folder gets the trained policy, recipe.yaml (as run), versions.json, metrics.jsonl,
-verdicts.jsonl (every completion with its verdicts; verdicts=false leaves it out), spans/ (pages of
-coloured completions), and checkpoint-STEP/ as trainer.save_strategy and save_steps say. A policy or
-judge with a hub id, and data with `source: hub`, are downloaded at their first use
+verdicts.jsonl (every completion with its verdicts; --set verdicts=false leaves it out), spans/
+(pages of coloured completions), and checkpoint-STEP/ as trainer.save_strategy and save_steps say. A
+policy or judge with a hub id, and data with `source: hub`, are downloaded at their first use
 (HF_HUB_OFFLINE=1: never).
 
 exit codes: 0 trained, or planned; 1 not possible as asked or (with --dry-run) on this machine, or
@@ -34,15 +34,53 @@ import sys
 from typing import Any
 
 from spanreward.rewards.base.terminal import leave, leave_interrupted, printable
-from spanreward.training.commands.metric_options import OF_RUN, add_flags, overrides_of
+from spanreward.training.commands.metric_options import (
+    OF_RUN,
+    add_flags,
+    add_words,
+    overrides_of,
+    read_arguments,
+)
+from spanreward.training.recipe_file import RecipeError
 
 
 def main() -> None:
-    from spanreward.training.callbacks import PROBLEMS
-
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_arguments(parser)
+    arguments = read_arguments(parser)
+    if not arguments.dry_run and (arguments.json or arguments.accelerate_config):
+        parser.error(
+            "--json and --accelerate-config go with --dry-run; a run is launched with accelerate "
+            "launch."
+        )
+
+    from spanreward.training.recipe import load_recipe
+
+    try:
+        # before the slow imports: typos show at once
+        recipe = load_recipe(arguments.recipe, overrides_of(arguments))
+        if arguments.stop_on and recipe.algorithm == "sft":
+            raise RecipeError("--stop-on watches rewards, and an sft run asks none: leave it out.")
+        if arguments.dry_run:
+            from spanreward.training.plan.dry_run import dry_run
+
+            dry_run(recipe, arguments.accelerate_config, arguments.json)
+            return
+        train(recipe, arguments.resume, arguments.stop_on, parser.prog)
+    except RecipeError as error:
+        leave(f"{parser.prog}: {error}")
+    except KeyboardInterrupt:
+        leave_interrupted(
+            f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the "
+            "output folder."
+        )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from spanreward.training.callbacks import PROBLEMS
+
     parser.add_argument(
         "recipe",
         help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder",
@@ -77,33 +115,7 @@ def main() -> None:
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; no model is loaded")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
-    arguments = parser.parse_intermixed_args()
-    if not arguments.dry_run and (arguments.json or arguments.accelerate_config):
-        parser.error(
-            "--json and --accelerate-config go with --dry-run; a run is launched with accelerate "
-            "launch."
-        )
-
-    from spanreward.training.recipe import RecipeError, load_recipe
-
-    try:
-        # before the slow imports: typos show at once
-        recipe = load_recipe(arguments.recipe, overrides_of(arguments))
-        if arguments.stop_on and recipe.algorithm == "sft":
-            raise RecipeError("--stop-on watches rewards, and an sft run asks none: leave it out.")
-        if arguments.dry_run:
-            from spanreward.training.plan.dry_run import dry_run
-
-            dry_run(recipe, arguments.accelerate_config, arguments.json)
-            return
-        train(recipe, arguments.resume, arguments.stop_on, parser.prog)
-    except RecipeError as error:
-        leave(f"{parser.prog}: {error}")
-    except KeyboardInterrupt:
-        leave_interrupted(
-            f"{parser.prog}: interrupted; the judges are closed, and what was logged is in the "
-            "output folder."
-        )
+    add_words(parser)
 
 
 def train(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:

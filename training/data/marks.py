@@ -20,7 +20,7 @@ from spanreward.rewards.base.texts import entries, list_in
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.columns import READ
 from spanreward.rewards.rows.lines import line_sample, plain_row
-from spanreward.rewards.rows.tables import folder_of, no_rows, read_table
+from spanreward.rewards.rows.tables import check_texts, folder_of, no_rows, read_table
 from spanreward.training.data.units import Mark, check_units
 
 log = logging.getLogger(__name__)
@@ -108,8 +108,10 @@ def _samples(
         for name in needed:
             if name not in row:
                 names = ", ".join(row)
+                check_texts(row, source)
                 raise ValueError(
-                    f"{where} has no column {name!r}, only {names}: name it with {name}=NAME."
+                    f"{where} has no column {name!r}, only {names}: name it with --columns "
+                    f"{name}=NAME."
                 )
         with _named(where):
             sample = line_sample(plain_row(row), folder)

@@ -25,10 +25,10 @@ DESCRIPTION = """\
     spanreward criteria write rows.jsonl --judge vllm:MODEL --output with_criteria.jsonl \\
         --html criteria.html
 
-A row needs an `image`, or a `context` that describes it (evidence=context: only that); it may have
-`prompt`, `question` and `reference`. The output has the rows with `criteria`, which you may edit,
-and `refused`, with reasons: repeated ones and, where a row has references, those that none of them
-meets, or that all of them and one of another row meet. The same command goes on after an
+A row needs an `image`, or a `context` that describes it (--set evidence=context: only that); it may
+have `prompt`, `question` and `reference`. The output has the rows with `criteria`, which you may
+edit, and `refused`, with reasons: repeated ones and, where a row has references, those that none of
+them meets, or that all of them and one of another row meet. The same command goes on after an
 interruption, keeps what is there, with your changes, and asks again where the judge gave no list;
 --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
 CHUNK = 16  # rows that are asked about together
@@ -40,8 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rows", metavar="ROWS", help="a table, or hub:NAME[:SPLIT]")
     parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
     output = {"required": True, "metavar": "FILE.jsonl", "help": "the rows with criteria"}
-    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite", "options")
+    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite")
     metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
+    metric_options.add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
@@ -57,6 +58,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     metric_options.check_files(
         arguments, [output, *([page] if page else [])], [arguments.rows], **like
     )
+    metric_options.check_lines(output)
     check_page(page, arguments.overwrite, "criteria")
     given = (metric_options.renamed(arguments.columns), arguments.limit)
     samples = read_each(arguments.rows, (), lambda sample: sample, *given)
@@ -113,5 +115,9 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     return numbers, [table]
 
 
+def ways() -> dict[str, Any]:
+    return {"write": sys.modules[__name__]}
+
+
 def main() -> None:
-    run("spanreward criteria", __doc__, {"write": sys.modules[__name__]})
+    run("spanreward criteria", __doc__, ways())

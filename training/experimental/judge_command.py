@@ -24,7 +24,7 @@ from spanreward.training.commands.main import run
 CHUNK = 16  # rows that are judged together
 
 TRAIN = """\
-    spanreward judge train RECIPE seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
+    spanreward judge train RECIPE --set seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
     spanreward judge train RECIPE --resume       # after an interruption, with the same recipe
 
 `encoder:FOLDER` reads the output folder. Nothing is downloaded, unless `base` is a hub id
@@ -77,6 +77,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="go on from the last checkpoint in the output folder"
     )
     metric_options.add_flags(parser, "output", "overwrite", "options", **metric_options.OF_RUN)
+    metric_options.add_words(parser)
 
 
 def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
@@ -102,8 +103,9 @@ def add_label(parser: argparse.ArgumentParser) -> None:
         help="completions with their references: a file, or hub:NAME[:SPLIT]",
     )
     output = {"required": True, "metavar": "LABELS.jsonl", "help": "a question a line"}
-    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite", "options")
+    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite")
     metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
+    metric_options.add_words(parser)
 
 
 def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
@@ -113,6 +115,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     metric_options.check_files(
         arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}
     )
+    metric_options.check_lines(arguments.output)
     samples, pictures = dict[str, Sample](), dict[str, str]()
     for row in read_rows(
         arguments.rows, metric_options.renamed(arguments.columns), arguments.limit
@@ -158,7 +161,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     return numbers, [table]
 
 
-def main() -> None:
+def ways() -> dict[str, Any]:
     training = {
         "HELP": "train a judge as a recipe says",
         "DESCRIPTION": TRAIN,
@@ -169,8 +172,11 @@ def main() -> None:
         "DESCRIPTION": LABELS,
         "add_arguments": add_label,
     }
-    ways = {
+    return {
         "train": SimpleNamespace(**training, measure=train),
         "label": SimpleNamespace(**keeping, measure=label),
     }
-    run("spanreward judge", __doc__, ways)
+
+
+def main() -> None:
+    run("spanreward judge", __doc__, ways())

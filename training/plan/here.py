@@ -114,6 +114,9 @@ def files_here(what: str, model: str) -> Finding:
     try:
         return Finding(what, True, f"found in {model_folder(model, download=False)}")
     except (OSError, ImportError) as error:
+        if Path(model).is_file():
+            advice = f"it is a file: name its folder, {Path(model).parent}"
+            return Finding(what, False, f"{model} is no model's folder", advice)
         offline = constants.HF_HUB_OFFLINE
         folder = model.count("/") != 1 or Path(model).parent.exists()
         if not (offline or folder or model[0] in "~/."):

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.training.commands.metric_options import ASKING, add_flags, judge_of
+from spanreward.training.commands.metric_options import ASKING, OF_JUDGE, add_flags, judge_alone
 
 HELP = "a judge's scores, pairs and rankings against people's"
 DESCRIPTION = """Reads a folder laid out as MLLM-as-a-Judge (score.jsonl, pair.jsonl, batch.jsonl) or VL-RewardBench
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         *ASKING,
         judge={"default": default, "help": "who is measured (default: words alone)"},
+        options={"help": OF_JUDGE},
     )
     parser.add_argument(
         "--prompts",
@@ -75,7 +76,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     found = read_judging(arguments.folder)
     if arguments.request_as_context:
         found = by_request(found)
-    judge = judge_of(arguments)
+    judge = judge_alone(arguments)
     check_pictures(judge, found)
     with closing([judge]), judge:
         answered = [answers_of(arguments.judge, judge, found, arguments.analyse, arguments.prompts)]

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.figures import number as shown
 from spanreward.training.commands.main import defined
-from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
 
 HELP = "scores and spans against people's judgments"
 DESCRIPTION = """\
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "default": "match",
         "help": "who answers the metric's questions (default match; harmonic: Scenes' WordJudge)",
     }
-    add_flags(parser, *ASKING, "options", judge=judge)
+    add_flags(parser, *ASKING, judge=judge)
+    add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

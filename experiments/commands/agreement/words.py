@@ -10,7 +10,7 @@ from rich.table import Table
 
 from spanreward.rewards.comparison.figures import interval, number
 from spanreward.training.commands.main import defined
-from spanreward.training.commands.metric_options import ASKING, add_flags, open_metric
+from spanreward.training.commands.metric_options import ASKING, add_flags, add_words, open_metric
 
 HELP = "which words a judge suspects, beside the words that are wrong"
 DESCRIPTION = """\
@@ -33,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tokens", action="store_true", help="the encoder's own suspicion, without PoSh"
     )
     judge = {"default": "match", "help": "who answers PoSh's questions (default match)"}
-    add_flags(parser, *ASKING, "options", judge=judge)
+    add_flags(parser, *ASKING, judge=judge)
+    add_words(parser)
 
 
 def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:

@@ -22,7 +22,7 @@ PRINTED = {"HarmonicEval": 8, "LAVE": 9, "PoSh": 9, "MLLM-as-a-Judge": 10, "MLLM
 PAGE = ROOT / "docs/evidence/reproduce.md"
 LONGER = "experiments/agreement/stand_in_judges.py:LongerJudge"
 # In place of what the authors' machines have: their prompts, parser and coreference.
-POSH = ("--prompts", CONSTRUCTED, "--option", "pipeline=null", "--option", "coref=rules")
+POSH = ("--prompts", CONSTRUCTED, "--set", "pipeline=null", "--set", "coref=rules")
 RIGHT, WRONG = "A red circle is above a box.", "A blue star is on a dog."
 NAMES = ("gpt", "llava", "molmo")
 

@@ -99,8 +99,8 @@ def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
     words = (
         "--judge",
         "vllm:smollm2",
-        "--judge-option",
-        "memory=2e9",
+        "--set",
+        "judge.memory=2e9",
         "--no-cache",
         "--json",
         tmp_path / "plan.json",
@@ -108,7 +108,7 @@ def test_the_judge_s_options_are_passed_on(tmp_path: Path) -> None:
     experiments("reproduce", "lave-2", "--dry-run", "--data", tmp_path, *words)
     (step,) = read(tmp_path / "plan.json")["steps"]
     assert (
-        "--judge vllm:smollm2 --judge-option memory=2e9 --no-cache mode=published"
+        "--judge vllm:smollm2 --set judge.memory=2e9 mode=published candidate=whole --no-cache"
         in step["command"]
     )
 
@@ -196,7 +196,7 @@ def test_a_paper_s_average_is_the_mean_of_its_fourteen_sets() -> None:
 
 
 def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> None:
-    words = ("--prompts", "mine.yaml", "--demonstrations", "six.yaml", "--option", "mode=default")
+    words = ("--prompts", "mine.yaml", "--demonstrations", "six.yaml", "--set", "mode=default")
     done = experiments(
         "reproduce",
         "lave-2",
@@ -234,7 +234,7 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
         ),
         (
             "mllm-judge-2",
-            ("--option", "a=1"),
+            ("--set", "a=1"),
             "judge has no metric with options: it takes --prompts alone, got a=1",
         ),
         ("mllm-judge-2", ("--prompts", "a", "--demonstrations", "b"), "takes --prompts alone"),
@@ -243,7 +243,7 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
             ("--demonstrations", "b"),
             "--demonstrations are LAVE's, and docent-coarse is measured with posh",
         ),
-        ("lave-2", ("--option", "rationale"), "an option is written key=value, got 'rationale'"),
+        ("lave-2", ("--set", "rationale"), "an option is written key=value, got 'rationale'"),
     ],
 )
 def test_what_a_step_cannot_take_is_refused_in_words(

@@ -1,7 +1,7 @@
 """Rows of drawn scenes, and a reward that judges descriptions of them in place of what a policy
 without training wrote.
 
-spanreward train ... data.path=rows.jsonl rewards.0.metric=tests/gpu/phases/described.py:Described
+spanreward train ... --set data.path=rows.jsonl rewards.0.metric=tests/gpu/phases/described.py:Described
 """
 
 import json

@@ -417,8 +417,7 @@ def test_several_metrics_with_their_own_options(
         "posh.mode=published",
         "--set",
         "lave.rationale=false",
-        "--judge-option",
-        "coref=none",
+        "judge.coref=none",
     ]
     data = ["--data", rows, "--metric", "lave", "--judge", "match"]
     assert compare(monkeypatch, *sides(tmp_path), *asked, *data, *own) is None
@@ -459,7 +458,7 @@ def test_an_option_without_a_metric_is_for_all(
         (["--set", "mod=published"], "unknown option of posh 'mod': did you mean 'mode'?"),
         (["--set", "mode"], "an option is written key=value, got 'mode'."),
         (
-            ["--judge-option", "coreff=none"],
+            ["--set", "judge.coreff=none"],
             "unknown option of the judge match: 'coreff': did you mean 'coref'?",
         ),
         (
@@ -484,7 +483,7 @@ def test_what_cannot_be_obeyed_is_refused(
 
 
 @pytest.mark.parametrize(
-    "more", [["--judge", "match"], ["--judge-option", "a=1"], ["--columns", "a=b"]], ids=str
+    "more", [["--judge", "match"], ["--set", "judge.a=1"], ["--columns", "a=b"]], ids=str
 )
 def test_what_a_recipe_has_of_its_own_is_refused_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: Any
@@ -492,7 +491,8 @@ def test_what_a_recipe_has_of_its_own_is_refused_beside_it(
     assert (
         compare(monkeypatch, "a=a", "b=b", "--recipe", "r.yaml", "--output", tmp_path, *more) == 2
     )
-    assert f"{more[0]} goes with --data: a recipe names its own" in capsys.readouterr().err
+    flag = "--set judge.KEY" if more[0] == "--set" else more[0]
+    assert f"{flag} goes with --data: a recipe names its own" in capsys.readouterr().err
 
 
 def test_a_metric_that_asks_nobody_takes_no_judge(

@@ -41,11 +41,15 @@ def test_80_columns_are_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_options_need_what_they_belong_to(tmp_path: Path) -> None:
-    told = "spanreward doctor: --judge-option goes with --judge, and key=value with --recipe."
-    assert spanreward("doctor", "--judge-option", "memory=2e9").err.strip() == told
-    assert spanreward("doctor", "rewards.0.judge=match").err.strip() == told
+    told = "spanreward doctor: --set judge.KEY=VALUE goes with --judge, and --set KEY=VALUE with "
+    told += "--recipe."
+    assert spanreward("doctor", "--set", "judge.memory=2e9").err.strip() == told
+    assert spanreward("doctor", "--set", "rewards.0.judge=match").err.strip() == told
     recipe = ("--recipe", "recipes/quickstart/scenes-dapo.yaml")
-    assert "judge vllm:nobody" in spanreward("doctor", *recipe, "rewards.0.judge=vllm:nobody").out
+    assert (
+        "judge vllm:nobody"
+        in spanreward("doctor", *recipe, "--set", "rewards.0.judge=vllm:nobody").out
+    )
 
 
 def test_a_recipe_that_is_not_there() -> None:

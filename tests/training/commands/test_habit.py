@@ -43,11 +43,7 @@ def test_a_flag_is_the_same_in_every_command(parsers: dict[str, argparse.Argumen
     shared = defined(plain)
     for command, parser in parsers.items():
         for dest, action in defined(parser).items():
-            if (
-                dest not in FLAGS
-                or action.option_strings == ["--set"]
-                or action.help == argparse.SUPPRESS
-            ):
+            if dest not in FLAGS or action.help == argparse.SUPPRESS:
                 continue
             assert action.option_strings == shared[dest].option_strings, (command, dest)
             for part in SAME:
@@ -191,10 +187,10 @@ def test_a_key_with_two_values_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     Path("rows.jsonl").write_text(json.dumps(ROW) + "\n")
     score = "score posh --judge match --input rows.jsonl --output v.jsonl"
     for words, key in (
-        (f"{score} mode=published mode=default", "mode"),
+        (f"{score} --set mode=published --set mode=default", "mode"),
         (f"{score} --columns reference=a --columns reference=b", "reference"),
-        (f"{score} --judge-option coref=none --judge-option coref=rules", "coref"),
-        (f"train {recipe} --output x output=y", "output"),
+        (f"{score} --set judge.coref=none judge.coref=rules", "coref"),
+        (f"train {recipe} --output x --set output=y", "output"),
     ):
         done = spanreward(*words.split())
         assert (done.code, f"{key} is given twice, " in done.err) == (1, True), (words, done.err)

@@ -11,7 +11,15 @@ import pytest
 
 from spanreward.rewards.judges import CachedJudge
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
-from spanreward.training.commands.metric_options import ASKING, add_flags, judge_of, read_option
+from spanreward.training.commands.metric_options import (
+    ASKING,
+    add_flags,
+    add_words,
+    judge_alone,
+    judge_of,
+    read_arguments,
+    read_option,
+)
 from tests.support.command import spanreward
 
 
@@ -24,13 +32,52 @@ def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_judge_as_the_command_line_says(parser: Any) -> None:
-    options = ["--judge-option", "memory=2e9", "--judge-option", "dtype=bfloat16"]
-    judge = judge_of(parser.parse_args(["--judge", "vllm:smollm2", "--no-cache", *options]))
+    options = ["--set", "judge.memory=2e9", "--set", "judge.dtype=bfloat16"]
+    judge = judge_of(read_arguments(parser, ["--judge", "vllm:smollm2", "--no-cache", *options]))
     assert isinstance(judge, VllmJudge)
     assert (judge.memory, judge.dtype) == (2_000_000_000, "bfloat16")
-    assert isinstance(judge_of(parser.parse_args(["--judge", "vllm:smollm2"])), CachedJudge)
-    assert isinstance(judge_of(parser.parse_args(["--judge", "match", "--cache"])), CachedJudge)
-    assert not isinstance(judge_of(parser.parse_args(["--judge", "match"])), CachedJudge)
+    assert isinstance(judge_of(read_arguments(parser, ["--judge", "vllm:smollm2"])), CachedJudge)
+    assert isinstance(
+        judge_of(read_arguments(parser, ["--judge", "match", "--cache"])), CachedJudge
+    )
+    assert not isinstance(judge_of(read_arguments(parser, ["--judge", "match"])), CachedJudge)
+
+
+def test_set_gives_options_of_the_metric_and_of_the_judge(
+    parser: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--set", "mode=published", "judge.memory=2e9", "--set", "judge.dtype=bfloat16"]
+    arguments = read_arguments(parser, words)
+    assert arguments.options == ["mode=published"]
+    assert arguments.judge_option == ["memory=2e9", "dtype=bfloat16"]
+    assert read_arguments(parser, []).judge_option == []  # nothing is left of the call before
+    assert capsys.readouterr().err == ""
+    assert "--set key=value [key=value ...]" in parser.format_help()
+    assert "judge-option" not in parser.format_help()
+
+
+def test_the_old_ways_are_accepted_and_told_what_to_write(
+    parser: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_words(parser)
+    arguments = read_arguments(
+        parser, ["mode=published", "--judge-option", "memory=2e9", "--judge", "match", "a=[1, b]"]
+    )
+    assert (arguments.options, arguments.judge_option) == (
+        ["mode=published", "a=[1, b]"],
+        ["memory=2e9"],
+    )
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(
+        "write --set mode=published 'a=[1, b]' judge.memory=2e9: options written otherwise are "
+        "refused from 0.2 on."
+    )
+
+
+def test_a_judge_alone_takes_no_options_of_a_metric(parser: Any) -> None:
+    arguments = read_arguments(parser, ["--judge", "match", "--set", "memory=2e9"])
+    with pytest.raises(ValueError, match=r"written --set judge\.KEY=VALUE, got memory=2e9\."):
+        judge_alone(arguments)
 
 
 def test_values_are_yaml() -> None:
@@ -44,7 +91,7 @@ def test_values_are_yaml() -> None:
 def test_labels_passes_them_on(tmp_path: Path) -> None:
     row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": []}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    done = spanreward("labels", "spans", tmp_path / "rows.jsonl", "--judge-option", "corref=none")
+    done = spanreward("labels", "spans", tmp_path / "rows.jsonl", "--set", "judge.corref=none")
     assert (done.code, done.out) == (1, "")
     assert (
         done.err

@@ -116,7 +116,7 @@ def test_resuming(score: float, files: Any) -> None:
     text = (ROOT / "rewards" / "posh" / "prompts.yaml").read_text()
     prompts.write_text(text.replace("TEXT", "PASSAGE"))
     assert prompts.read_text() != text
-    for change in (["score=recall"], [f"prompts={prompts}"]):
+    for change in (["--set", "score=recall"], ["--set", f"prompts={prompts}"]):
         code, _, err = score(*asked(files, *change))
         assert code.startswith(f"score.py: {files[1]} was made with ")
         assert code.count("\n") == 0
@@ -128,10 +128,10 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: float, file
     prompts = files[0].with_name("prompts.yaml")
     text = (ROOT / "rewards" / "posh" / "prompts.yaml").read_text()
     prompts.write_text(text)
-    assert score(*asked(files, f"prompts={prompts}"))[0] is None
-    assert score(*asked(files, f"prompts={prompts}"))[0] is None
+    assert score(*asked(files, "--set", f"prompts={prompts}"))[0] is None
+    assert score(*asked(files, "--set", f"prompts={prompts}"))[0] is None
     prompts.write_text(text.replace("TEXT", "PASSAGE"))
-    assert "'prompts': " in score(*asked(files, f"prompts={prompts}"))[0]
+    assert "'prompts': " in score(*asked(files, "--set", f"prompts={prompts}"))[0]
 
 
 @pytest.mark.parametrize(
@@ -140,15 +140,15 @@ def test_the_words_of_a_prompts_file_matter_not_only_its_name(score: float, file
         ({"reward": "pish"}, "unknown metric 'pish': did you mean 'posh'?"),
         ({"judge": "mach"}, "unknown judge 'mach'"),
         (
-            {"more": ["--judge-option", "coreff=none"]},
+            {"more": ["--set", "judge.coreff=none"]},
             "unknown option of the judge match: 'coreff': did you mean ",
         ),
-        ({"more": ["--judge-option", "coref"]}, "an option is written key=value, got 'coref'."),
-        ({"more": ["scroe=f1"]}, "unknown option of posh 'scroe': did you mean 'score'?"),
-        ({"more": ["score"]}, "an option is written key=value, got 'score'."),
-        ({"more": ["score=["]}, "the value of 'score=[' cannot be read as YAML"),
-        ({"more": ["prompts=/nowhere"]}, "posh cannot be made with "),
-        ({"more": ["mode=fast"]}, "mode is "),
+        ({"more": ["--set", "coref"]}, "an option is written key=value, got 'coref'."),
+        ({"more": ["--set", "scroe=f1"]}, "unknown option of posh 'scroe': did you mean 'score'?"),
+        ({"more": ["--set", "score"]}, "an option is written key=value, got 'score'."),
+        ({"more": ["--set", "score=["]}, "the value of 'score=[' cannot be read as YAML"),
+        ({"more": ["--set", "prompts=/nowhere"]}, "posh cannot be made with "),
+        ({"more": ["--set", "mode=fast"]}, "mode is "),
     ],
 )
 def test_what_does_not_exist_is_told_in_a_sentence(
@@ -174,7 +174,7 @@ def test_files_that_are_not_there_or_empty(score: float, files: Any, tmp_path: P
 
 
 def test_a_pipeline_that_is_not_installed_is_told_before_any_work(score: float, files: Any) -> None:
-    code, _, err = score(*asked(files, "pipeline=no_such_pipeline"))
+    code, _, err = score(*asked(files, "--set", "pipeline=no_such_pipeline"))
     assert code.startswith(
         "score.py: the spaCy pipeline 'no_such_pipeline' is not installed: python -m spacy "
     )
@@ -196,11 +196,11 @@ def test_a_judge_is_made_and_remembers_as_the_command_line_says(
     score: float, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
-    assert score(*asked(files, "--judge-option", "coref=none"))[0] is None
+    assert score(*asked(files, "--set", "judge.coref=none"))[0] is None
     assert json.loads(Path(f"{files[1]}.settings.json").read_text())["judge"].endswith("coref none")
     assert not (tmp_path / "cache").exists()  # match asks no model
     other = files[1].with_name("other.jsonl")
-    assert score(*asked((files[0], other), "--cache", "--judge-option", "coref=none"))[0] is None
+    assert score(*asked((files[0], other), "--cache", "--set", "judge.coref=none"))[0] is None
     assert (tmp_path / "cache" / "ratings.sqlite").is_file()
     assert other.read_bytes() == files[1].read_bytes()
 
@@ -228,7 +228,7 @@ def test_a_metric_without_a_judge_needs_no_judge(score: Any, files: Any, tmp_pat
     code, out, _ = score(f"{tmp_path}/own.py:brevity", *rows)
     assert code is None
     assert " with " not in out
-    code, _, _ = score("posh", *rows, "score=recall")
+    code, _, _ = score("posh", *rows, "--set", "score=recall")
     assert "posh asks a judge, and none is named: --judge match" in code
 
 
@@ -324,7 +324,7 @@ def test_lave_shows_the_answer_that_it_found_and_a_terminal_obeys_nothing(
     row = {"question": "Which animal?", "completion": text, "answers": ["dog", "a dog"]}
     unreadable = {"question": "Which animal?", "completion": 3}
     files[0].write_text(json.dumps(row) + "\n" + json.dumps(unreadable) + "\n")
-    code, out, _ = score(*asked(files, "rationale=false", "--show", 5, reward="lave"))
+    code, out, _ = score(*asked(files, "--set", "rationale=false", "--show", 5, reward="lave"))
     assert code is None
     assert "  the answer in it: a dog\n  reference: dog\n  reference: a dog\n" in out
     assert "written: It has four \\x1b[31mlegs.\\u202e **Answer:** a dog.\n" in out

@@ -55,7 +55,7 @@ def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
     [
         (
             {"completion": "A dog."},
-            "line 1 has no column 'mistakes', only completion: name it with mistakes=NAME",
+            "line 1 has no column 'mistakes', only completion: name it with --columns mistakes=NAME",
         ),
         ({"mistakes": []}, "line 1 has no column 'completion', only mistakes"),
         ({**ROW, "completion": 3}, "line 1: a completion must be a text or messages"),

@@ -15,11 +15,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import hf_hub_download
+
+from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.rows.messages import completion_text, messages_in
 from spanreward.rewards.rows.sample import row_sample
-from spanreward.rewards.rows.tables import is_table, read_table
+from spanreward.rewards.rows.tables import check_texts, is_table, read_table
 from spanreward.training.evaluation.answers.same_row import differing
-from spanreward.training.policy import policy_folder
+from spanreward.training.policy_folder import policy_folder
 from spanreward.training.recipe import RecipeError
 from spanreward.training.recipe_file import read_mapping
 
@@ -77,13 +80,15 @@ def check_run(name: str, run: str) -> None:
 
 
 def on_hub(model: str) -> bool:
-    """Whether the hub, or its local cache, has a model of this id."""
-    from transformers import AutoConfig
-
+    """Whether the hub, or its local cache, has a model of this id. A second is enough to say so
+    where the hub cannot be reached, and for a text that is no id.
+    """
+    offline_without_hub()
     try:
-        return bool(AutoConfig.from_pretrained(model, trust_remote_code=False))
+        hf_hub_download(model, "config.json")
     except (OSError, ValueError):
         return False
+    return True
 
 
 def read_seeds(seeds: Sequence[int] | None, sides: Mapping[str, Sequence[str]]) -> list[int]:
@@ -173,6 +178,7 @@ def answer_in(record: Mapping[str, Any], where: str) -> str:
     """Returns the text of a line's completion. Raises RecipeError for a line without it or an
     id.
     """
+    check_texts(record, where)
     completion = record.get("completion")
     if record.get("id") is None or not isinstance(completion, str | list):
         raise RecipeError(

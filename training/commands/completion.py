@@ -1,0 +1,79 @@
+"""What the shell's TAB offers after `spanreward`: commands, flags, metrics, judges, recipes, files.
+
+    eval "$(register-python-argcomplete spanreward)"     # in ~/.bashrc or ~/.zshrc
+
+argcomplete asks by running the command with a variable of the environment. Only the module of the
+command on the line is imported, so that an answer takes a moment.
+"""
+
+import argparse
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+ASKED_BY_THE_SHELL = "_ARGCOMPLETE"
+OF_WAYS = ("criteria", "judge", "labels")  # commands with commands of their own
+METRICS = ("reward", "metric")  # the arguments that name one
+
+
+def complete(commands: Mapping[str, tuple[str, str]]) -> None:
+    """Answers the shell and ends the process. commands: COMMANDS of main.py."""
+    import argcomplete
+
+    parser = argparse.ArgumentParser("spanreward")
+    choices = parser.add_subparsers()
+    words = os.environ.get("COMP_LINE", "").split()
+    for name, (module, purpose) in commands.items():
+        command = choices.add_parser(name, help=purpose)
+        if name in words[1:2]:
+            add_command(command, name, import_module(f"spanreward.training.{module}"))
+    argcomplete.autocomplete(parser, always_complete_options="long")
+
+
+def add_command(command: argparse.ArgumentParser, name: str, module: Any) -> None:
+    """Adds the arguments of a command, or its ways with theirs, and what they may be."""
+    if name not in OF_WAYS:
+        module.add_arguments(command)
+        add_values(command)
+        return
+    choices = command.add_subparsers()
+    for name, way in module.ways().items():
+        parser = choices.add_parser(name, help=way.HELP)
+        way.add_arguments(parser)
+        add_values(parser)
+
+
+def add_values(parser: argparse.ArgumentParser) -> None:
+    """Gives arguments what may stand for them, and leaves files to the others."""
+    from argcomplete.completers import ChoicesCompleter, FilesCompleter, SuppressCompleter
+
+    from spanreward.rewards.judges.by_name import KINDS
+    from spanreward.rewards.metric_names import NAMES
+    from spanreward.training.commands.recipes import files
+
+    judges = [f"{kind}:" if given else kind for kind, (_, given) in KINDS.items()]
+    for action in parser._actions:
+        values: Any = FilesCompleter()
+        if action.dest in METRICS:
+            values = ChoicesCompleter(dict.fromkeys(NAMES, ""))
+        elif action.dest == "judge":
+            values = ChoicesCompleter(dict.fromkeys(judges, ""))
+        elif action.dest in ("recipe", "name"):
+            values = with_files(files())
+        elif action.dest in ("options", "words") or action.type is int:
+            values = SuppressCompleter()
+        if action.choices is None:
+            action.completer = values  # type: ignore[attr-defined]
+
+
+def with_files(names: list[str]) -> Any:
+    """Returns a completer that offers these names, and files."""
+    from argcomplete.completers import FilesCompleter
+
+    paths = FilesCompleter(("yaml", "yml"))
+
+    def values(prefix: str, **_: Any) -> list[str]:
+        return [*names, *paths(prefix)]
+
+    return values
