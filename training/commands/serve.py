@@ -3,8 +3,14 @@
     spanreward serve posh --judge match
     spanreward serve posh --judge vllm:Qwen/Qwen3-14B --tokenizer Qwen/Qwen2.5-VL-3B-Instruct
 
-There RemoteReward("http://127.0.0.1:8400") is the reward, in a recipe `metric: remote`. Others POST
-rows to /score, as /openapi.json says. /health says what is served, and /metrics counts for
+The trainer's script takes RemoteReward("http://127.0.0.1:8400") as its reward, and a recipe
+`metric: remote` with `options: {url: ...}`. Other programs POST rows to /score, as /openapi.json
+says:
+
+    curl http://127.0.0.1:8400/score -H 'Content-Type: application/json' \\
+        -d '{"rows": [{"completion": "A dog.", "reference": "A cat."}]}'
+
+/health says what is served, and /metrics counts for
 Prometheus. Where SPANREWARD_API_KEY is set, a client needs the key. SIGTERM ends the service once
 what it accepted is answered. Ctrl-C waits ten seconds for that, a second signal does not wait.
 """
@@ -43,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME"
     )
     once = metric_options.Once
-    key = "another one than this machine's needs SPANREWARD_API_KEY"
+    key = "one that other machines reach needs SPANREWARD_API_KEY to be set"
     parser.add_argument("--host", action=once, default="127.0.0.1", help=key)
     parser.add_argument(
         "--port", action=once, type=int, default=8400, help="8400 if not given; 0 takes a free one"

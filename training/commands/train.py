@@ -1,17 +1,18 @@
 """Train a policy as a recipe says.
 
-    spanreward train RECIPE [--set key=value ...]  # one process
-    accelerate launch --config_file accelerate_configs/ddp.yaml -m spanreward train RECIPE
-    # several GPUs
+    # copy a recipe to start from, and see what would run
+    spanreward recipes recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml
+    spanreward train recipes/qwen2.5-vl-3b-lora/docent-posh-dapo.yaml --dry-run
+    # train on one GPU, with other settings
+    spanreward train RECIPE --set seed=1 output=outputs/try trainer.learning_rate=2e-4
+    # on four GPUs (fsdp2, zero2, zero3: each file says when to take it)
+    accelerate launch --config_file accelerate_configs/ddp.yaml --num_processes 4 \\
+        -m spanreward train RECIPE
+    # after an interruption
+    spanreward train outputs/try/recipe.yaml --resume
 
-    see what would run:   spanreward train RECIPE --dry-run --accelerate-config
-        accelerate_configs/zero3.yaml
-    change the recipe:    ... RECIPE --set seed=1 output=outputs/try
-        trainer.learning_rate=2e-4 rewards.0.judge=vllm:MODEL
-    on four GPUs:         ... --config_file accelerate_configs/ddp.yaml --num_processes 4 -m
-                          spanreward train RECIPE (or fsdp2, zero2, zero3: each file says when to
-                          take it)
-    after interruptions:  spanreward train outputs/try/recipe.yaml --resume
+docs/recipes.md lists the keys of a recipe. `rewards` are what the policy is trained on, `referees`
+held-out metrics that only compare it.
 
 The output folder gets the trained policy, recipe.yaml (as run), versions.json, metrics.jsonl,
 verdicts.jsonl (every completion with its verdicts; --set verdicts=false leaves it out), spans/

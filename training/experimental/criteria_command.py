@@ -27,10 +27,11 @@ DESCRIPTION = """\
 
 A row needs an `image`, or a `context` that describes it (--set evidence=context: only that); it may
 have `prompt`, `question` and `reference`. The output has the rows with `criteria`, which you may
-edit, and `refused`, with reasons: repeated ones and, where a row has references, those that none of
-them meets, or that all of them and one of another row meet. The same command goes on after an
-interruption, keeps what is there, with your changes, and asks again where the judge gave no list;
---overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
+edit, and `refused`: criteria that were written and left out, each with its reason. A repeated one
+is left out. Where a row has references, so is one that none of its references meets, and one that
+all of them and a reference of another row meet, because it tells nothing apart. The same command
+goes on after an interruption, keeps what is there, with your changes, and asks again where the
+judge gave no list; --overwrite starts anew. OUTPUT.settings.json has the judge and the prompts."""
 CHUNK = 16  # rows that are asked about together
 SHOWN = 500  # rows on a page
 LINE = {"criteria": list, "refused": dict, "fingerprint": str}  # the keys that a row gets
@@ -41,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
     output = {"required": True, "metavar": "FILE.jsonl", "help": "the rows with criteria"}
     flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite")
-    metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
+    options = {"help": f"evidence=context, prompts=FILE, and {metric_options.OF_JUDGE}"}
+    metric_options.add_flags(
+        parser, *flags, judge={"required": True}, output=output, options=options
+    )
     metric_options.add_words(parser)
 
 

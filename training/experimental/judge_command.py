@@ -24,11 +24,16 @@ from spanreward.training.commands.main import run
 CHUNK = 16  # rows that are judged together
 
 TRAIN = """\
-    spanreward judge train RECIPE --set seed=1 output=outputs/judges/mine 'teacher=[labels.jsonl]'
-    spanreward judge train RECIPE --resume       # after an interruption, with the same recipe
+    # copy a recipe and train by it
+    spanreward recipes recipes/judges/people.yaml
+    spanreward judge train recipes/judges/people.yaml
+    # with what a large judge said (`spanreward judge label`)
+    spanreward judge train RECIPE --set output=outputs/judges/mine 'teacher=[labels.jsonl]'
+    # after an interruption, with the same recipe and options
+    spanreward judge train RECIPE --set output=outputs/judges/mine --resume
 
-`encoder:FOLDER` reads the output folder. Nothing is downloaded, unless `base` is a hub id
-(HF_HUB_OFFLINE=1: never)."""
+The judge is then `--judge encoder:outputs/judges/mine`. Nothing is downloaded, unless `base` is a
+hub id (HF_HUB_OFFLINE=1: never)."""
 LABELS = """\
     spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
@@ -76,7 +81,9 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="go on from the last checkpoint in the output folder"
     )
-    metric_options.add_flags(parser, "output", "overwrite", "options", **metric_options.OF_RUN)
+    keys = {"options": {"help": "keys of the recipe, such as seed=1 or output=outputs/judges/mine"}}
+    of_run = metric_options.OF_RUN | keys
+    metric_options.add_flags(parser, "output", "overwrite", "options", **of_run)
     metric_options.add_words(parser)
 
 
