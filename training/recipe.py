@@ -34,6 +34,7 @@ from spanreward.rewards.base.checks import CLOSE, unknown
 from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.home import expanded, expanded_within
 from spanreward.rewards.judges.by_name import members
+from spanreward.rewards.rows.tables import is_table
 from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
 from spanreward.training.trainer_settings import OTHER_NAMES, fault
 
@@ -349,6 +350,11 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     if not path.is_file():
         raise RecipeError(
             f"there is no recipe {path}: `spanreward recipes` lists those of this package."
+        )
+    if is_table(path) and path.suffix != ".json":  # JSON is YAML
+        raise RecipeError(
+            f"{path} is a table of rows, and no recipe: a recipe is a YAML file that names it as "
+            "data.path. `spanreward recipes` lists some."
         )
     data = read_mapping(path)
     if "data" in data:

@@ -18,6 +18,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 COUNT = Annotated[int, Field(ge=1)]
 AMOUNT = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 POSITIVE = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+# Adam moves each weight by about the rate in a step: 5 in place of 5e-6 would run to the end.
+RATE = Annotated[float, Field(ge=0, le=1)]
 SHARE = Annotated[float, Field(ge=0, le=1)]
 # where the dataclass's annotation allows what cannot be, or forbids what TRL takes
 TYPES: dict[str, Any] = {
@@ -27,7 +29,7 @@ TYPES: dict[str, Any] = {
     "max_completion_length": COUNT | None,
     "steps_per_generation": COUNT | None,
     "generation_batch_size": COUNT | None,
-    "learning_rate": AMOUNT,
+    "learning_rate": RATE,
     "beta": AMOUNT,
     "warmup_steps": AMOUNT,
     "weight_decay": AMOUNT,

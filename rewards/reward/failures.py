@@ -25,6 +25,18 @@ def first_failure(verdicts: Sequence[Verdict]) -> str:
     return ""
 
 
+def nothing_scored(verdicts: Sequence[Verdict]) -> str:
+    """Returns why the first has no score where none of a call has one, though no judge failed, as
+    of rows without a column; "" else.
+    """
+    if any(verdict.score is not None for verdict in verdicts):
+        return ""
+    for verdict in verdicts:
+        if verdict.note:
+            return repr(verdict.note[:LONGEST])
+    return ""
+
+
 def many_failed(verdicts: Sequence[Verdict]) -> str:
     """Returns how many of a call's completions failed, as "5 of 8"; "" for half of them or less."""
     failed = sum(verdict.status.failed for verdict in verdicts)

@@ -24,7 +24,7 @@ from spanreward.rewards.base.unread import MUCH, NotRead, not_read
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
 from spanreward.rewards.files.http_client import legible
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.reward.failures import first_failure, many_failed
+from spanreward.rewards.reward.failures import first_failure, many_failed, nothing_scored
 from spanreward.rewards.rows.sample import READ, read_sample
 
 log = logging.getLogger(__name__)
@@ -225,8 +225,10 @@ class Reward:
             )
 
     def name_failure(self, verdicts: Sequence[Verdict]) -> None:
-        """Warns of the first of these completions that could not be judged, once a run."""
-        reason = first_failure(verdicts)
+        """Warns of the first of these completions that could not be judged, once a run; also where
+        no judge failed, and none of a call has a score.
+        """
+        reason = first_failure(verdicts) or nothing_scored(verdicts)
         if reason and not self._named_failure:
             self._named_failure = True
             log.warning(

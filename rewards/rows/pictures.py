@@ -300,6 +300,11 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     """
     width, height = upright(image).size
     x0, y0, x1, y1 = box
+    if 0 <= x0 < x1 <= 1 < width and 0 <= y0 < y1 <= 1 < height:
+        raise PictureError(
+            f"the bbox {tuple(box)} would be of one pixel: it counts pixels, so multiply shares by "
+            f"the picture's {width} x {height}"
+        )
     if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
         must = f"must be x0 < x1 and y0 < y1 within the picture of {width} x {height} pixels"
         raise PictureError(f"the bbox {tuple(box)} {must}")

@@ -289,6 +289,13 @@ def test_dapo_needs_rewards() -> None:
         load_recipe(DAPO, ["rewards=[]"])
 
 
+def test_a_file_of_rows_is_no_recipe(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "1"}\n')
+    with pytest.raises(RecipeError, match=r"rows\.jsonl is a table of rows, and no recipe"):
+        load_recipe(rows)
+
+
 def test_unknown_file() -> None:
     with pytest.raises(RecipeError, match=r"there is no recipe recipes/none\.yaml"):
         load_recipe("recipes/none.yaml")

@@ -66,6 +66,7 @@ CHECK_DIFFERENCE = 0.1
 ATTEMPTS = 2  # within one `with judge:`
 END_SECONDS = 10.0  # for a process to end by itself
 DEADLINE = 1200.0  # seconds
+LEAST_BYTES = 2**20  # of a KV cache; no model's first block of tokens fits into less
 # for an engine to fall asleep; the first time it pins main memory for its weights
 SLEEP_SECONDS = 600.0
 
@@ -80,6 +81,7 @@ class VllmJudge(LocalJudge):
     Args:
         model: a hub id, a folder, or `smollm2`.
         memory: above 1, the KV cache's size in bytes, which also limits max_model_len to what fits.
+            Raises ValueError for less than a megabyte, which was meant as gigabytes.
             Up to 1, the fraction of the device's memory for the whole engine. None is vLLM's
             default on a GPU, and on a CPU 1 GiB of KV cache or VLLM_CPU_KVCACHE_SPACE.
         tensor_parallel: devices per engine.
@@ -105,6 +107,11 @@ class VllmJudge(LocalJudge):
         chat_template: str | None = None,
     ) -> None:
         super().__init__(model, max_model_len, min_mass, chat_template)
+        if memory is not None and 1 < memory < LEAST_BYTES:
+            raise ValueError(
+                f"memory={memory:g} of a vllm: judge is {memory:g} bytes: write "
+                f"memory={memory:g}e9 for gigabytes, or a share of the GPU's memory up to 1."
+            )
         self.memory = memory
         self.tensor_parallel = tensor_parallel
         self.dtype = dtype

@@ -5,11 +5,23 @@ import logging
 import pytest
 
 from spanreward import Sample, Status, Verdict, reward
-from spanreward.rewards.reward.failures import LONGEST, first_failure, many_failed
+from spanreward.rewards.reward.failures import (
+    LONGEST,
+    first_failure,
+    many_failed,
+    nothing_scored,
+)
 
 OK = Verdict(0.5)
 ABSENT = Verdict(None, Status.NOT_APPLICABLE, note="this row has no reference")
 FAILED = Verdict(None, Status.ERROR, note="KeyError: 'label'")
+
+
+def test_a_call_without_any_score_says_why() -> None:
+    lonely = Verdict(None, Status.NOT_APPLICABLE, note="no other completion of this request")
+    assert nothing_scored([lonely, lonely]) == "'no other completion of this request'"
+    assert nothing_scored([lonely, Verdict(0.0)]) == ""
+    assert nothing_scored([]) == ""
 
 
 def test_a_note_is_one_line_of_bounded_length() -> None:

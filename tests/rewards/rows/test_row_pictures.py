@@ -230,6 +230,8 @@ def test_the_red_box() -> None:
 
 
 def test_the_box_of_a_large_picture_is_scaled_with_it() -> None:
+    with pytest.raises(PictureError, match="multiply shares by the picture's 640 x 480"):
+        with_box(Image.new("RGB", (640, 480)), (0.1, 0.2, 0.5, 0.6))
     marked = with_box(Image.new("RGB", (8192, 2048)), (4096, 0, 8192, 2048))
     assert marked.size == (4096, 1024)
     assert marked.getpixel((2048, 512)) == (255, 0, 0)

@@ -301,3 +301,10 @@ def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_pa
     assert line, done.stderr[-3000:]
     _, first, second = line.split()
     assert float(first) == pytest.approx(float(second), abs=1e-3)
+
+
+def test_memory_that_was_meant_as_gigabytes_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"memory=4 .* is 4 bytes: write memory=4e9 for gigabytes"):
+        VllmJudge("m", memory=4)
+    assert VllmJudge("m", memory=1).memory == 1
+    assert VllmJudge("m", memory=4e9).memory == 4e9
