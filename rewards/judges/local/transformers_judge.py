@@ -13,7 +13,7 @@ arguments are made.
 
 import copy
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -165,7 +165,7 @@ class TransformersJudge(LocalJudge):
             self.usage.peak_memory_bytes = torch.cuda.max_memory_allocated(self.device)
         return answers
 
-    def _runs(self, prompts: Sequence[Prompt]) -> Sequence[Run]:
+    def _runs(self, prompts: Sequence[Prompt]) -> Iterable[Run]:
         """Returns the prompts that share a beginning which is computed once.
 
         An encoder reads a prompt as a whole, and a model without a cache reads it anew, so these
@@ -236,7 +236,10 @@ class TransformersJudge(LocalJudge):
             start = self._model.generation_config.decoder_start_token_id
             inputs["decoder_input_ids"] = torch.full((len(suffixes), 1), start, device=self.device)
             return self._model(**inputs).logits[:, -1].float().log_softmax(-1)
-        arguments = {"input_ids": inputs["input_ids"], "use_cache": cache is not None}
+        arguments: dict[str, Any] = {
+            "input_ids": inputs["input_ids"],
+            "use_cache": cache is not None,
+        }
         arguments |= self._earlier(cache, len(suffixes))
         last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=self.device)
         places = last
