@@ -31,13 +31,9 @@ from .experimental.differences import DifferencesReward as DifferencesReward
 from .harmonic import HarmonicReward as HarmonicReward
 from .judges.by_name import load_judge as load_judge
 from .judges.function_judge import FunctionJudge as FunctionJudge
-from .judges.judge import (
-    Failure as Failure,
-    Judge as Judge,
-    Question as Question,
-    Rating as Rating,
-)
+from .judges.judge import Failure as Failure, Judge as Judge, Rating as Rating
 from .judges.match.match_judge import MatchJudge as MatchJudge
+from .judges.question import Question as Question
 from .lave import LaveReward as LaveReward
 from .metrics import build_reward as build_reward
 from .pairwise import PairwiseReward as PairwiseReward
