@@ -104,7 +104,7 @@ def test_a_text_model_comes_with_its_tokenizer_and_with_an_adapter(tmp_path: Pat
 
 def test_smollm2_is_the_packaged_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_llama(tmp_path)
-    monkeypatch.setattr("spanreward.training.policy.smollm2_folder", lambda: tmp_path)
+    monkeypatch.setattr("spanreward.training.policy_folder.smollm2_folder", lambda: tmp_path)
     model, _ = load_policy("smollm2")
     assert torch.equal(
         model(torch.tensor([[5]])).logits, load_policy(str(tmp_path))[0](torch.tensor([[5]])).logits

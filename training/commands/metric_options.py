@@ -302,17 +302,6 @@ def check_asked(arguments: argparse.Namespace, rewards: Collection["Reward"]) ->
         raise ValueError(f"{names} asks no judge: leave out {' and '.join(given)}.")
 
 
-def check_prose(judge: Any, reward: "Reward") -> None:
-    """Raises ValueError for match where the metric's questions are of prose, before each row fails
-    for it.
-    """
-    from spanreward.rewards.judges.match.match_judge import NO_PROSE, MatchJudge
-    from spanreward.rewards.reward.by_row import RowReward
-
-    if isinstance(judge, MatchJudge) and isinstance(reward, RowReward):
-        raise ValueError(f"{reward.__name__} cannot be judged by match: {NO_PROSE.message}.")
-
-
 @contextmanager
 def open_metric(
     name: str, arguments: argparse.Namespace
@@ -336,7 +325,6 @@ def open_metric(
 
     reward = build_reward(name, judge, options)
     check_asked(arguments, [reward])
-    check_prose(judge, reward)
     asked = "" if judge is None else judge.name
     settings = {"reward": name, "judge": asked, "options": options, "prompts": reward.wording}
     settings["parsed_by"] = reward.reader()

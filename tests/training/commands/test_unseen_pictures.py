@@ -41,7 +41,7 @@ def test_score(folder: Path) -> None:
     assert done.err.strip().splitlines()[-1].startswith(f"spanreward score: {TOLD}")
     assert "evidence='context'" in done.err
     assert not (folder / "out.jsonl").exists()
-    seen = spanreward(*words, "--output", folder / "b.jsonl", "evidence=context")
+    seen = spanreward(*words, "--output", folder / "b.jsonl", "--set", "evidence=context")
     assert TOLD not in seen.err
     assert (folder / "b.jsonl").exists()
     write(rows, DESCRIBED)  # without a picture there is nothing to see
@@ -65,7 +65,7 @@ def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     serve = ("serve", "harmonic", "--judge", "match", "--port", "0")
-    refused = spanreward(*serve, "task=reg")
+    refused = spanreward(*serve, "--set", "task=reg")
     assert refused.code == 1
     assert refused.err.startswith(f"spanreward serve: {TOLD}")
     assert "evidence" not in refused.err  # a context names no object
@@ -73,7 +73,7 @@ def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     assert warned.code == 0
     assert warned.err.startswith(f"spanreward serve: rows with pictures will fail: {TOLD}")
     assert len(warned.err.splitlines()) == 1
-    assert spanreward(*serve, "evidence=context").err == ""
+    assert spanreward(*serve, "--set", "evidence=context").err == ""
 
 
 def recipe(folder: Path, rows: Path, **changes: Any) -> Path:

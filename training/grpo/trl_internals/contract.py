@@ -37,6 +37,7 @@ METHODS: dict[tuple[type, str], tuple[str, ...]] = {
         "completion_ids_list",
     ),
     (GRPOTrainer, "_log_metric"): ("name", "value"),
+    (GRPOTrainer, "log"): ("logs", "start_time"),
     (GRPOTrainer, "_get_train_sampler"): ("dataset",),
     (GRPOTrainer, "_save_checkpoint"): ("model", "trial"),
     (GRPOTrainer, "_load_optimizer_and_scheduler"): ("checkpoint",),
