@@ -33,7 +33,7 @@ def ended(folder: Path, *overrides: str) -> tuple[int, list[str], float]:
     began = time.monotonic()
     settings = [*OVERRIDES, f"output={folder / 'out'}", *overrides]
     train = ("-m", "spanreward", "train", "recipes/quickstart/scenes-dapo.yaml")
-    done = on_two_ranks(*train, *settings, PYTHONHASHSEED="random", SPANREWARD_TEST=mark)
+    done = on_two_ranks(*train, "--set", *settings, PYTHONHASHSEED="random", SPANREWARD_TEST=mark)
     seconds = time.monotonic() - began
     assert marked(f"SPANREWARD_TEST={mark}") == []
     words = []

@@ -431,9 +431,9 @@ def test_sigterm_in_the_middle_loses_nothing() -> None:
     [
         (["--host", "0.0.0.0"], "--host 0.0.0.0 lets other machines ask: set SPANREWARD_API_KEY"),
         (["--tokenizer", "/nowhere"], "--tokenizer /nowhere has no tokenizer.json"),
-        (["mode=odd"], "mode is"),
+        (["--set", "mode=odd"], "mode is"),
         (["--port", "TAKEN"], "Address already in use"),
-        (["--port", "99999"], "port must be 0-65535"),
+        (["--port", "99999"], "--port is 0 to 65535, got 99999"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(words: list[str], told: str) -> None:

@@ -114,6 +114,7 @@ def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family
         "judge",
         "train",
         toy / "recipe.yaml",
+        "--set",
         f"base={tmp_path}/base",
         f"output={tmp_path}/judge",
         *few,
@@ -144,7 +145,7 @@ def test_what_the_recipe_leaves_open_goes_by_the_models_size(
 
 def test_frozen_layers_keep_their_weights(toy: Path, tmp_path: Path) -> None:
     few = ["steps=4", "check_every=2", "examples=40", "frozen_layers=1", f"output={tmp_path}/judge"]
-    assert spanreward("judge", "train", toy / "recipe.yaml", *few).code == 0
+    assert spanreward("judge", "train", toy / "recipe.yaml", "--set", *few).code == 0
     before, after = (
         dict(AutoModelForTokenClassification.from_pretrained(folder).named_parameters())
         for folder in (toy / "base", tmp_path / "judge")
@@ -167,7 +168,7 @@ def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
         other = toy / f"again{seed}"
         assert (
             spanreward(
-                "judge", "train", toy / "recipe.yaml", f"output={other}", f"seed={seed}"
+                "judge", "train", toy / "recipe.yaml", "--set", f"output={other}", f"seed={seed}"
             ).code
             == 0
         )
@@ -183,7 +184,7 @@ def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
     """
     output = toy / "resumed"
     # within an epoch
-    asked = ("judge", "train", toy / "recipe.yaml", f"output={output}", "check_every=55")
+    asked = ("judge", "train", toy / "recipe.yaml", "--set", f"output={output}", "check_every=55")
     with monkeypatch.context() as interrupted:
         interrupted.setattr(fit.shutil, "rmtree", lambda folder, **_: None)
         assert spanreward(*asked).code == 0
@@ -198,7 +199,7 @@ def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
         ("learning_rate=0.1", "learning_rate: 0.01"),
         ("kinds.other=1", "kinds."),
     ):
-        refused = spanreward(*asked, "--resume", other)
+        refused = spanreward(*asked, other, "--resume")
         assert f"the run in {output} has {told}" in refused.err
         assert (refused.code, len(refused.err.splitlines())) == (1, 1)
     captions = (toy / "captions.jsonl").read_text()
@@ -218,14 +219,18 @@ def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path
     (tmp_path / "checkpoints").mkdir()
     for name in ("README.md", "checkpoints/mine.bin"):
         (tmp_path / name).write_text("mine")
-    done = spanreward("judge", "train", toy / "recipe.yaml", f"output={tmp_path}")
+    done = spanreward("judge", "train", toy / "recipe.yaml", "--set", f"output={tmp_path}")
     assert (done.code, len(done.err.splitlines())) == (1, 1)
     assert f"the output folder {tmp_path} is not empty" in done.err
     assert (
         "has no recipe.yaml"
-        in spanreward("judge", "train", toy / "recipe.yaml", f"output={tmp_path}", "--resume").err
+        in spanreward(
+            "judge", "train", toy / "recipe.yaml", "--set", f"output={tmp_path}", "--resume"
+        ).err
     )
-    inside = spanreward("judge", "train", toy / "recipe.yaml", f"output={toy}", "overwrite=true")
+    inside = spanreward(
+        "judge", "train", toy / "recipe.yaml", "--set", f"output={toy}", "overwrite=true"
+    )
     assert f"{toy}/base, which this run reads, lies in the output folder {toy}" in inside.err
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
         "README.md",
@@ -292,6 +297,7 @@ def test_a_bad_recipe_is_one_sentence(toy: Path, override: str, told: str) -> No
         "judge",
         "train",
         toy / "recipe.yaml",
+        "--set",
         "output=/nowhere",
         override.replace("{toy}", str(toy)),
     )
@@ -331,7 +337,7 @@ def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
         f"output={tmp_path}/student",
         "steps=20",
     )
-    done = spanreward("judge", "train", toy / "recipe.yaml", *overrides)
+    done = spanreward("judge", "train", toy / "recipe.yaml", "--set", *overrides)
     assert done.code == 0, done.err
     assert (tmp_path / "student/model.safetensors").is_file()
 
@@ -366,7 +372,9 @@ def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) ->
         "held_out=0.5",
         f"output={tmp_path}/student",
     )
-    done = spanreward("judge", "train", toy / "recipe.yaml", *overrides, "steps=4", "check_every=2")
+    done = spanreward(
+        "judge", "train", toy / "recipe.yaml", "--set", *overrides, "steps=4", "check_every=2"
+    )
     assert done.code == 0, done.err
     with EncoderJudge(f"{tmp_path}/student") as judge:
         assert len(judge.read([("a cat on grass .", "the cat .")])[0]) == 5
