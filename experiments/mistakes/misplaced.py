@@ -231,7 +231,14 @@ MISPLACED = [
             ("train", "results.json"),
         ),
     ),
-    graded("BB", Mistake("rows as a recipe", "rows.jsonl is not YAML", ("train", "rows.jsonl"))),
+    graded(
+        "BA",
+        Mistake(
+            "rows as a recipe",
+            "rows.jsonl is a table of rows, and no recipe",
+            ("train", "rows.jsonl"),
+        ),
+    ),
     graded("CB", Mistake("a folder as a recipe", "there is no recipe policy", ("train", "policy"))),
     graded(
         "CA",

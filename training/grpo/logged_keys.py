@@ -4,19 +4,20 @@
     is_left_out("posh/failed_fraction", moved)      # True: it was never above 0
 
 Most runs have no failed judge and no empty completion. Six keys a reward that are always 0 would
-hide the ones that are not. A key that was once above 0 is logged from then on. A resumed run begins
-anew.
+hide the ones that are not. A key that was once above 0 is logged from then on, also in a run that
+is resumed: its history of lines, which a checkpoint holds, has the key.
 
 A reward cannot do this by itself, as in TRL's own trainer: among several ranks each has to log the
 same keys, and a line's mean is over all steps since the line before.
 """
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 
 # A reward's keys are its name and one of these (docs/logged_keys.md). The means of a verdict's
 # parts are always logged, because 0 is one of their values like any other.
 SHARES = ("not_read", "failed_fraction", "empty_fraction", "unscored_fraction")
 COUNTS = ("judge/retries", "judge/timeout", "judge/unparsed")
+RECENT = 16  # lines of the history that are looked at; each has the keys that moved before it
 # the one number that says that all is well
 ALWAYS = "judge/failed_fraction"
 
@@ -31,6 +32,14 @@ def is_left_out(key: str, moved: frozenset[str]) -> bool:
     if key == ALWAYS or key in moved:
         return False
     return key in COUNTS or any(part in SHARES for part in key.split("/")[1:])
+
+
+def keys_of(history: Sequence[Mapping[str, float]]) -> frozenset[str]:
+    """Returns the keys of earlier lines of the log, those of evaluations without their mark."""
+    keys: set[str] = set()
+    for line in history:
+        keys.update(key.removeprefix("eval_") for key in line)
+    return frozenset(keys)
 
 
 def leave_out(steps: MutableMapping[str, list[float]], moved: frozenset[str]) -> frozenset[str]:

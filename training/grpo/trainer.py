@@ -40,7 +40,7 @@ from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, 
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
 from spanreward.training.grpo.judge_metrics import RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
-from spanreward.training.grpo.logged_keys import leave_out
+from spanreward.training.grpo.logged_keys import RECENT, keys_of, leave_out
 from spanreward.training.grpo.overlong import punish_overlong
 from spanreward.training.grpo.phases import Phases
 from spanreward.training.grpo.preflight import (
@@ -560,8 +560,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         return self._metrics[mode]
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        # the values are of all ranks, so each rank leaves the same ones out
-        self._moved = leave_out(self._mode_metrics(), self._moved)
+        # the values and the history are of all ranks, so each rank leaves the same ones out
+        moved = self._moved | keys_of(self.state.log_history[-RECENT:])
+        self._moved = leave_out(self._mode_metrics(), moved)
         super().log(logs, start_time)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from spanreward import Verdict
 from spanreward.rewards.base.verdict import Status
-from spanreward.training.grpo.logged_keys import is_left_out, leave_out, moved_keys
+from spanreward.training.grpo.logged_keys import is_left_out, keys_of, leave_out, moved_keys
 from tests.support.tiny_trainer import Scored, make_trainer, scenes
 
 
@@ -27,6 +27,14 @@ def test_what_never_went_wrong_is_dropped() -> None:
     later = {"posh/empty_fraction": [0.0]}
     assert leave_out(later, moved) == moved
     assert later == {"posh/empty_fraction": [0.0]}
+
+
+def test_a_resumed_run_goes_on_with_the_keys_of_its_history() -> None:
+    history = [{"posh/f1": 0.5}, {"posh/not_read": 0.1}, {"eval_posh/empty_fraction": 0.2}]
+    moved = keys_of(history)
+    assert not is_left_out("posh/not_read", moved)
+    assert not is_left_out("posh/empty_fraction", moved)
+    assert is_left_out("posh/failed_fraction", moved)
 
 
 def test_a_value_that_is_no_number_has_moved() -> None:
