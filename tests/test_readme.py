@@ -48,7 +48,7 @@ def test_the_script_teaches_in_a_stock_trainer(
         ('"amitha/docent"', '"parquet", data_files="rows.parquet"'),
         ('"Qwen/Qwen2.5-VL-3B-Instruct"', '"policy"'),
         (", max_pixels=1003520", ""),
-        ("max_completion_length=256, bf16=True", SMALL),
+        ("max_completion_length=256,\n        bf16=True", SMALL),
         ("learning_rate=1e-5", "learning_rate=3e-3"),
     ):
         assert real in code
