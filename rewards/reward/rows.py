@@ -22,8 +22,8 @@ EVIDENCE = ("picture", "context")
 
 
 def evidence_columns(evidence: Evidence | Literal["prompt"]) -> tuple[str, ...]:
-    """Returns the dataset columns with evidence, of which a row needs one. Every row has a
-    prompt.
+    """Returns the dataset columns that hold evidence. A row needs one of them, and none for
+    "prompt".
     """
     if evidence == "prompt":
         return ()

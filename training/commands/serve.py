@@ -10,9 +10,9 @@ says:
     curl http://127.0.0.1:8400/score -H 'Content-Type: application/json' \\
         -d '{"rows": [{"completion": "A dog.", "reference": "A cat."}]}'
 
-/health says what is served, and /metrics counts for
-Prometheus. Where SPANREWARD_API_KEY is set, a client needs the key. SIGTERM ends the service once
-what it accepted is answered. Ctrl-C waits ten seconds for that, a second signal does not wait.
+/health says what is served, and /metrics counts for Prometheus. Where SPANREWARD_API_KEY is set, a
+client needs the key. SIGTERM ends the service once what it accepted is answered. Ctrl-C waits ten
+seconds for that, a second signal does not wait.
 """
 
 import argparse

@@ -189,9 +189,9 @@ def openai_client(
     """Returns a client of the `openai` package, whose import takes most of a second."""
     from openai import AsyncOpenAI
 
+    key = api_key(httpx.URL(url).host)
     return AsyncOpenAI(
-        api_key=api_key(httpx.URL(url).host)
-        or "none",  # without a key, ReadingTransport takes this one away
+        api_key=key or "none",  # without a key, ReadingTransport takes this one away
         base_url=url,
         http_client=http_client,
         timeout=timeout,

@@ -163,7 +163,7 @@ def read_samples(
 
 
 def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
-    """Raises RecipeError for rows of which some have more answers than others."""
+    """Raises RecipeError where some rows have more answers than others."""
     fewest = min(answers, key=lambda name: len(answers[name]), default="")
     most = max(answers, key=lambda name: len(answers[name]), default="")
     if answers and len(answers[fewest]) < len(answers[most]):
