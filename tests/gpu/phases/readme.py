@@ -17,7 +17,8 @@ from tests.support.paths import ROOT
 
 BLOCK = re.compile(r"<!-- tested by tests/test_readme.py -->\n```python\n(.*?)```", re.DOTALL)
 TOYS = (
-    ("max_completion_length=256, bf16=True", "max_completion_length=8, use_cpu=True, bf16=False"),
+    ("max_completion_length=256", "max_completion_length=8"),
+    ("bf16=True", "use_cpu=True, bf16=False"),
     ("num_generations=8", "num_generations=2"),
 )
 SHORT = 'max_steps=3, logging_steps=1, save_strategy="no", report_to="none"'
@@ -51,7 +52,7 @@ def script(models: Path, rows: Path, size: str) -> str:
         ('"vllm:Qwen/Qwen3-8B", memory=4e9', f'"vllm:{models / "judge"}", **{judge_options(size)}'),
         ('load_dataset("amitha/docent", split="train")', f'rows_of("{rows}")'),
         ('"Qwen/Qwen2.5-VL-3B-Instruct"', f'"{models / "policy"}"'),
-        ('"outputs/posh", ', f'"{models / "readme"}", {SHORT}, '),
+        ('"outputs/posh",', f'"{models / "readme"}", {SHORT},'),
         ("steps_per_generation=16", "steps_per_generation=4"),  # each step samples
         *(TOYS if size == "toy" else ()),
     ):
