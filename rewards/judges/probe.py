@@ -50,8 +50,7 @@ class PresenceProbe:
     `words` to `other` (relation)? Does it mention it although the source denies it (denied)?
 
     graph: the scene graph of `text`, if the metric has parsed it. Probes that differ only in it are
-    equal. unbacked: the words that the graph leaves out, because the source has nothing that they
-    hang from (claims.py). source, places: the text that the question was made from, and the
+    equal. source, places: the text that the question was made from, and the
     characters [start, end) of what is asked in it. They are given to a judge that asks for them
     only (Judge.reads_source).
     """
@@ -64,7 +63,6 @@ class PresenceProbe:
     graph: SceneGraph | None = field(default=None, compare=False, repr=False)
     source: str = ""
     places: tuple[tuple[int, int], ...] = ()
-    unbacked: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
 """A question to a judge, and its key: equal questions have equal keys.
 
-question_keys([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])   # 32 hex digits
+    question_keys([Question([{"role": "user", "content": "Rate from 1 to 5: ..."}])])
+
+Many questions show one long text, and each asks something short about it. So a question may hold
+that text as one object with others (SharedPrompt), and a key hashes it once for all questions of a
+call.
 """
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 from uuid import uuid4
 
 from PIL import Image
@@ -19,6 +23,36 @@ from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.rows.pictures import PICTURE_LOCK
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedPrompt(Sequence[Mapping[str, str]]):
+    """The messages of a question that has one of a user, whose beginning many questions share.
+
+    It reads as [{"role": "user", "content": beginning + rest}], and joins the two at each reading:
+    180 questions about a text of 1,600 words would otherwise keep 14 MB.
+    """
+
+    beginning: str
+    rest: str
+
+    def __len__(self) -> int:
+        return 1
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, str]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Mapping[str, str]]: ...
+
+    def __getitem__(self, index: int | slice) -> Mapping[str, str] | list[Mapping[str, str]]:
+        messages: list[Mapping[str, str]] = [
+            {"role": "user", "content": self.beginning + self.rest}
+        ]
+        return messages[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +88,76 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
     """Returns a hash (32 hex digits) of each question and of `about` (plain data).
 
     Every field of a question counts. A probe counts by its repr, and a PresenceProbe also by its
-    graph, from which MatchJudge answers. A picture counts by how it looks.
+    graph, from which MatchJudge answers. A picture counts by how it looks. Each text that questions
+    share is read once, so the work grows with what is new in each question.
     """
-    new = [question for question in questions if question._key is None]
-    graph_hashes = _hashes_by_id(map(_graph_of, new), _graph_content)
-    images = [image for question in new for image in question.images]
-    image_hashes = _hashes_by_id(images, _picture_content)
-    for question in new:
-        content = [
-            [sorted(message.items()) for message in question.messages],
-            [image_hashes[id(image)] for image in question.images],
-            repr(question.probe),
-            graph_hashes[id(_graph_of(question))],
-            question.description,
-            question.top,
-            question.again,
-        ]
-        object.__setattr__(question, "_key", _sha256(_json(content))[:32])
+    hashes = _SharedHashes()
+    for question in questions:
+        if question._key is None:
+            content = [
+                _messages_content(question, hashes),
+                [hashes.of_picture(image) for image in question.images],
+                _probe_content(question.probe, hashes),
+                question.description,
+                question.top,
+                question.again,
+            ]
+            object.__setattr__(question, "_key", _sha256(_json(content))[:32])
     keys = [str(question._key) for question in questions]
     if not about:
         return keys
     shared = _json(dict(about))
     return [_sha256(shared + key.encode())[:32] for key in keys]
+
+
+class _SharedHashes:
+    """Hashes each text, picture and graph once, of the questions of one call."""
+
+    def __init__(self) -> None:
+        self._by_text: dict[str, str] = {}
+        self._by_id: dict[int, str] = {}  # of objects that the questions hold
+
+    def of_text(self, text: str) -> str:
+        if text not in self._by_text:
+            self._by_text[text] = _sha256(text.encode("utf-8", "surrogatepass"))
+        return self._by_text[text]
+
+    def of_picture(self, image: Any) -> str:
+        return self._of_object(image, _picture_content)
+
+    def of_graph(self, graph: Any) -> str:
+        return self._of_object(graph, _graph_content)
+
+    def _of_object(self, thing: Any, content: Callable[[Any], bytes]) -> str:
+        if id(thing) not in self._by_id:
+            self._by_id[id(thing)] = _sha256(content(thing))
+        return self._by_id[id(thing)]
+
+
+def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
+    """Returns the messages as plain data, with a hash in place of what stands before the end of the
+    description.
+    """
+    end = question.description[1]
+    messages = question.messages
+    if isinstance(messages, SharedPrompt) and end <= len(messages.beginning):
+        rest = messages.beginning[end:] + messages.rest
+        return [[["role", "user"]], hashes.of_text(messages.beginning[:end]), rest]
+    if not messages:
+        return []
+    *others, last = messages
+    content = last["content"]
+    fields = [sorted(message.items()) for message in others]
+    fields.append(sorted(item for item in last.items() if item[0] != "content"))
+    return [*fields, hashes.of_text(content[:end]), content[end:]]
+
+
+def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:
+    if not isinstance(probe, PresenceProbe):
+        return [repr(probe)]
+    graph = hashes.of_graph(probe.graph) if probe.graph is not None else None
+    own = repr(replace(probe, text="", source=""))
+    return [own, hashes.of_text(probe.text), hashes.of_text(probe.source), graph]
 
 
 def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
@@ -86,22 +168,6 @@ def numbered_repeats(questions: Sequence[Question]) -> list[Question]:
         numbered.append(replace(question, again=counts[key]) if counts[key] else question)
         counts[key] += 1
     return numbered
-
-
-def _graph_of(question: Question) -> Any:
-    return question.probe.graph if isinstance(question.probe, PresenceProbe) else None
-
-
-def _hashes_by_id(things: Iterable[Any], content: Callable[[Any], bytes]) -> dict[int, str | None]:
-    """Hashes each object once, by its id(): many questions share a picture or a graph.
-
-    The hash of None is None.
-    """
-    hashes: dict[int, str | None] = {id(None): None}
-    for thing in things:
-        if id(thing) not in hashes:
-            hashes[id(thing)] = _sha256(content(thing))
-    return hashes
 
 
 def _graph_content(graph: Any) -> bytes:

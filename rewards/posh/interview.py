@@ -53,8 +53,15 @@ class Interview:
 
     @cached_property
     def prefix(self) -> str:
-        """The beginning that all prompts share."""
+        """What shows the text that is asked about. All prompts have it."""
         return fill(self.wording.prefix, **self.texts)
+
+    @cached_property
+    def beginning(self) -> str:
+        """The beginning that all prompts share in default mode. It is one object for all of
+        them.
+        """
+        return f"{self.wording.instructions}\n\n{self.prefix}"
 
     @cached_property
     def _places(self) -> dict[str, tuple[int, int]]:

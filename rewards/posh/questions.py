@@ -17,6 +17,7 @@ from typing import Literal
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
+from spanreward.rewards.judges.question import SharedPrompt
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import Candidate, candidates
@@ -144,10 +145,14 @@ def presence_question(
 
     shows_source: whether the judge gets the source text and the component's places in it as data.
     """
-    instructions = interview.wording.instructions
-    before = "" if published else f"{instructions}\n\n"
-    after = f"\n\n{question}\n\n{instructions}" if published else f"\n\n{question}"
-    start, end = (len(before) + place for place in interview.description)
+    beginning = interview.prefix
+    rest = f"\n\n{question}"
+    if published:
+        rest += f"\n\n{interview.wording.instructions}"
+    else:
+        beginning = interview.beginning
+    before = len(beginning) - len(interview.prefix)
+    start, end = (before + place for place in interview.description)
     probe = PresenceProbe(
         interview.target_text,
         component.kind,
@@ -157,10 +162,9 @@ def presence_question(
         interview.target_graph,
         source=interview.source_text if shows_source else "",
         places=component.spans if shows_source else (),
-        unbacked=tuple(span for span, _ in interview.target_graph.hanging),
     )
     return Question(
-        [{"role": "user", "content": before + interview.prefix + after}],
+        SharedPrompt(beginning, rest),
         probe=probe,
         description=(start, end),
         top=PUBLISHED_TOP if published else 0,

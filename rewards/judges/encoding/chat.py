@@ -8,21 +8,26 @@ The text of people and policies is data. The chat template is rendered around th
 contents, with thinking off. The contents are encoded without the tokenizer's added tokens, so a
 completion's `<|im_end|>` is ten characters to the judge, and all control tokens come from the
 template. A chat that is too long loses only the end of its description.
+
+Many questions share all of a chat up to the end of its description. Where this tokenizer allows it
+(join_place.py), what they share is encoded once, and each question costs its own tokens.
 """
 
 import json
 import math
 import re
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.bounded_template import check_template
+from spanreward.rewards.judges.encoding.join_place import JoinPlace, find_join_place
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.encoding.tokenizer_files import TokenizerFiles
 from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rating
@@ -35,10 +40,25 @@ MIN_MASS = 0.05
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
 AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
 LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
+# beginnings whose ids are cached, more than a step's completions and references; 400 tokens take
+# 15 kB
+BEGINNINGS = 512
 PLAIN = "plain"  # in place of a chat template
 _SLOT = "slot-{}-for-content"
 _SPACE_BEFORE = r"(?:(?<!\s)\s++)?"  # a run of white space is read once
 _SLOTS = re.compile(r"(slot-\d+-for-content)")
+
+
+class TextPiece(NamedTuple):
+    """A text between two control tokens, or a part of one.
+
+    text: what is encoded. anchor_tokens: how many of its first tokens are those of the join place's
+    anchor, which is no part of the chat. is_shared: whether many chats have it.
+    """
+
+    text: str
+    anchor_tokens: int = 0
+    is_shared: bool = False
 
 
 class ChatEncoder:
@@ -83,6 +103,7 @@ class ChatEncoder:
         self._split = re.compile("|".join(patterns) or "(?!)")
         self._plain = _without_added_tokens(tokenizer)
         self._ahead: dict[str, list[int]] = {}  # texts that were encoded together, and their ids
+        self._beginnings: OrderedDict[str, list[int]] = OrderedDict()  # least recently used first
         for text, number in self._added.items():
             if number in self.control_ids and not self.control_ids.isdisjoint(
                 self._plain_ids(text)
@@ -93,55 +114,114 @@ class ChatEncoder:
         self._layouts: dict[tuple[str, ...], list[str | int]] = {}
         self._starts = lru_cache(maxsize=LONG_TEXTS)(self._token_starts)
 
-    def encode(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+    @cached_property
+    def join_place(self) -> JoinPlace | None:
+        """Where a chat can be parted behind its description. Found at the first such chat."""
+        return find_join_place(self._plain)
+
+    def encode(self, messages: Sequence[Mapping[str, str]], description_end: int = 0) -> list[int]:
         """Returns the chat's ids, up to where the answer begins.
 
-        Raises ValueError for roles the template refuses.
+        description_end: many chats have the same text up to this offset of the last message; 0 for
+        none. It changes no id. Raises ValueError for roles the template refuses.
         """
         ids: list[int] = []
-        for piece in self._pieces(messages):
-            ids += [piece] if isinstance(piece, int) else self._plain_ids(piece)
+        for piece in self._pieces(messages, description_end):
+            if isinstance(piece, int):
+                ids.append(piece)
+            elif piece.is_shared:
+                ids += self._shared_ids(piece.text)
+            elif piece.anchor_tokens:
+                ids += self._plain_ids(piece.text)[piece.anchor_tokens :]
+            else:
+                ids += self._plain_ids(piece.text)
         return ids
 
     def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:
-        """Yields the questions. The texts of AHEAD of them, but for descriptions of more than
-        `budget` characters, are encoded together, which the tokenizer does on all cores.
+        """Yields the questions. The texts of AHEAD of them, but of those that will hardly fit
+        into `budget` tokens, are encoded together, which the tokenizer does on all cores.
         """
         for start in range(0, len(questions), AHEAD):
             several = questions[start : start + AHEAD]
-            sizes = [one.description[1] - one.description[0] for one in several]
+            self._ahead = {}
             distinct: dict[str, None] = {}
-            for question, size in zip(several, sizes, strict=True):
-                if size <= budget and not question.images:
-                    distinct |= dict.fromkeys(self._texts(question))
+            for question in several:
+                if self._may_fit(question, budget) and not question.images:
+                    distinct |= dict.fromkeys(self._new_texts(question))
             texts = list(distinct)
-            found = self._plain.encode_batch_fast(
+            encodings = self._plain.encode_batch_fast(
                 [encodable(text) for text in texts], add_special_tokens=False
             )
-            self._ahead = {text: encoding.ids for text, encoding in zip(texts, found, strict=True)}
+            self._ahead = {
+                text: encoding.ids for text, encoding in zip(texts, encodings, strict=True)
+            }
             yield from several
         self._ahead = {}
 
-    def _texts(self, question: Question) -> list[str]:
+    def _may_fit(self, question: Question, budget: int) -> bool:
+        """Returns whether to encode the whole question first. A description with more characters
+        than the budget has tokens is probably too long. It would be encoded for nothing for each of
+        its questions, where it cannot be encoded once for all of them.
+        """
+        start, end = question.description
+        if end - start <= budget:
+            return True
+        return self._cut(question.messages[-1]["content"], end) > 0
+
+    def _new_texts(self, question: Question) -> list[str]:
+        """Returns the texts of the question that are to be encoded."""
         try:
-            return [piece for piece in self._pieces(question.messages) if isinstance(piece, str)]
+            pieces = self._pieces(question.messages, question.description[1])
         except ValueError:  # the template refuses its roles, which `encode` says
             return []
+        texts: list[str] = []
+        for piece in pieces:
+            if isinstance(piece, TextPiece) and piece.text not in self._beginnings:
+                texts.append(piece.text)
+        return texts
 
-    def _pieces(self, messages: Sequence[Mapping[str, str]]) -> list[str | int]:
-        """The chat's control tokens as ids, and what stands between two of them as one text,
-        encoded as a whole.
+    def _pieces(
+        self, messages: Sequence[Mapping[str, str]], description_end: int
+    ) -> list[TextPiece | int]:
+        """Returns the chat's control tokens as ids, and what stands between two of them as a text.
+
+        The text that holds the description is parted behind it, if it can be.
         """
-        contents = iter(message["content"] for message in messages)
-        pieces: list[str | int] = []
+        contents = [message["content"] for message in messages]
+        roles = tuple(message["role"] for message in messages)
+        slots = 0
+        pieces: list[TextPiece | int] = []
         text = ""
-        for part in self._layout(tuple(message["role"] for message in messages)):
+        anchor_tokens = 0
+        for part in self._layout(roles):
             if isinstance(part, int):
-                pieces += [text, part] if text else [part]
+                if text:
+                    pieces.append(TextPiece(text, anchor_tokens))
+                pieces.append(part)
                 text = ""
+                anchor_tokens = 0
+            elif not _SLOTS.fullmatch(part):
+                text += part
             else:
-                text += next(contents) if _SLOTS.fullmatch(part) else part
-        return [*pieces, text] if text else pieces
+                content = contents[slots]
+                slots += 1
+                cut = self._cut(content, description_end) if slots == len(contents) else 0
+                if cut:
+                    assert self.join_place is not None
+                    pieces.append(TextPiece(text + content[:cut], anchor_tokens, is_shared=True))
+                    text = self.join_place.anchor + content[cut:]
+                    anchor_tokens = self.join_place.anchor_tokens
+                else:
+                    text += content
+        if text:
+            pieces.append(TextPiece(text, anchor_tokens))
+        return pieces
+
+    def _cut(self, content: str, description_end: int) -> int:
+        """Returns the offset at which to part the last message, 0 for none."""
+        if not description_end or self.join_place is None:
+            return 0
+        return self.join_place.cut(content, description_end)
 
     def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
         ids, cut = self.fit(question, budget)
@@ -154,21 +234,19 @@ class ChatEncoder:
         (again if the tokens change at the cut). Raises ValueError if nothing of the description
         fits, or the chat has none and does not fit.
         """
-        *others, last = question.messages
         start, end = question.description
-        before = last["content"][:start]
-        description = last["content"][start:end]
-        after = last["content"][end:]
 
         def shortened(length: int) -> list[int]:
-            return self.encode(
-                [*others, {**last, "content": before + description[:length] + after}]
-            )
+            *others, last = question.messages
+            content = last["content"]
+            shown = content[: start + length] + content[end:]
+            return self.encode([*others, {**last, "content": shown}], start + length)
 
-        if len(description) <= budget:  # one with more characters is probably too long
-            ids = self.encode(question.messages)
+        if self._may_fit(question, budget):
+            ids = self.encode(question.messages, end)
             if len(ids) <= budget:
                 return ids, 0
+        description = question.messages[-1]["content"][start:end]
         needed = len(shortened(0))
         starts = self._starts(description)
         left = budget - needed
@@ -266,6 +344,16 @@ class ChatEncoder:
             {"role": role, "content": content}
             for role, content in zip(roles, contents, strict=True)
         ]
+
+    def _shared_ids(self, text: str) -> list[int]:
+        """Returns the ids of a beginning, which are kept for the other chats that have it."""
+        if text in self._beginnings:
+            self._beginnings.move_to_end(text)
+        else:
+            self._beginnings[text] = self._plain_ids(text)
+            if len(self._beginnings) > BEGINNINGS:
+                self._beginnings.popitem(last=False)
+        return self._beginnings[text]
 
     def _plain_ids(self, text: str) -> list[int]:
         if text in self._ahead:

@@ -13,6 +13,7 @@ from spanreward.rewards.judges.encoding.chat import (
     LONGEST_WORD,
     MIN_MASS,
     ChatEncoder,
+    TextPiece,
     cut_place,
     rating_from_logprobs,
     rating_from_top,
@@ -215,6 +216,7 @@ def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ChatEncoder(tokenizer())
     questions = [about(f"A red circle {number}.") for number in range(600)]
     alone = [encoder.encode(question.messages) for question in questions]
+    assert encoder.join_place is not None  # finding it encodes texts of its own
     monkeypatch.setattr(encoder._plain, "encode", None)
     assert [encoder.fit(question, 300)[0] for question in encoder.ahead(questions, 300)] == alone
 
@@ -232,14 +234,20 @@ def test_a_long_description_is_encoded_once_for_all_its_questions(
             lengths.append(len(text))
             return self.plain.encode(text, **settings)
 
+    assert encoder.join_place is not None  # finding it encodes texts of its own
     monkeypatch.setattr(encoder, "_plain", Counting())
     text = "the answer is 5 from 1 to 5 " * 3000
     questions = [about(text, asked=f"Is it {number} so?") for number in range(500)]
     cuts = {encoder.fit(question, 300)[1] for question in questions}
     assert min(cuts) > 80_000
     assert sum(length >= 10_000 for length in lengths) == 1
-    pieces = sum(isinstance(piece, str) for piece in encoder._pieces(questions[0].messages))
-    assert len(lengths) == 1 + 500 * 2 * pieces
+    pieces = sum(
+        isinstance(piece, TextPiece) for piece in encoder._pieces(questions[0].messages, 0)
+    )
+    # where a cut description ends in no white space, its chat is parted behind it
+    beginnings = len(encoder._beginnings)
+    assert beginnings < 10
+    assert len(lengths) == 1 + 500 * 2 * pieces + beginnings
     assert sum(lengths) < 2 * len(text) + 500 * 4000
 
 

@@ -1,0 +1,147 @@
+"""A beginning that is encoded once gives the tokens of the whole prompt, with every family of
+tokenizers.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from transformers import AutoTokenizer
+
+from spanreward.rewards.judges.encoding.chat import ChatEncoder
+from spanreward.rewards.judges.encoding.join_place import (
+    ANCHOR_WORD,
+    EMPTY_LINE,
+    JoinPlace,
+    _joins_hard_texts,
+    find_join_place,
+    hard_characters,
+)
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.question import SharedPrompt
+from spanreward.rewards.judges.smollm2 import smollm2_folder
+from spanreward.rewards.posh.prompts import load_prompts
+from tests.support.tokenizer_families import FAMILIES, family_tokenizer
+
+SMOLLM2 = "smollm2"
+# GPT-2's pattern keeps an empty line apart from what stands before it, Llama 3's and Qwen2's from
+# what stands behind it
+BEHIND = {"gpt2": False, "llama3": True, "qwen2": True, SMOLLM2: False}
+
+
+@lru_cache
+def encoder_of(name: str) -> ChatEncoder:
+    if name == SMOLLM2:
+        return ChatEncoder(AutoTokenizer.from_pretrained(smollm2_folder()))
+    return ChatEncoder(family_tokenizer(name))
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_the_place_is_that_of_the_familys_pattern(name: str) -> None:
+    place = encoder_of(name).join_place
+    assert place is not None
+    assert place.behind == BEHIND[name]
+
+
+@pytest.mark.parametrize("name", ["llama3", "qwen2"])
+def test_the_other_place_is_seen_to_be_wrong(name: str) -> None:
+    wrong = JoinPlace(behind=False, anchor=ANCHOR_WORD, anchor_tokens=1)
+    assert not _joins_hard_texts(encoder_of(name)._plain, wrong)
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=60), min_size=1, max_size=3),
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=20), min_size=1, max_size=3),
+    st.sampled_from([EMPTY_LINE, "\n", " ", "\n\n\n", ""]),
+)
+def test_joined_ids_are_those_of_the_whole(
+    name: str, texts: list[str], asked: list[str], line: str
+) -> None:
+    encoder = encoder_of(name)
+    for text in texts:
+        beginning = f"Check the TEXT.\n\nTEXT:\n{text}"
+        for question in asked:
+            messages = [{"role": "user", "content": f"{beginning}{line}{question}"}]
+            assert encoder.encode(messages, len(beginning)) == encoder.encode(messages)
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])
+def test_hard_characters_on_both_sides(name: str) -> None:
+    encoder = encoder_of(name)
+    for left in hard_characters():
+        beginning = f"TEXT:\nA kite {left}"
+        for right in hard_characters():
+            content = f"{beginning}\n\n{right}Is it?"
+            messages = [{"role": "user", "content": content}]
+            assert encoder.encode(messages, len(beginning)) == encoder.encode(messages), content
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])
+def test_our_prompts_are_parted(name: str) -> None:
+    """Else a judge would read its whole text again for every question."""
+    wording = load_prompts().precision
+    beginning = f"{wording.instructions}\n\nTEXT:\nA red kite."
+    asked = SharedPrompt(beginning, "\n\nDoes the TEXT speak of it?")
+    pieces = encoder_of(name)._pieces(asked, len(beginning))
+    assert any(not isinstance(piece, int) and piece.is_shared for piece in pieces)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, encoder: ChatEncoder) -> list[int]:
+    """Returns the lengths of the texts that the tokenizer reads from now on."""
+    assert encoder.join_place is not None
+    lengths: list[int] = []
+
+    class Counting:
+        plain = encoder._plain
+
+        def encode(self, text: str, **settings: Any) -> Any:
+            lengths.append(len(text))
+            return self.plain.encode(text, **settings)
+
+        def encode_batch_fast(self, texts: list[str], **settings: Any) -> Any:
+            lengths.extend(map(len, texts))
+            return self.plain.encode_batch_fast(texts, **settings)
+
+    monkeypatch.setattr(encoder, "_plain", Counting())
+    return lengths
+
+
+@pytest.mark.parametrize("budget", [100_000, 3000])  # tokens: above the characters, and below them
+def test_twice_the_text_is_twice_the_reading(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
+    """Not four times, although a text of twice the length has twice the questions."""
+
+    def read(words: int) -> int:
+        encoder = ChatEncoder(family_tokenizer("qwen2"))
+        lengths = counted(monkeypatch, encoder)
+        text = " ".join(["red kite"] * words) + "."
+        questions = []
+        for number in range(words):
+            prompt = SharedPrompt(text, f"\n\nIs number {number:06} in the TEXT?")
+            questions.append(Question(prompt, description=(0, len(text))))
+        for question in encoder.ahead(questions, budget):
+            encoder.fit(question, budget)
+        return sum(lengths)
+
+    assert read(800) < 2.1 * read(400)
+
+
+def test_a_token_across_the_line_forbids_the_place() -> None:
+    """A vocabulary that was trained without any pattern may have `.` and a newline in one token."""
+    plain = Tokenizer(models.BPE())
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    plain.train_from_iterator(["A kite.\n\nIs it red?\n\nDoes it fly."] * 50, trainer)
+    assert find_join_place(plain) is None
+
+
+def test_a_unigram_model_has_no_place() -> None:
+    plain = Tokenizer(models.Unigram([("a", -1.0), ("b", -2.0)], unk_id=0))
+    assert find_join_place(plain) is None

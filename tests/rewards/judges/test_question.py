@@ -1,0 +1,121 @@
+"""A question that shares its beginning with others reads, compares and counts as one that does
+not.
+"""
+
+import pickle
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, strategies as st
+
+from spanreward.rewards import PoshReward, Sample
+from spanreward.rewards.judges import question as question_module
+from spanreward.rewards.judges.judge import Judge, Question, Rating, rating_of
+from spanreward.rewards.judges.probe import Mention, PresenceProbe
+from spanreward.rewards.judges.question import SharedPrompt, question_keys
+
+
+def plain(beginning: str, rest: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": beginning + rest}]
+
+
+def test_it_reads_as_a_list_of_one_message() -> None:
+    prompt = SharedPrompt("TEXT: a kite. ", "Is it red?")
+    assert list(prompt) == plain("TEXT: a kite. ", "Is it red?")
+    assert prompt == plain("TEXT: a kite. ", "Is it red?")
+    assert prompt[-1]["content"] == "TEXT: a kite. Is it red?"
+    *others, last = prompt
+    assert (others, last["role"]) == ([], "user")
+    assert pickle.loads(pickle.dumps(Question(prompt))) == Question(prompt)
+
+
+@given(
+    st.text(st.characters(exclude_categories=()), max_size=20),
+    st.text(st.characters(exclude_categories=()), max_size=20),
+    st.data(),
+)
+def test_its_key_is_that_of_the_same_text_as_a_list(
+    beginning: str, rest: str, data: st.DataObject
+) -> None:
+    length = len(beginning + rest)
+    description = (0, data.draw(st.integers(0, length)))
+    shared = Question(SharedPrompt(beginning, rest), description=description)
+    listed = Question(plain(beginning, rest), description=description)
+    assert question_keys([shared]) == question_keys([listed])
+
+
+def test_other_questions_have_other_keys() -> None:
+    probe = PresenceProbe("A kite.", "entity", Mention("kite"))
+    other_text = PresenceProbe("A boat.", "entity", Mention("kite"))
+    other_thing = PresenceProbe("A kite.", "entity", Mention("boat"))
+    questions = [
+        Question(SharedPrompt("ab", "c")),
+        Question(SharedPrompt("ab", "d")),
+        Question(SharedPrompt("ab", "c"), description=(0, 1)),
+        Question(SharedPrompt("ab", "c"), description=(0, 2)),
+        Question([{"role": "system", "content": "abc"}]),
+        Question([{"role": "user", "content": "abc"}, {"role": "user", "content": "abc"}]),
+        Question([]),
+        Question(SharedPrompt("ab", "c"), probe=probe),
+        Question(SharedPrompt("ab", "c"), probe=other_text),
+        Question(SharedPrompt("ab", "c"), probe=other_thing),
+        Question(SharedPrompt("ab", "c"), top=20),
+        Question(SharedPrompt("ab", "c"), again=1),
+    ]
+    assert len(set(question_keys(questions))) == len(questions)
+
+
+class Keeping(Judge):
+    """Finds everything, and keeps what it is asked."""
+
+    name = "keeping"
+    sees_pictures = False
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    def rate_each(self, questions: Sequence[Question], scale: Sequence[str]) -> list[Rating]:
+        self.asked += questions
+        return [rating_of(5.0, scale)] * len(questions)
+
+
+def posh_questions(kites: int) -> list[Question]:
+    """Returns PoSh's questions on a text with as many things, and on itself."""
+    colours = ("red", "blue", "green", "white", "black")
+    things = ("kite", "boat", "house", "tree", "bird", "wall", "bench")
+    sentences = []
+    for number in range(kites):
+        colour, thing = colours[number % 5], things[number % 7]
+        sentences.append(f"A {colour} {thing} {number} is near a {things[number % 6]}.")
+    judge = Keeping()
+    text = " ".join(sentences)
+    PoshReward(judge).assess([Sample("", text, references=(text + " It is late.",))])
+    return judge.asked
+
+
+def test_questions_about_one_text_share_it() -> None:
+    prompts = [question.messages for question in posh_questions(8)]
+    shared = [prompt.beginning for prompt in prompts if isinstance(prompt, SharedPrompt)]
+    assert len(shared) == len(prompts) > 20
+    assert len({id(beginning) for beginning in shared}) == 2  # of precision and of recall
+    assert max(len(prompt.rest) for prompt in prompts if isinstance(prompt, SharedPrompt)) < 400
+
+
+def test_twice_the_text_is_twice_the_hashing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text of twice the length has twice the questions, and each hashes what is its own."""
+    hashed: list[int] = []
+    hash_of = question_module._sha256
+
+    def counting(content: bytes) -> str:
+        hashed.append(len(content))
+        return hash_of(content)
+
+    monkeypatch.setattr(question_module, "_sha256", counting)
+
+    def bytes_hashed(kites: int) -> int:
+        questions = posh_questions(kites)
+        hashed.clear()
+        question_keys([Question(q.messages, (), q.probe, q.description) for q in questions])
+        return sum(hashed)
+
+    assert bytes_hashed(64) < 2.3 * bytes_hashed(32)
