@@ -22,7 +22,10 @@ class Usage:
     server: if it reports them). retries: attempts after a question's first. timeouts: questions
     without an answer at the deadline. unparsed: answers that are not a rating. written:
     ratings read from written answers, where a server gives no log-probabilities. seconds: time in
-    calls, without waking and sleeping (wake_seconds, sleep_seconds). peak_memory_bytes: the most
+    calls, without waking and sleeping (wake_seconds, sleep_seconds). cpu_seconds: what this process
+    computed meanwhile, in all threads: encoding, sending and reading, and the parse of the next
+    completions. encode_seconds: the part of `seconds` in which the model had nothing to answer,
+    because its prompts were being encoded. peak_memory_bytes: the most
     device memory that the judge's process has held, a maximum and not a sum; 0 if unknown. student,
     teacher: answers by each judge of a cascade. audited, agreed: questions of its audits, and
     agreement there. audits_failed: questions of its audits that the teacher failed on.
@@ -38,6 +41,8 @@ class Usage:
     unparsed: int = 0
     written: int = 0
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    encode_seconds: float = 0.0
     wake_seconds: float = 0.0
     sleep_seconds: float = 0.0
     peak_memory_bytes: int = 0
@@ -67,9 +72,14 @@ class Usage:
 
     @contextmanager
     def clock(self, counter: str) -> Iterator[None]:
-        """Adds the time of the `with` block to `seconds`, `wake_seconds` or `sleep_seconds`."""
+        """Adds the time of the `with` block to a counter of seconds. With `seconds` it also counts
+        `cpu_seconds`.
+        """
         start = time.perf_counter()
+        cpu_start = time.process_time()
         try:
             yield
         finally:
+            if counter == "seconds":
+                self.cpu_seconds += time.process_time() - cpu_start
             setattr(self, counter, getattr(self, counter) + time.perf_counter() - start)

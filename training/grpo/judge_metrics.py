@@ -24,7 +24,14 @@ SUMS = (
     *("questions", "cached", "prompt_tokens", "retries", "timeouts", "unparsed", "written"),
     *CASCADE,
 )
-MAXIMA = ("seconds", "wake_seconds", "sleep_seconds", "peak_memory_bytes")
+MAXIMA = (
+    "seconds",
+    "cpu_seconds",
+    "encode_seconds",
+    "wake_seconds",
+    "sleep_seconds",
+    "peak_memory_bytes",
+)
 
 
 def total_usage(judges: Iterable[Judge]) -> Usage:

@@ -4,12 +4,17 @@ answers, and counts.
 LocalJudge turns questions into Prompts, sorted so that common beginnings are neighbours, and puts
 the answers back into the order of the questions. A subclass answers the Prompts, in `_logprobs`
 and `_texts`. The model's configuration says whether it sees pictures.
+
+Where the model runs in another process, it gets the questions in parts (`most_together`). While it
+answers one part, the next one is encoded here.
 """
 
 import os
+import sys
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -27,7 +32,7 @@ from spanreward.rewards.judges.encoding.chat import (
 )
 from spanreward.rewards.judges.encoding.picture_chat import PictureChatEncoder, load_processor
 from spanreward.rewards.judges.encoding.prompt import Batch, Prompt, encoded, ready
-from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, count_unparsed
+from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, T, count_unparsed
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
 # models whose positions are relative, so that they read texts of any length
@@ -52,6 +57,8 @@ class LocalJudge(Judge):
     """
 
     kind: str  # the judge's kind and number format, with which its name begins
+    # questions that are encoded before the model answers the first of them
+    most_together: int = sys.maxsize
 
     def __init__(
         self,
@@ -151,9 +158,10 @@ class LocalJudge(Judge):
             ids = sorted({number for several in tokens.values() for number in several})
             for top in dict.fromkeys(question.top for question in questions):
                 numbers = [n for n, question in enumerate(questions) if question.top == top]
-                batch = self._encoded([questions[n] for n in numbers], reserve=1)
-                answers = batch.by_question(self._logprobs(batch.inputs, ids, top))
-                for number, answer, cut in zip(numbers, answers, batch.cuts, strict=True):
+                answers, cuts = self._in_parts(
+                    [questions[n] for n in numbers], 1, partial(self._logprobs, ids=ids, top=top)
+                )
+                for number, answer, cut in zip(numbers, answers, cuts, strict=True):
                     if isinstance(answer, Failure):
                         ratings[number] = answer
                     elif top:
@@ -181,8 +189,10 @@ class LocalJudge(Judge):
         """
         questions = self._ready(questions)
         with self, self.usage.clock("seconds"):
-            batch = self._encoded(questions, reserve=max_tokens)
-            return batch.by_question(self._texts(batch.inputs, max_tokens))
+            answers, _ = self._in_parts(
+                questions, max_tokens, partial(self._texts, max_tokens=max_tokens)
+            )
+        return answers
 
     @abstractmethod
     def _logprobs(
@@ -213,6 +223,31 @@ class LocalJudge(Judge):
                 f"{self.config.model_type}): take an image-text model, such as one of Qwen2.5-VL."
             )
         return ready(questions)
+
+    def _in_parts(
+        self,
+        questions: Sequence[Question],
+        reserve: int,
+        answer: Callable[[Sequence[Prompt]], Sequence[T | Failure]],
+    ) -> tuple[list[T | Failure], list[int]]:
+        """Returns an answer per question, in order, and how many characters of its description were
+        cut. `answer` gets sorted prompts, `most_together` at a time, and the next ones are encoded
+        meanwhile.
+        """
+        answers: list[T | Failure] = []
+        cuts: list[int] = []
+        with ThreadPoolExecutor(max_workers=1) as encoding_thread:
+            starts = range(0, len(questions), self.most_together)
+            parts = [questions[start : start + self.most_together] for start in starts]
+            encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
+            for part_after in [*parts[1:], None]:
+                with self.usage.clock("encode_seconds"):
+                    batch = encoding.result()
+                if part_after is not None:
+                    encoding = encoding_thread.submit(self._encoded, part_after, reserve)
+                answers += batch.by_question(answer(batch.inputs))
+                cuts += batch.cuts
+        return answers, cuts
 
     def _encoded(self, questions: Sequence[Question], reserve: int) -> Batch:
         """Encodes questions, and leaves space for `reserve` tokens of the answer."""

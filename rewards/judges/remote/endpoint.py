@@ -1,9 +1,8 @@
 """An OpenAI-compatible server is asked many questions at once, in the manner that it wants.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
-    body = {"model": "m", "prompt": [1, 2], "max_tokens": 1}
-    asked = endpoint.ask("completions", [body], {}, seconds=300.0)
-    answers, retries = run(asked)
+    requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
+    answers, retries = run(endpoint.ask("completions", requests, {}, seconds=300.0))
 
 client.py says what is asked again, answer.py reads the answers, manner.py learns from refusals how
 to ask, and docs/judges.md#servers says it for users. How to ask is found out by one question, and
@@ -14,7 +13,7 @@ read.
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
@@ -41,6 +40,7 @@ from spanreward.rewards.judges.remote.client import (
     all_in_time,
 )
 from spanreward.rewards.judges.remote.manner import Manner, better, fitted
+from spanreward.rewards.judges.remote.streamed import StreamedRequests
 
 log = logging.getLogger(__name__)
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
@@ -126,23 +126,30 @@ class Endpoint:
         return Served(model, self.url)
 
     async def ask(
-        self, path: str, bodies: Sequence[Body], extras: Body, seconds: float
+        self, path: str, requests: StreamedRequests, extras: Body, seconds: float
     ) -> tuple[list[Answer], int]:
-        """Returns one answer per body, in order, and the number of attempts beyond the first ones.
+        """Returns one answer per request, in order, and the number of attempts beyond the first
+        ones. While a server answers some requests, the next ones are encoded.
 
-        A body without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR.
+        A request without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR.
         extras: see Call.
         """
-        largest = ANSWER + TOKEN * max(body["max_tokens"] for body in bodies)
+        largest = ANSWER + TOKEN * requests.fields["max_tokens"]
         async with Client(
             self.server, read_server_answer, largest, self.read_timeout, self.concurrency
         ) as client:
             call = Call(path=path, client=client, extras=extras)
-            asks = [partial(self._answer, call, body) for body in bodies]
+            asks = [partial(self._take, call, requests, place) for place in range(len(requests))]
             found = await all_in_time(asks, self.concurrency, seconds)
         late = too_late(self.url, self.deadline, client)
         answers = [late if answer is None else answer for answer in found]
         return answers, client.transport.retries
+
+    async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
+        body = requests.take(place)
+        if isinstance(body, Failure):
+            return body
+        return await self._answer(call, body)
 
     async def _answer(self, call: Call, body: Body) -> Answer:
         if call.refusal is not None:

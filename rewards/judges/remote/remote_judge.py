@@ -15,7 +15,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from PIL import Image
@@ -29,6 +29,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, co
 from spanreward.rewards.judges.remote.answer import Served, ServerAnswer
 from spanreward.rewards.judges.remote.chat_form import DETAILS, ChatForm
 from spanreward.rewards.judges.remote.endpoint import MAX_LOGPROBS, Answer, Body, Endpoint
+from spanreward.rewards.judges.remote.streamed import StreamedRequests
 from spanreward.rewards.judges.written_rating import read_written_rating
 
 K = TypeVar("K", bound=Hashable)
@@ -178,9 +179,10 @@ class RemoteJudge(Judge):
     def _try(self, question: Question) -> Answer:
         """Asks a trial question as a chat, within a step's deadline. It is not counted."""
         seconds = min(TRIAL_SECONDS, self.left()) if self._depth else TRIAL_SECONDS
-        (chat,) = self.chat_form.encoded([question], UNBOUNDED).inputs
-        body = {"model": self.model, **chat.fields, "max_tokens": 1}
-        (answer,), _ = run(self.endpoint.ask(CHAT, [body], {}, seconds))
+        fields = {"model": self.model, "max_tokens": 1}
+        encode = partial(self.chat_form.encoded, budget=UNBOUNDED)
+        requests = StreamedRequests([question], encode, fields)
+        (answer,), _ = run(self.endpoint.ask(CHAT, requests, {}, seconds))
         return answer
 
     def start(self) -> None:
@@ -209,9 +211,13 @@ class RemoteJudge(Judge):
         """Returns the server's endpoint for the question, below /v1/."""
         return CHAT
 
-    def _encoded(self, path: str, questions: Sequence[Question], reserve: int) -> Batch:
-        """Encodes each question's part of a request, and leaves space for `reserve` tokens."""
-        return self.chat_form.encoded(questions, UNBOUNDED)
+    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
+        """Returns how many tokens a question may have, with `reserve` left for its answer."""
+        return UNBOUNDED
+
+    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
+        """Encodes each question's part of a request."""
+        return self.chat_form.encoded(questions, budget)
 
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
@@ -432,17 +438,16 @@ class RemoteJudge(Judge):
         """Asks with these fields in every request, and returns an answer per question and how many
         characters of its description were cut. extras: fields that not every server takes.
         """
+        if path == CHAT:
+            extras = {**NO_THINKING, **extras}
+        fields = {"model": self.model, "temperature": 0.0, **fields}
         with self, self.usage.clock("seconds"):
-            batch = self._encoded(path, questions, fields["max_tokens"])
-            common = {"model": self.model, "temperature": 0.0}
-            bodies: list[Body] = [{**common, **part.fields, **fields} for part in batch.inputs]
-            found: Sequence[Answer] = []
-            if bodies:
-                if path == CHAT:
-                    extras = {**NO_THINKING, **extras}
-                found, retries = run(self.endpoint.ask(path, bodies, extras, self.left()))
-                self._count(found, retries)
-        return batch.by_question(found), batch.cuts
+            budget = self._budget(path, questions, fields["max_tokens"])
+            encode = partial(self._encoded, path, budget=budget)
+            requests = StreamedRequests(questions, encode, fields)
+            answers, retries = run(self.endpoint.ask(path, requests, extras, self.left()))
+        self._count(answers, retries)
+        return requests.by_question(answers)
 
     def left(self) -> float:
         """Seconds of the deadline that are left within `with judge:`."""

@@ -105,16 +105,24 @@ class ServerJudge(RemoteJudge):
             return ""
         return self.encoder.words[int(found[1])]
 
-    def _encoded(self, path: str, questions: Sequence[Question], reserve: int) -> Batch:
+    def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
+        if path == CHAT or not any(map(has_description, questions)):
+            return UNBOUNDED
+        served = self.served
+        if served is None or not served.max_model_len:
+            return UNBOUNDED
+        return served.max_model_len - reserve
+
+    def _encoded(self, path: str, questions: Sequence[Question], budget: int) -> Batch:
         if path == CHAT:
-            return super()._encoded(path, questions, reserve)
-        budget = UNBOUNDED
-        if any(start < end for start, end in (question.description for question in questions)):
-            served = self.served
-            if served is not None and served.max_model_len:
-                budget = served.max_model_len - reserve
+            return super()._encoded(path, questions, budget)
         return encoded(self.encoder.ahead(questions, budget), self._ids, budget)
 
     def _ids(self, question: Question, budget: int) -> tuple[TokenIds, int]:
         ids, cut = self.encoder.fit(question, budget)
         return TokenIds(ids), cut
+
+
+def has_description(question: Question) -> bool:
+    start, end = question.description
+    return start < end

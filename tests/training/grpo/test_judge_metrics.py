@@ -23,7 +23,8 @@ from tests.support.fakes import FakeJudge
 
 KEYS = {
     *("failed_fraction", "questions", "cached", "prompt_tokens", "retries", "timeout", "unparsed"),
-    *("seconds", "wake_seconds", "sleep_seconds", "peak_memory_gb"),
+    *("seconds", "cpu_seconds", "encode_seconds", "wake_seconds", "sleep_seconds"),
+    "peak_memory_gb",
 }
 
 
