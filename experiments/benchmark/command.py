@@ -3,6 +3,7 @@ machine's), and what rewards pay for what they should not.
 
 python -m experiments benchmark posh --judge vllm:smollm2 --pairs pairs.jsonl --json posh.json
 python -m experiments benchmark step --pairs pairs.jsonl --json step.json
+python -m experiments benchmark overlap --pairs pairs.jsonl --json overlap.json
 python -m experiments benchmark ahead --metrics outputs/try/metrics.jsonl --json ahead.json
 python -m experiments benchmark adapters --json adapters.json
 python -m experiments benchmark judge --pairs pairs.jsonl --json judge.json
@@ -44,6 +45,7 @@ from experiments.benchmark import (
     judge,
     kills,
     memory,
+    overlap,
     parsing,
     posh,
     requests,
@@ -66,6 +68,7 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     for name, help, module in (
         ("posh", "what PoSh asks", posh),
+        ("overlap", "whether parsing and encoding hide behind a judge", overlap),
         ("step", "what our own work in a step of PoSh costs", step),
         ("adapters", "how far pushes to vLLM move an adapter's base", adapters),
         ("ahead", "what sampling ahead of training would save", ahead),

@@ -59,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--completions", type=int, default=64, help="how many of the pairs (default 64)"
     )
     parser.add_argument(
+        "--words",
+        type=int,
+        help="of each text, made of the file's texts one after another; default: as they are",
+    )
+    parser.add_argument(
         "--tokens", default="smollm2", metavar="MODEL", help="whose tokenizer (default smollm2)"
     )
 
@@ -66,11 +71,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from transformers import AutoTokenizer
 
-    pairs = read_pairs(arguments.pairs)[: arguments.completions]
+    for value in (arguments.completions, arguments.words):
+        if value is not None and value < 1:
+            raise ValueError("--completions and --words must be 1 or more")
+    pairs = read_pairs(arguments.pairs)
+    if arguments.words is not None:
+        pairs = pairs_of_length(pairs, arguments.words)
+    pairs = pairs[: arguments.completions]
     samples = [Sample("", completion, references=(reference,)) for completion, reference in pairs]
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     encoder = ChatEncoder(AutoTokenizer.from_pretrained(model_folder(arguments.tokens)))
-    encoder.encode([{"role": "user", "content": "A warm-up."}])
+    warm_up = Question([{"role": "user", "content": "A kite.\n\nIs it?"}], description=(0, 7))
+    encoder.fit(warm_up, CONTEXT)
     describe(["A warm-up."])
 
     judge = PlainJudge()
@@ -87,6 +99,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     found = [[verdict.to_dict() for verdict in verdicts], batch.cuts]
     return {
         "completions": len(pairs),
+        "words": {
+            "completion": words_each([completion for completion, _ in pairs]),
+            "reference": words_each([reference for _, reference in pairs]),
+        },
         "questions": len(questions),
         "questions_each": len(questions) / len(pairs),
         "tokens_each": sum(map(len, ids)) / len(ids),
@@ -99,6 +115,28 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "kept_bytes_a_question": kept_bytes(rows[:8]),
         "hashes": {"ids": digest(ids), "verdicts": digest(found)},
     }
+
+
+def pairs_of_length(pairs: Sequence[tuple[str, str]], words: int) -> list[tuple[str, str]]:
+    """Returns as many pairs whose texts have this many words: each text and those of the next
+    pairs.
+    """
+    longer: list[tuple[str, str]] = []
+    for number in range(len(pairs)):
+        in_turn = [*pairs[number:], *pairs[:number]]
+        texts: list[str] = []
+        for side in (0, 1):
+            together: list[str] = []
+            for pair in in_turn:
+                if len(together) < words:
+                    together += pair[side].split()
+            texts.append(" ".join(together[:words]))
+        longer.append((texts[0], texts[1]))
+    return longer
+
+
+def words_each(texts: Sequence[str]) -> float:
+    return sum(len(text.split()) for text in texts) / len(texts)
 
 
 def anew(question: Question) -> Question:
