@@ -73,6 +73,7 @@ COMPUTED_PER_QUESTION = 29
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 NOTHING_SAID = "the completion says of nothing that it is there"
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
+PARSED_FIRST = 8  # samples, for whose parse the judge waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +194,18 @@ class PoshReward(ReadingReward):
 
         The judge stays awake for all of them.
         """
-        parts = [
-            samples[start : start + PARSED_TOGETHER]
-            for start in range(0, len(samples), PARSED_TOGETHER)
-        ]
+        parts: list[Sequence[Sample]] = [samples]
+        if len(samples) > PARSED_TOGETHER:
+            rest = range(PARSED_FIRST, len(samples), PARSED_TOGETHER)
+            parts = [samples[:PARSED_FIRST]]
+            parts += [samples[start : start + PARSED_TOGETHER] for start in rest]
         verdicts: list[Verdict] = []
         self._answers.begin()
         with (
             ThreadPoolExecutor(max_workers=1) as parser,
             self.judge if len(parts) > 1 else nullcontext(),
         ):
-            ahead = parser.submit(self._parse, parts[0] if parts else [])
+            ahead = parser.submit(self._parse, parts[0])
             for number in range(len(parts)):
                 rows, parsed_by = ahead.result()
                 if number + 1 < len(parts):

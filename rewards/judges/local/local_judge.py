@@ -35,6 +35,9 @@ from spanreward.rewards.judges.encoding.prompt import Batch, Prompt, encoded, re
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, T, count_unparsed
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 
+# Questions of the first of several parts, for which the model waits: as many as vLLM answers at
+# once.
+FIRST_PART = 256
 # models whose positions are relative, so that they read texts of any length
 RELATIVE = ("t5", "mt5", "umt5")
 RELATIVE_CONTEXT = 4096  # tokens that these are given
@@ -57,7 +60,7 @@ class LocalJudge(Judge):
     """
 
     kind: str  # the judge's kind and number format, with which its name begins
-    # questions that are encoded before the model answers the first of them
+    # Questions in one call of the model. The next ones are encoded while it answers.
     most_together: int = sys.maxsize
 
     def __init__(
@@ -231,14 +234,17 @@ class LocalJudge(Judge):
         answer: Callable[[Sequence[Prompt]], Sequence[T | Failure]],
     ) -> tuple[list[T | Failure], list[int]]:
         """Returns an answer per question, in order, and how many characters of its description were
-        cut. `answer` gets sorted prompts, `most_together` at a time, and the next ones are encoded
-        meanwhile.
+        cut. `answer` gets sorted prompts, first FIRST_PART and then `most_together` at a time, and
+        the next ones are encoded meanwhile.
         """
         answers: list[T | Failure] = []
         cuts: list[int] = []
+        parts = [questions]
+        if len(questions) > self.most_together:
+            starts = [0, *range(FIRST_PART, len(questions), self.most_together)]
+            ends = [*starts[1:], len(questions)]
+            parts = [questions[start:end] for start, end in zip(starts, ends, strict=True)]
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
-            starts = range(0, len(questions), self.most_together)
-            parts = [questions[start : start + self.most_together] for start in starts]
             encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
             for part_after in [*parts[1:], None]:
                 with self.usage.clock("encode_seconds"):

@@ -12,6 +12,7 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
 from spanreward.rewards.judges.encoding.prompt import Batch, Prompt
 from spanreward.rewards.judges.judge import Failure, Question, Rating
+from spanreward.rewards.judges.local import local_judge
 from spanreward.rewards.judges.local.local_judge import LocalJudge
 from tests.support.tokenizer import tokenizer
 
@@ -47,7 +48,7 @@ class LengthJudge(LocalJudge):
         self.parts.append(len(prompts))
         if self.encoded_parts == len(self.parts):
             self.next_is_encoded.clear()
-            self.next_is_encoded.wait(SECONDS if len(self.parts) < 4 else 0.0)
+            self.next_is_encoded.wait(SECONDS if len(self.parts) < 5 else 0.0)
         self.parts_ahead.append(self.encoded_parts - len(self.parts))
         return [{ids[len(prompt.ids) % 2]: 0.0} for prompt in prompts]
 
@@ -56,6 +57,11 @@ class LengthJudge(LocalJudge):
 
     def start(self) -> None:
         pass
+
+
+@pytest.fixture(autouse=True)
+def small_first_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_judge, "FIRST_PART", 4)
 
 
 def questions(count: int) -> list[Question]:
@@ -74,14 +80,14 @@ def test_parts_are_answered_as_the_whole_is() -> None:
     assert isinstance(failure, Failure)
     assert failure.status is Status.ERROR
     assert whole.parts == [36]
-    assert parted.parts == [10, 9, 10, 7]
+    assert parted.parts == [4, 10, 9, 10, 3]
     assert whole.write_ids(questions(37), 5) == parted.write_ids(questions(37), 5)
 
 
 def test_the_next_part_is_encoded_while_one_is_answered() -> None:
     judge = LengthJudge(10)
     judge.rate(questions(37), ("1", "2"))
-    assert judge.parts_ahead == [1, 1, 1, 0]
+    assert judge.parts_ahead == [1, 1, 1, 1, 0]
     assert 0 < judge.usage.encode_seconds <= judge.usage.seconds
 
 
