@@ -66,6 +66,18 @@ class PresenceProbe:
 
 
 @dataclass(frozen=True, slots=True)
+class PictureProbe:
+    """Does the picture show `mention` (entity, denied), show it as `words` (attribute), or relate
+    it by `words` to `other` (relation)?
+    """
+
+    kind: Literal["entity", "attribute", "relation", "denied"]
+    mention: Mention
+    words: str = ""
+    other: Mention | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PhraseProbe:
     """Write `words` as one noun phrase. by_rule: the phrase that the metric's own rule gives."""
 

@@ -19,6 +19,7 @@ Kind = Literal["entity", "attribute", "relation", "denial"]
 
 ABSENT = 1.0  # the rating of components that are surplus or not asked about
 RIGHT = 5.0
+DENIED_TOO = "The other text denies it too."
 PLAIN = 4.0  # rated so, a thing is plainly there, and who denied it was wrong
 
 
@@ -28,7 +29,7 @@ class RatedComponent:
 
     identifier: its name for people, such as "red circle". question: the question, or why there was
     none. asked: False if one of its entities is absent; the rating is then 1. spans: one pair per
-    token, on the parsed text.
+    token, on the parsed text. counts: whether the score counts it.
     """
 
     kind: Kind
@@ -37,6 +38,7 @@ class RatedComponent:
     rating: float
     asked: bool
     spans: tuple[CharacterSpan, ...]
+    counts: bool = True
 
 
 def components(
@@ -100,34 +102,48 @@ def components(
     return result
 
 
-def denials(sheets: Sequence[AnswerSheet]) -> list[RatedComponent]:
-    """Returns a text's denials that are right or wrong, over several references.
+def denials(
+    sheets: Sequence[AnswerSheet], picture: AnswerSheet | None = None
+) -> list[RatedComponent]:
+    """Returns a text's denials that are right or wrong, over several references and a picture.
 
     A denial is right if a reference denies the same thing, which counts once however often it is
     said. It is wrong if a reference plainly has the thing. References do not list what is not
     there: other denials are unknown and no component.
+
+    A picture that does not show the thing makes a denial right, whatever a reference says. Such a
+    denial earns nothing, because the things that a picture does not show have no end. Without
+    references a picture that plainly shows the thing makes a denial wrong.
     """
     result: list[RatedComponent] = []
-    for number, denial in enumerate(sheets[0].interview.denials):
+    agreed: set[str] = set()
+    interview = sheets[0].interview if picture is None else picture.interview
+    for number, denial in enumerate(interview.denials):
         name = f"no {denial.name}"
         spans = tuple(denial.text_spans)
+        if any(sheet.interview.agrees(denial) for sheet in sheets):
+            if name not in agreed:
+                agreed.add(name)
+                result.append(RatedComponent("denial", name, DENIED_TOO, RIGHT, True, spans))
+            continue
         answers = [
             sheet.details["denied", number]
             for sheet in sheets
             if ("denied", number) in sheet.details
         ]
-        if any(sheet.interview.agrees(denial) for sheet in sheets):
-            if all((name, RIGHT) != (other.identifier, other.rating) for other in result):
-                result.append(
-                    RatedComponent(
-                        "denial", name, "The other text denies it too.", RIGHT, True, spans
-                    )
-                )
-        elif answers:
-            surest = max(answers, key=lambda answer: answer.rating)
-            if surest.rating >= PLAIN:
-                rating = ABSENT + RIGHT - surest.rating
-                result.append(RatedComponent("denial", name, surest.question, rating, True, spans))
+        counts = True
+        if picture is not None:
+            shown = picture.details["denied", number]
+            if shown.rating < interview.presence_threshold:
+                answers = [shown]
+                counts = False
+            elif not sheets:
+                answers = [shown]
+        surest = max(answers, key=lambda answer: answer.rating, default=None)
+        if surest is not None and (surest.rating >= PLAIN or not counts):
+            rating = ABSENT + RIGHT - surest.rating
+            component = RatedComponent("denial", name, surest.question, rating, True, spans, counts)
+            result.append(component)
     return result
 
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from PIL import Image
+
 from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.language.lemmas import lemmas
@@ -31,7 +33,8 @@ class Interview:
     """One direction of one pair: are the source's components in the target?
 
     denials: what the source says is not there. marks: lines of the prompt that no text in it may
-    spell. The class has no slots, because they allow no cached properties.
+    spell. pictures: the target, in place of a text. The class has no slots, because they allow no
+    cached properties.
     """
 
     sample: int
@@ -43,6 +46,7 @@ class Interview:
     presence_threshold: float = PRESENCE_THRESHOLD
     denials: Sequence[Denial] = ()
     marks: tuple[Mark, ...] = ()
+    pictures: tuple[Image.Image, ...] = ()
 
     @property
     def texts(self) -> dict[str, str]:

@@ -69,14 +69,23 @@ class DirectionPrompts:
 
 
 @dataclass(frozen=True, slots=True)
-class PoshPrompts:
-    """Both directions.
+class PicturePrompts(DirectionPrompts):
+    """The templates that ask what a picture shows. The prompt shows no text of a row but names."""
 
-    Precision looks up the completion's components in the reference, recall the reverse.
+    prefix: Annotated[str, takes(set())]
+
+
+@dataclass(frozen=True, slots=True)
+class PoshPrompts:
+    """All directions.
+
+    Precision looks up the completion's components in the reference, recall the reverse. picture:
+    looks them up in the picture. The published files have none.
     """
 
     precision: DirectionPrompts
     recall: DirectionPrompts
+    picture: PicturePrompts | None = None
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -85,6 +94,15 @@ class PoshPrompts:
         for direction in (self.precision, self.recall):
             templates += [direction.instructions, direction.prefix]
         return marks_in(*templates)
+
+    def of_picture(self) -> PicturePrompts:
+        """Raises ValueError where the prompts ask about no picture."""
+        if self.picture is None:
+            raise ValueError(
+                "these prompts have no part `picture`: copy that of rewards/posh/prompts.yaml, or "
+                "take evidence='reference'."
+            )
+        return self.picture
 
 
 def load_prompts(source: PromptSource | None = None) -> PoshPrompts:

@@ -16,7 +16,7 @@ from typing import Literal
 
 from spanreward.rewards.files.templates import fill
 from spanreward.rewards.judges.judge import Question
-from spanreward.rewards.judges.probe import Mention, PhraseProbe, PresenceProbe
+from spanreward.rewards.judges.probe import Mention, PhraseProbe, PictureProbe, PresenceProbe
 from spanreward.rewards.judges.question import SharedPrompt
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
@@ -47,14 +47,15 @@ class Component:
 
 def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
     """Returns the names of each entity that is part of another one (parts=True), or of each that is
-    not.
+    not. Entities with an answer are left out.
     """
     interview = sheet.interview
-    return [
-        candidates(interview.source, number, sheet.entities, interview.wording)
-        for number, entity in enumerate(interview.source.entities)
-        if entity.fixed is None and bool(entity.parents) == parts
-    ]
+    names: list[list[Candidate]] = []
+    for number, entity in enumerate(interview.source.entities):
+        asked = entity.fixed is None and number not in sheet.entities
+        if asked and bool(entity.parents) == parts:
+            names.append(candidates(interview.source, number, sheet.entities, interview.wording))
+    return names
 
 
 def entity_named(interview: Interview, candidate: Candidate, identifier: str) -> Component:
@@ -68,7 +69,7 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
 
 def details(sheet: AnswerSheet, published: bool) -> list[Component]:
     """Returns the attributes of present entities, the relations between present entities, and
-    denied things.
+    denied things, without those that have an answer.
 
     Relations are ordered by the first appearance of their entities in relations (2.5).
     """
@@ -107,7 +108,11 @@ def details(sheet: AnswerSheet, published: bool) -> list[Component]:
             name, mention = denied_thing(denial)
             names, spans = {"entity_identifier": name}, tuple(denial.text_spans)
             components.append(Component("denied", (number,), names, mention, spans))
-    return components
+    return [
+        component
+        for component in components
+        if (component.kind, *component.numbers) not in sheet.details
+    ]
 
 
 def question_text(interview: Interview, component: Component, published: bool) -> str:
@@ -145,6 +150,8 @@ def presence_question(
 
     shows_source: whether the judge gets the source text and the component's places in it as data.
     """
+    if interview.pictures:
+        return _picture_question(interview, component, question)
     beginning = interview.prefix
     rest = f"\n\n{question}"
     if published:
@@ -169,6 +176,15 @@ def presence_question(
         description=(start, end),
         top=PUBLISHED_TOP if published else 0,
     )
+
+
+def _picture_question(interview: Interview, component: Component, question: str) -> Question:
+    """Returns the prompt whether the picture shows the component. The completion's names are all
+    that it shows of a text.
+    """
+    probe = PictureProbe(component.kind, component.mention, component.words, component.other)
+    prompt = SharedPrompt(interview.beginning, f"\n\n{question}")
+    return Question(prompt, interview.pictures, probe)
 
 
 def rewrite_question(interview: Interview, candidate: Candidate) -> Question:

@@ -11,6 +11,11 @@ recall the reverse. Both are mean ratings / 5, and the score is their F1. mode="
 the published code: of several references the best F1 counts. In mode="default" identifiers are
 worded by rule, filler is penalised, a component of the completion has its best rating over all
 references, and recall is that of the reference with the best F1.
+
+No reference says everything, so a true detail may be in none of them. With evidence="picture" a
+judge that sees looks the completion's components up in the picture. With "both" it does so for
+those that no reference plainly has, and a component is right if either says so. Recall is asked of
+the completion as ever: references say what must be told.
 """
 
 import json
@@ -20,13 +25,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
+
+from PIL import Image
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
-from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
-from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.backing import backed, vocabulary
 from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
@@ -37,6 +44,7 @@ from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
+    PLAIN,
     RatedComponent,
     best_of,
     components,
@@ -61,10 +69,12 @@ from spanreward.rewards.posh.scores import (
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.reading import ReadingReward
-from spanreward.rewards.reward.rows import judged
+from spanreward.rewards.reward.rows import judged, open_pictures
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.quoting import Mark
 
+PoshEvidence = Literal["reference", "picture", "both"]
+EVIDENCES = ("reference", "picture", "both")
 REMEMBERED_REFERENCES = 4096
 # 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
 QUESTIONS_PER_WORD = 0.56
@@ -91,15 +101,44 @@ class ParsedRow:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The answers on a completion and its reference of this index, in both directions."""
+    """The answers on a completion and its reference of this index.
+
+    precision: None where the completion is looked up in the picture alone.
+    """
 
     reference: int
-    precision: AnswerSheet
+    precision: AnswerSheet | None
     recall: AnswerSheet
 
     @property
-    def both(self) -> tuple[AnswerSheet, AnswerSheet]:
+    def sheets(self) -> tuple[AnswerSheet, ...]:
+        if self.precision is None:
+            return (self.recall,)
         return self.precision, self.recall
+
+
+@dataclass(frozen=True, slots=True)
+class RowAnswers:
+    """The answers on a completion and its references, and on what its picture shows of it."""
+
+    pairs: Sequence[Pair]
+    picture: AnswerSheet | None = None
+
+    @property
+    def precision(self) -> list[AnswerSheet]:
+        """The answers of the references on the completion."""
+        return [pair.precision for pair in self.pairs if pair.precision is not None]
+
+    @property
+    def failure(self) -> Failure | None:
+        """The first failure of the judge."""
+        sheets = [sheet for pair in self.pairs for sheet in pair.sheets]
+        if self.picture is not None:
+            sheets.append(self.picture)
+        for sheet in sheets:
+            if sheet.failure is not None:
+                return sheet.failure
+        return None
 
 
 class PoshReward(ReadingReward):
@@ -121,6 +160,9 @@ class PoshReward(ReadingReward):
             published code's 2).
         judged_part: a tag, a JSON key or /a regular expression/ (rewards/text/judged_part.py): only
             this part of a completion is judged.
+        evidence: where the completion's components are looked up: in the "reference", the
+            "picture", or "both". The picture needs a judge that sees, a picture in each row, and
+            mode "default".
     """
 
     columns = ("reference",)
@@ -139,9 +181,11 @@ class PoshReward(ReadingReward):
         name: str = "posh",
         presence_threshold: float = PRESENCE_THRESHOLD,
         judged_part: str | None = None,
+        evidence: PoshEvidence = "reference",
     ) -> None:
         super().__init__(name)
         self.judged_part = check_part(judged_part)
+        check_choice("evidence", evidence, EVIDENCES)
         check_choice("mode", mode, MODES)
         check_choice("score", score, SCORES)
         self.judge = as_judge(judge)
@@ -149,6 +193,16 @@ class PoshReward(ReadingReward):
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.mode = mode
+        self.evidence = evidence
+        if evidence != "reference":
+            if mode == "published":
+                raise ValueError(
+                    f"mode='published' looks a completion up in its references, got "
+                    f"evidence={evidence!r}: take mode='default'."
+                )
+            self.prompts.of_picture()
+            self.viewers = (self.judge,)
+            self.one_of = ("image", "images")
         coref_method(coref)
         check_pipeline(pipeline)
         self.pipeline = pipeline
@@ -270,7 +324,10 @@ class PoshReward(ReadingReward):
         }
         verdicts: dict[int, Verdict] = {}
         pairs: dict[int, list[Pair]] = {}
+        pictures = self._pictures(rows, verdicts)
         for number, row in enumerate(rows):
+            if number in verdicts:
+                continue
             paid = backed(row.graph, known[row.sample.references]) if default else row.graph
             said = views[id(row.graph)]
             wanted = [views[id(reference)] for reference, _ in row.references]
@@ -295,24 +352,80 @@ class PoshReward(ReadingReward):
         sheets: list[AnswerSheet] = []
         for pairs_of_row in pairs.values():
             for pair in pairs_of_row:
-                sheets += pair.both
+                sheets += pair.sheets
+        answers = {number: RowAnswers(several) for number, several in pairs.items()}
         if sheets:
             with self.judge:
                 conduct(sheets, self.judge, self.mode, cache)
-        for number, several in pairs.items():
+                self._ask_pictures(rows, views, pictures, answers, cache)
+        for number, of_row in answers.items():
             sample = rows[number].sample
-            if failure := next(
-                (one.failure for pair in several for one in pair.both if one.failure), None
-            ):
+            failure = of_row.failure
+            if failure is not None:
                 verdicts[number] = Verdict(None, failure.status, note=failure.message)
             elif default:
-                verdicts[number] = penalise(
-                    self._verdict(sample, several), sample, rows[number].graph
-                )
+                verdict = self._verdict(sample, of_row)
+                verdicts[number] = penalise(verdict, sample, rows[number].graph)
             else:  # the published code takes one reference, so the best one counts
-                one_by_one = [self._verdict(sample, [pair]) for pair in several]
+                one_by_one = [self._verdict(sample, RowAnswers([pair])) for pair in of_row.pairs]
                 verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
         return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
+
+    def _pictures(
+        self, rows: Sequence[ParsedRow], verdicts: dict[int, Verdict]
+    ) -> dict[int, tuple[Image.Image, ...]]:
+        """Returns each row's pictures, opened once for all rows that hold the same ones. Rows
+        without usable pictures get their verdicts.
+        """
+        pictures: dict[int, tuple[Image.Image, ...]] = {}
+        if self.evidence == "reference":
+            return pictures
+        opened: dict[tuple[int, ...], tuple[Image.Image, ...]] = {}
+        for number, row in enumerate(rows):
+            images = row.sample.images
+            key = tuple(map(id, images))
+            try:
+                if not images:
+                    raise NotApplicable("this row has no picture")
+                if key not in opened:
+                    opened[key] = open_pictures(images)
+                pictures[number] = opened[key]
+            except NotApplicable as reason:
+                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
+        return pictures
+
+    def _ask_pictures(
+        self,
+        rows: Sequence[ParsedRow],
+        views: dict[int, GraphView],
+        pictures: dict[int, tuple[Image.Image, ...]],
+        answers: dict[int, RowAnswers],
+        cache: AnswerCache,
+    ) -> None:
+        """Looks the completions up in their pictures: all that they say, or with evidence "both"
+        what no reference plainly has.
+        """
+        asked: list[AnswerSheet] = []
+        for number, of_row in answers.items():
+            if number in pictures and of_row.failure is None:
+                row = rows[number]
+                interview = Interview(
+                    number,
+                    views[id(row.graph)],
+                    row.sample.completion,
+                    "",
+                    SceneGraph(),
+                    self.prompts.of_picture(),
+                    self.presence_threshold,
+                    row.graph.denials,
+                    pictures=pictures[number],
+                )
+                sheet = AnswerSheet(interview)
+                _take_plain_answers(sheet, of_row.precision)
+                answers[number] = replace(of_row, picture=sheet)
+                asked.append(sheet)
+        if asked:
+            conduct(asked, self.judge, self.mode, cache)
 
     def _pair(
         self,
@@ -349,25 +462,35 @@ class PoshReward(ReadingReward):
         recall = Interview(
             number, wanted, reference, claimed, paid, prompts.recall, threshold, (), marks
         )
+        if self.evidence == "picture":
+            return Pair(index, None, AnswerSheet(recall))
         return Pair(index, AnswerSheet(precision), AnswerSheet(recall))
 
-    def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
-        """Returns the verdict from one sample's answers over the references of these pairs."""
-        sheets = [pair.precision for pair in pairs]
+    def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
+        """Returns the verdict from one sample's answers over the references of these pairs, and its
+        picture.
+        """
+        pairs = answers.pairs
         default = self.mode == "default"
-        too_often = surplus(sheets) if default else frozenset()
+        of_references = answers.precision
+        sheets = list(of_references)
+        if answers.picture is not None:
+            sheets.append(answers.picture)
+        # a picture does not count things, so references decide where there are any
+        too_often = surplus(of_references or sheets) if default else frozenset()
         said = best_of([components(sheet, too_often, reaching=default) for sheet in sheets])
-        said += denials(sheets)
-        precision = direction_score([component.rating for component in said])
+        said += denials(of_references, answers.picture)
+        counted = [component for component in said if component.counts]
+        precision = direction_score([component.rating for component in counted])
         sides = [components(pair.recall) for pair in pairs]
         recalls = [direction_score([component.rating for component in side]) for side in sides]
         best = max(range(len(pairs)), key=lambda i: f1(precision, recalls[i]))
         index, wanted, recall = pairs[best].reference, sides[best], recalls[best]
         parts = coarse_scores(precision, recall)
-        parts |= _means_by_kind("precision", said) | _means_by_kind("recall", wanted)
+        parts |= _means_by_kind("precision", counted) | _means_by_kind("recall", wanted)
         credits = [
-            credit(component.rating, precision, recall, len(said), len(wanted), self.score)
-            if component.asked
+            credit(component.rating, precision, recall, len(counted), len(wanted), self.score)
+            if component.asked and component.counts
             else 0.0
             for component in said
         ]
@@ -380,6 +503,24 @@ class PoshReward(ReadingReward):
             reference=index,
             note=_cuts(sample, pairs),
         )
+
+
+def _take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
+    """Puts into a picture's sheet what a reference plainly has, so that it is not asked about.
+
+    Of several references, the best rating counts. Denials are left out, because a reference that
+    has the thing makes a denial wrong, and the picture may say otherwise.
+    """
+    for sheet in references:
+        for number, entity in sheet.entities.items():
+            known = picture.entities.get(number)
+            if entity.rating >= PLAIN and (known is None or entity.rating > known.rating):
+                picture.entities[number] = entity
+        for key, answer in sheet.details.items():
+            earlier = picture.details.get(key)
+            is_better = earlier is None or answer.rating > earlier.rating
+            if key[0] != "denied" and answer.rating >= PLAIN and is_better:
+                picture.details[key] = answer
 
 
 def _stored(graph: SceneGraph, supporting: SceneGraph) -> str:
@@ -401,15 +542,18 @@ def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
     """Returns the note on what the judge did not read of the completion and the references, or
     "".
     """
-    said = max(
-        cut
-        for pair in pairs
-        for cut in (pair.precision.cut_of(source=True), pair.recall.cut_of(source=False))
-    )
-    texts = [("the completion", sample.completion, said)]
+    said = 0
+    of_references: list[int] = []
     for pair in pairs:
+        said = max(said, pair.recall.cut_of(source=False))
+        cut = pair.recall.cut_of(source=True)
+        if pair.precision is not None:
+            said = max(said, pair.precision.cut_of(source=True))
+            cut = max(cut, pair.precision.cut_of(source=False))
+        of_references.append(cut)
+    texts = [("the completion", sample.completion, said)]
+    for pair, cut in zip(pairs, of_references, strict=True):
         name = "the reference" if len(sample.references) == 1 else f"reference {pair.reference + 1}"
-        cut = max(pair.precision.cut_of(source=False), pair.recall.cut_of(source=True))
         texts.append((name, sample.references[pair.reference], cut))
     return "; ".join(
         f"the judge read {len(text) - cut:,} of {len(text):,} characters of {name}"
