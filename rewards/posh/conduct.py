@@ -170,7 +170,7 @@ class _Asker:
             questions = numbered_repeats(questions)
         else:
             self.cache.begin()
-        answers = self.cache.complete(questions, self._ask_judge)
+        answers = self.cache.complete(questions, partial(rate_questions, self.judge))
         ratings: list[ComponentRating | None] = []
         for (sheet, _), text, answer in zip(asked, texts, answers, strict=True):
             if not isinstance(answer, Failure):
@@ -183,9 +183,13 @@ class _Asker:
                 ratings.append(None)
         return ratings
 
-    def _ask_judge(self, questions: list[Question]) -> list[Rated | Failure]:
-        ratings = self.judge.rate(questions)
-        return [
-            rating if isinstance(rating, Failure) else Rated(rating.mean, rating.cut)
-            for rating in ratings
-        ]
+
+def rate_questions(judge: Judge, questions: list[Question]) -> list[Rated | Failure]:
+    """Returns the mean rating of each question and what the judge did not read, for a cache."""
+    answers: list[Rated | Failure] = []
+    for rating in judge.rate(questions):
+        if isinstance(rating, Failure):
+            answers.append(rating)
+        else:
+            answers.append(Rated(rating.mean, rating.cut))
+    return answers

@@ -19,19 +19,20 @@ the completion as ever: references say what must be told.
 """
 
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from statistics import fmean
 from typing import Any, Literal
-
-from PIL import Image
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
-from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.backing import backed, vocabulary
@@ -44,7 +45,6 @@ from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
-    PLAIN,
     RatedComponent,
     best_of,
     components,
@@ -52,10 +52,21 @@ from spanreward.rewards.posh.components import (
     spans_of,
     surplus,
 )
-from spanreward.rewards.posh.conduct import conduct
+from spanreward.rewards.posh.conduct import conduct, rate_questions
 from spanreward.rewards.posh.graph_view import GraphView, view_graph
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
+from spanreward.rewards.posh.picture_evidence import (
+    Pictures,
+    believed,
+    choose_decoys,
+    decoy_question,
+    open_row_pictures,
+    picture_sheet,
+    take_plain_answers,
+    yes_share,
+)
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
+from spanreward.rewards.posh.row_answers import JudgedRows, Pair, ParsedRow, RowAnswers
 from spanreward.rewards.posh.scores import (
     KINDS,
     SCORES,
@@ -69,9 +80,11 @@ from spanreward.rewards.posh.scores import (
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.reading import ReadingReward
-from spanreward.rewards.reward.rows import judged, open_pictures
+from spanreward.rewards.reward.rows import judged as judged_text
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.quoting import Mark
+
+log = logging.getLogger(__name__)
 
 PoshEvidence = Literal["reference", "picture", "both"]
 EVIDENCES = ("reference", "picture", "both")
@@ -83,62 +96,8 @@ COMPUTED_PER_QUESTION = 29
 PROMPT_WORDS = 90  # words of a prompt beside the description in it
 NOTHING_SAID = "the completion says of nothing that it is there"
 PARSED_TOGETHER = 32  # samples, whose questions keep an engine busy while the next ones are parsed
+MUCH_YES = 0.5  # of a judge's answers on things that are not there
 PARSED_FIRST = 8  # samples, for whose parse the judge waits
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedRow:
-    """A sample with the graph of its completion, and per reference its graph and that of everything
-    that it supports.
-
-    The two differ if the reference leaves something open, such as "a red or orange bird".
-    """
-
-    sample: Sample
-    graph: SceneGraph
-    references: tuple[tuple[SceneGraph, SceneGraph], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The answers on a completion and its reference of this index.
-
-    precision: None where the completion is looked up in the picture alone.
-    """
-
-    reference: int
-    precision: AnswerSheet | None
-    recall: AnswerSheet
-
-    @property
-    def sheets(self) -> tuple[AnswerSheet, ...]:
-        if self.precision is None:
-            return (self.recall,)
-        return self.precision, self.recall
-
-
-@dataclass(frozen=True, slots=True)
-class RowAnswers:
-    """The answers on a completion and its references, and on what its picture shows of it."""
-
-    pairs: Sequence[Pair]
-    picture: AnswerSheet | None = None
-
-    @property
-    def precision(self) -> list[AnswerSheet]:
-        """The answers of the references on the completion."""
-        return [pair.precision for pair in self.pairs if pair.precision is not None]
-
-    @property
-    def failure(self) -> Failure | None:
-        """The first failure of the judge."""
-        sheets = [sheet for pair in self.pairs for sheet in pair.sheets]
-        if self.picture is not None:
-            sheets.append(self.picture)
-        for sheet in sheets:
-            if sheet.failure is not None:
-                return sheet.failure
-        return None
 
 
 class PoshReward(ReadingReward):
@@ -203,6 +162,7 @@ class PoshReward(ReadingReward):
             self.prompts.of_picture()
             self.viewers = (self.judge,)
             self.one_of = ("image", "images")
+            self.main_parts = (*self.main_parts, "yes_rate")
         coref_method(coref)
         check_pipeline(pipeline)
         self.pipeline = pipeline
@@ -236,7 +196,7 @@ class PoshReward(ReadingReward):
         if self.mode == "published":
             return self._assess_texts(samples)
         verdicts = self._assess_texts(
-            [replace(sample, completion=judged(sample)) for sample in samples]
+            [replace(sample, completion=judged_text(sample)) for sample in samples]
         )
         return [
             penalise_unread(v, sample, self.score)
@@ -253,7 +213,7 @@ class PoshReward(ReadingReward):
             rest = range(PARSED_FIRST, len(samples), PARSED_TOGETHER)
             parts = [samples[:PARSED_FIRST]]
             parts += [samples[start : start + PARSED_TOGETHER] for start in rest]
-        verdicts: list[Verdict] = []
+        judged: list[JudgedRows] = []
         self._answers.begin()
         with (
             ThreadPoolExecutor(max_workers=1) as parser,
@@ -264,8 +224,8 @@ class PoshReward(ReadingReward):
                 rows, parsed_by = ahead.result()
                 if number + 1 < len(parts):
                     ahead = parser.submit(self._parse, parts[number + 1])
-                verdicts += self.assess_rows(rows, parsed_by, self._answers)
-        return verdicts
+                judged.append(self._judge_rows(rows, parsed_by, self._answers))
+        return self._verdicts_on(judged)
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
         """Returns the samples with their graphs, and the parser's name.
@@ -312,6 +272,12 @@ class PoshReward(ReadingReward):
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
     ) -> list[Verdict]:
         """Judges parsed texts. parsed_by: what parsed them."""
+        return self._verdicts_on([self._judge_rows(rows, parsed_by, cache)])
+
+    def _judge_rows(
+        self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
+    ) -> JudgedRows:
+        """Asks all questions about the rows."""
         distinct = {
             id(graph): graph
             for row in rows
@@ -322,11 +288,15 @@ class PoshReward(ReadingReward):
         known = {
             texts: vocabulary(texts) for texts in {row.sample.references for row in rows if default}
         }
-        verdicts: dict[int, Verdict] = {}
-        pairs: dict[int, list[Pair]] = {}
-        pictures = self._pictures(rows, verdicts)
+        judged = JudgedRows(rows, parsed_by, {}, {})
+        pictures: dict[int, Pictures] = {}
+        if self.evidence != "reference":
+            pictures, reasons = open_row_pictures(rows)
+            for number, reason in reasons.items():
+                judged.verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=reason)
+        sheets: list[AnswerSheet] = []
         for number, row in enumerate(rows):
-            if number in verdicts:
+            if number in judged.verdicts:
                 continue
             paid = backed(row.graph, known[row.sample.references]) if default else row.graph
             said = views[id(row.graph)]
@@ -336,96 +306,97 @@ class PoshReward(ReadingReward):
             usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
             if not usable:
                 note = "no reference that names anything"
-                note += (
-                    ": the parser reads English"
-                    if any(map(in_another_script, row.sample.references))
-                    else ""
-                )
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
+                if any(map(in_another_script, row.sample.references)):
+                    note += ": the parser reads English"
+                judged.verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
             elif default and not (row.sample.completion.strip() and said.namesakes):
                 nothing = coarse_scores(0.0, 0.0)
-                verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
+                judged.verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
             else:
-                pairs[number] = [
+                pairs = [
                     self._pair(number, row, index, said, wanted[index], paid) for index in usable
                 ]
-        sheets: list[AnswerSheet] = []
-        for pairs_of_row in pairs.values():
-            for pair in pairs_of_row:
-                sheets += pair.sheets
-        answers = {number: RowAnswers(several) for number, several in pairs.items()}
+                judged.answers[number] = RowAnswers(pairs)
+                sheets += [sheet for pair in pairs for sheet in pair.sheets]
         if sheets:
             with self.judge:
                 conduct(sheets, self.judge, self.mode, cache)
-                self._ask_pictures(rows, views, pictures, answers, cache)
-        for number, of_row in answers.items():
-            sample = rows[number].sample
-            failure = of_row.failure
-            if failure is not None:
-                verdicts[number] = Verdict(None, failure.status, note=failure.message)
-            elif default:
-                verdict = self._verdict(sample, of_row)
-                verdicts[number] = penalise(verdict, sample, rows[number].graph)
-            else:  # the published code takes one reference, so the best one counts
-                one_by_one = [self._verdict(sample, RowAnswers([pair])) for pair in of_row.pairs]
-                verdicts[number] = max(one_by_one, key=lambda verdict: verdict.parts["f1"])
-        return [replace(verdicts[number], parsed_by=parsed_by) for number in range(len(rows))]
+                if self.evidence != "reference":
+                    self._ask_pictures(judged, views, pictures, cache)
+        return judged
 
-    def _pictures(
-        self, rows: Sequence[ParsedRow], verdicts: dict[int, Verdict]
-    ) -> dict[int, tuple[Image.Image, ...]]:
-        """Returns each row's pictures, opened once for all rows that hold the same ones. Rows
-        without usable pictures get their verdicts.
+    def _verdicts_on(self, parts: Sequence[JudgedRows]) -> list[Verdict]:
+        """Returns the verdicts on all rows of a call, in order. One yes-rate, over all decoys of
+        the call, is taken off all ratings of pictures: the rows of a group must lose the same.
         """
-        pictures: dict[int, tuple[Image.Image, ...]] = {}
-        if self.evidence == "reference":
-            return pictures
-        opened: dict[tuple[int, ...], tuple[Image.Image, ...]] = {}
-        for number, row in enumerate(rows):
-            images = row.sample.images
-            key = tuple(map(id, images))
-            try:
-                if not images:
-                    raise NotApplicable("this row has no picture")
-                if key not in opened:
-                    opened[key] = open_pictures(images)
-                pictures[number] = opened[key]
-            except NotApplicable as reason:
-                verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-        return pictures
+        decoys = [share for judged in parts for share in judged.decoys]
+        yes_rate = fmean(decoys) if decoys else None
+        if yes_rate is not None and yes_rate > MUCH_YES:
+            log.warning(
+                "%s: %r says yes to %.0f %% of the things that pictures lack, so its yes says "
+                "little, and the score hardly counts it: take a judge that sees better.",
+                self.__name__,
+                self.judge,
+                100 * yes_rate,
+            )
+        verdicts: list[Verdict] = []
+        for judged in parts:
+            for number, row in enumerate(judged.rows):
+                verdict = judged.verdicts.get(number)
+                if verdict is None:
+                    verdict = self._verdict_on(row, judged.answers[number], yes_rate)
+                verdicts.append(replace(verdict, parsed_by=judged.parsed_by))
+        return verdicts
+
+    def _verdict_on(self, row: ParsedRow, answers: RowAnswers, yes_rate: float | None) -> Verdict:
+        failure = answers.failure
+        if failure is not None:
+            return Verdict(None, failure.status, note=failure.message)
+        if self.mode == "published":
+            # the published code takes one reference, so the best one counts
+            one_by_one = [self._verdict(row.sample, RowAnswers([pair])) for pair in answers.pairs]
+            return max(one_by_one, key=lambda verdict: verdict.parts["f1"])
+        if answers.picture is not None and yes_rate is not None:
+            answers = replace(answers, picture=believed(answers.picture, yes_rate))
+        verdict = self._verdict(row.sample, answers)
+        if yes_rate is not None:
+            verdict = replace(verdict, parts={**verdict.parts, "yes_rate": yes_rate})
+        return penalise(verdict, row.sample, row.graph)
 
     def _ask_pictures(
         self,
-        rows: Sequence[ParsedRow],
+        judged: JudgedRows,
         views: dict[int, GraphView],
-        pictures: dict[int, tuple[Image.Image, ...]],
-        answers: dict[int, RowAnswers],
+        pictures: dict[int, Pictures],
         cache: AnswerCache,
     ) -> None:
         """Looks the completions up in their pictures: all that they say, or with evidence "both"
-        what no reference plainly has.
+        what no reference plainly has. Asks about decoys too.
         """
-        asked: list[AnswerSheet] = []
-        for number, of_row in answers.items():
-            if number in pictures and of_row.failure is None:
-                row = rows[number]
-                interview = Interview(
+        sheets: dict[int, AnswerSheet] = {}
+        for number, answers in judged.answers.items():
+            if answers.failure is None:
+                row = judged.rows[number]
+                sheets[number] = picture_sheet(
                     number,
+                    row,
                     views[id(row.graph)],
-                    row.sample.completion,
-                    "",
-                    SceneGraph(),
+                    pictures[number],
                     self.prompts.of_picture(),
                     self.presence_threshold,
-                    row.graph.denials,
-                    pictures=pictures[number],
                 )
-                sheet = AnswerSheet(interview)
-                _take_plain_answers(sheet, of_row.precision)
-                answers[number] = replace(of_row, picture=sheet)
-                asked.append(sheet)
-        if asked:
-            conduct(asked, self.judge, self.mode, cache)
+                take_plain_answers(sheets[number], answers.precision)
+                judged.answers[number] = replace(answers, picture=sheets[number])
+        if not sheets:
+            return
+        conduct(list(sheets.values()), self.judge, self.mode, cache)
+        asked = {number: pictures[number] for number in sheets}
+        questions = [
+            decoy_question(decoy, sheets[decoy.row]) for decoy in choose_decoys(judged.rows, asked)
+        ]
+        for answer in cache.complete(questions, partial(rate_questions, self.judge)):
+            if not isinstance(answer, Failure):
+                judged.decoys.append(yes_share(answer.value))
 
     def _pair(
         self,
@@ -503,24 +474,6 @@ class PoshReward(ReadingReward):
             reference=index,
             note=_cuts(sample, pairs),
         )
-
-
-def _take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
-    """Puts into a picture's sheet what a reference plainly has, so that it is not asked about.
-
-    Of several references, the best rating counts. Denials are left out, because a reference that
-    has the thing makes a denial wrong, and the picture may say otherwise.
-    """
-    for sheet in references:
-        for number, entity in sheet.entities.items():
-            known = picture.entities.get(number)
-            if entity.rating >= PLAIN and (known is None or entity.rating > known.rating):
-                picture.entities[number] = entity
-        for key, answer in sheet.details.items():
-            earlier = picture.details.get(key)
-            is_better = earlier is None or answer.rating > earlier.rating
-            if key[0] != "denied" and answer.rating >= PLAIN and is_better:
-                picture.details[key] = answer
 
 
 def _stored(graph: SceneGraph, supporting: SceneGraph) -> str:

@@ -11,6 +11,7 @@ from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PictureProbe
+from spanreward.rewards.posh.picture_evidence import DECOYS, believed_rating
 from spanreward.rewards.posh.reward import PoshEvidence
 from spanreward.rewards.reward.viewers import check_seen
 
@@ -270,3 +271,85 @@ def test_prompts_without_a_picture_are_refused(tmp_path: Any) -> None:
     PoshReward(SeeingJudge(SHOWN), prompts=path)
     with pytest.raises(ValueError, match="these prompts have no part `picture`"):
         PoshReward(SeeingJudge(SHOWN), prompts=path, evidence="both")
+
+
+# Decoys: how much a judge's yes is worth.
+
+
+class YesJudge(SeeingJudge):
+    """Gives this rating to all that it is asked of pictures, and to what is there a 5."""
+
+    def __init__(self, shown: dict[str, set[str]], yes: float) -> None:
+        super().__init__(shown)
+        self.yes = yes
+
+    def _look(self, probe: PictureProbe, scale: Sequence[str]) -> Rating | Failure:
+        rating = super()._look(probe, scale)
+        if isinstance(rating, Rating) and rating.mean < self.yes:
+            return rating_of(self.yes, scale)
+        return rating
+
+
+OTHER_PICTURE = Image.new("RGB", (8, 8), "blue")
+OTHER_REFERENCE = "A wooden boat with a torn sail is on a grey river near a stone bridge."
+
+
+def two_groups(completions: Sequence[str]) -> list[Sample]:
+    samples = [Sample("", text, references=(REFERENCE,), images=(PICTURE,)) for text in completions]
+    other = Sample("", "A boat.", references=(OTHER_REFERENCE,), images=(OTHER_PICTURE,))
+    return [*samples, other]
+
+
+def test_decoys_are_things_of_other_pictures_that_no_text_about_this_one_names() -> None:
+    judge = SeeingJudge(SHOWN)
+    samples = two_groups(["A red kite is above a grey river.", "A dog."])
+    verdicts = PoshReward(judge, evidence="picture").assess(samples)
+    of_first = {"boat", "sail", "bridge"}  # a completion names a river
+    of_second = {"kite"}
+    decoys = {probe.mention.head for probe in judge.seen[-DECOYS:] if probe.mention.attributes}
+    assert decoys <= of_first | of_second
+    assert decoys & of_first
+    assert verdicts[0].parts["yes_rate"] == 0.25  # the kite, which SeeingJudge sees everywhere
+
+
+def test_a_judge_that_always_says_yes_gives_no_signal_and_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    samples = two_groups([TRUE_DETAIL, "A cat.", "A blue cow is under a tall tower."])
+    reward = PoshReward(YesJudge({}, 5.0), evidence="picture", score="precision")
+    scores = [verdict.score for verdict in reward.assess(samples)]
+    assert len(set(scores)) == 1
+    assert "says yes to 100 % of the things that pictures lack" in caplog.text
+
+
+def test_the_yes_rate_is_taken_off_and_a_sure_yes_stays() -> None:
+    text = "A red kite is above a house. A cat sleeps."
+    honest = PoshReward(YesJudge(SHOWN, 1.0), evidence="picture")
+    eager = PoshReward(YesJudge(SHOWN, 4.0), evidence="picture")
+    (right, *_), (less, *_) = honest.assess(two_groups([text])), eager.assess(two_groups([text]))
+    # of five decoys, the kite gets a 5
+    assert (right.parts["yes_rate"], less.parts["yes_rate"]) == (0.2, pytest.approx(0.8))
+    assert scores_by_words(less, text) == scores_by_words(right, text)
+    assert less.parts["precision"] == right.parts["precision"]
+
+
+def test_all_rows_of_a_call_lose_the_same() -> None:
+    """Also where a call is parsed in several parts: a group may stand in two of them."""
+    *of_first, of_second = two_groups([TRUE_DETAIL] * 40)
+    samples = [*of_first[:6], of_second, *of_first[6:]]
+    verdicts = PoshReward(YesJudge(SHOWN, 3.0), evidence="picture").assess(samples)
+    assert len({verdict.parts["yes_rate"] for verdict in verdicts}) == 1
+    assert len({verdict.score for verdict in (*verdicts[:6], *verdicts[7:])}) == 1
+
+
+def test_one_picture_alone_has_no_decoys() -> None:
+    verdict, _ = verdict_on(TRUE_DETAIL, "picture")
+    assert "yes_rate" not in verdict.parts
+
+
+@pytest.mark.parametrize(
+    ("rating", "yes_rate", "expected"),
+    [(5.0, 0.2, 5.0), (1.8, 0.2, 1.0), (3.4, 0.2, 3.0), (1.0, 0.2, 1.0), (5.0, 1.0, 1.0)],
+)
+def test_believed_ratings_by_hand(rating: float, yes_rate: float, expected: float) -> None:
+    assert believed_rating(rating, yes_rate) == pytest.approx(expected)

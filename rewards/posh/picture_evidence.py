@@ -1,0 +1,223 @@
+"""What pictures show of completions, and how far to believe a judge that says so.
+
+    pictures, reasons = open_row_pictures(rows)
+    sheet = picture_sheet(0, row, view, pictures[0], wording, 2.0)    # to be asked, see conduct.py
+    decoys = choose_decoys(rows, pictures)                            # things that they lack
+    believed(sheet, yes_rate=0.2)                                     # ratings less the yes-rate
+
+Judges that see tend to say yes: to a thing that a picture lacks they may give a 4. Asked about such
+a thing, a decoy, the judge says how much its yes is worth. A decoy is a thing of another row's
+references, with its attributes ("brown dog"), whose name stands in no text about this picture.
+Ratings of pictures lose the mean yes to decoys, the yes-rate, and are stretched so that a sure yes
+stays a 5. A judge that always says yes then says nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from PIL import Image
+
+from spanreward.rewards.base.verdict import NotApplicable
+from spanreward.rewards.judges.judge import Question
+from spanreward.rewards.judges.probe import Mention
+from spanreward.rewards.language.lemmas import lemmas
+from spanreward.rewards.language.scene_graph import Entity, SceneGraph
+from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
+from spanreward.rewards.posh.candidates import Found
+from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT
+from spanreward.rewards.posh.graph_view import GraphView
+from spanreward.rewards.posh.interview import Interview
+from spanreward.rewards.posh.prompts import PicturePrompts
+from spanreward.rewards.posh.questions import Component, presence_question, question_text
+from spanreward.rewards.posh.row_answers import ParsedRow
+from spanreward.rewards.reward.rows import open_pictures
+
+Pictures = tuple[Image.Image, ...]
+DECOYS = 4  # for each picture of a call
+NEARLY_ONE = 1 - 1e-6  # a judge with this yes-rate always says yes
+
+
+@dataclass(frozen=True, slots=True)
+class Decoy:
+    """A thing that this row's picture lacks."""
+
+    row: int
+    phrase: str
+    mention: Mention
+
+
+def open_row_pictures(
+    rows: Sequence[ParsedRow],
+) -> tuple[dict[int, Pictures], dict[int, str]]:
+    """Returns each row's pictures by its number, opened once for all rows that hold the same ones,
+    and why other rows have none that can be used.
+    """
+    pictures: dict[int, Pictures] = {}
+    reasons: dict[int, str] = {}
+    opened: dict[tuple[int, ...], Pictures] = {}
+    for number, row in enumerate(rows):
+        images = row.sample.images
+        key = tuple(map(id, images))
+        try:
+            if not images:
+                raise NotApplicable("this row has no picture")
+            if key not in opened:
+                opened[key] = open_pictures(images)
+            pictures[number] = opened[key]
+        except NotApplicable as reason:
+            reasons[number] = str(reason)
+    return pictures, reasons
+
+
+def picture_sheet(
+    number: int,
+    row: ParsedRow,
+    view: GraphView,
+    pictures: Pictures,
+    wording: PicturePrompts,
+    presence_threshold: float,
+) -> AnswerSheet:
+    """Returns a sheet for the questions whether the pictures show what the completion says."""
+    interview = Interview(
+        number,
+        view,
+        row.sample.completion,
+        "",
+        SceneGraph(),
+        wording,
+        presence_threshold,
+        row.graph.denials,
+        pictures=pictures,
+    )
+    return AnswerSheet(interview)
+
+
+def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
+    """Puts into a picture's sheet what a reference plainly has, so that it is not asked about.
+
+    Of several references, the best rating counts. Denials are left out, because a reference that
+    has the thing makes a denial wrong, and the picture may say otherwise.
+    """
+    for sheet in references:
+        for number, entity in sheet.entities.items():
+            known = picture.entities.get(number)
+            if entity.rating >= PLAIN and (known is None or entity.rating > known.rating):
+                picture.entities[number] = entity
+        for key, answer in sheet.details.items():
+            earlier = picture.details.get(key)
+            is_better = earlier is None or answer.rating > earlier.rating
+            if key[0] != "denied" and answer.rating >= PLAIN and is_better:
+                picture.details[key] = answer
+
+
+def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
+    """Returns up to DECOYS things for each distinct picture; none where there is but one picture.
+
+    Equal rows have equal decoys, in whatever order they stand.
+    """
+    rows_by_picture: dict[tuple[int, ...], list[int]] = {}
+    for number, images in pictures.items():
+        rows_by_picture.setdefault(tuple(map(id, images)), []).append(number)
+    things_by_picture = {
+        key: _things(rows[number] for number in numbers) for key, numbers in rows_by_picture.items()
+    }
+    decoys: list[Decoy] = []
+    for key, numbers in rows_by_picture.items():
+        named: set[frozenset[str]] = set()
+        for number in numbers:
+            named |= _names(rows[number])
+        others: dict[str, Mention] = {}
+        for other_key, things in things_by_picture.items():
+            if other_key != key:
+                others |= things
+        lacking: dict[str, Mention] = {}
+        for phrase, mention in others.items():
+            if lemmas(mention.head) not in named:
+                lacking[phrase] = mention
+        about = rows[numbers[0]].sample.references
+        in_chance_order = sorted(lacking, key=lambda phrase: _chance(phrase, about))
+        decoys += [
+            Decoy(numbers[0], phrase, lacking[phrase]) for phrase in in_chance_order[:DECOYS]
+        ]
+    return decoys
+
+
+def decoy_question(decoy: Decoy, sheet: AnswerSheet) -> Question:
+    """Returns the question about a decoy. sheet: of a row with its picture."""
+    names = {"entity_identifier": decoy.phrase}
+    component = Component("entity", (0,), names, decoy.mention)
+    text = question_text(sheet.interview, component, published=False)
+    return presence_question(sheet.interview, component, text, published=False)
+
+
+def yes_share(rating: float) -> float:
+    """Returns a rating of 1..5 as 0 (no) .. 1 (yes)."""
+    return (rating - ABSENT) / (RIGHT - ABSENT)
+
+
+def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
+    """Returns the sheet with each rating less the yes-rate (0..1).
+
+    What is said of an entity that is then absent has no answer, as if it had not been asked.
+    """
+    entities: dict[int, Found] = {}
+    for number, entity in sheet.entities.items():
+        rating = believed_rating(entity.rating, yes_rate)
+        present = rating >= sheet.interview.presence_threshold
+        entities[number] = replace(entity, rating=rating, present=present)
+    relations = {relation.number: relation for relation in sheet.interview.source.relations}
+    details: dict[tuple[str | int, ...], ComponentRating] = {}
+    for key, answer in sheet.details.items():
+        number = int(key[1])
+        ends: tuple[int, ...] = ()  # a denied thing is none of the completion's entities
+        if key[0] == "attribute":
+            ends = (number,)
+        elif key[0] == "relation":
+            ends = (relations[number].subject, relations[number].object)
+        if all(entities[end].present for end in ends):
+            details[key] = replace(answer, rating=believed_rating(answer.rating, yes_rate))
+    return replace(sheet, entities=entities, details=details)
+
+
+def believed_rating(rating: float, yes_rate: float) -> float:
+    """Returns 1 + 4 (s - y) / (1 - y), and 1 where that is less: s is the rating as 0..1, y the
+    yes-rate. With a yes-rate of 1 all ratings are 1.
+    """
+    if yes_rate >= NEARLY_ONE:
+        return ABSENT
+    share = (yes_share(rating) - yes_rate) / (1 - yes_rate)
+    return ABSENT + (RIGHT - ABSENT) * max(share, 0.0)
+
+
+def _things(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
+    """Returns what the rows' references name, by a phrase with all attributes."""
+    things: dict[str, Mention] = {}
+    for row in rows:
+        for graph, _ in row.references:
+            for entity in graph.entities:
+                if _is_thing(entity):
+                    phrase = " ".join((*entity.attributes, entity.head))
+                    things[phrase] = Mention(entity.head, tuple(entity.attributes))
+    return things
+
+
+def _is_thing(entity: Entity) -> bool:
+    """Returns whether the entity has attributes: other pictures hardly show a thing like it."""
+    is_side = entity.is_us or entity.is_left or entity.is_right
+    return bool(entity.attributes) and not is_side
+
+
+def _names(row: ParsedRow) -> set[frozenset[str]]:
+    """Returns the names of all things in the texts about a row's picture."""
+    names: set[frozenset[str]] = set()
+    for graph in (row.graph, *(supporting for _, supporting in row.references)):
+        for entity in graph.entities:
+            names |= {lemmas(head) for head in (entity.head, *entity.heads)}
+        names |= {lemmas(denial.head) for denial in graph.denials}
+    return names
+
+
+def _chance(phrase: str, about: Sequence[str]) -> bytes:
+    """Returns a number by which phrases are drawn, in another order for each picture."""
+    return sha256("\0".join((phrase, *about)).encode("utf-8", "replace")).digest()
