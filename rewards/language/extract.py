@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from spacy.tokens import Doc
-
 from spanreward.rewards.language.clusters import Cluster, References, resolve
 from spanreward.rewards.language.components import Component, Kind, Places, Role, find_components
 from spanreward.rewards.language.grammar import misplaced
@@ -18,7 +16,7 @@ from spanreward.rewards.language.scene_graph import (
     Source,
 )
 from spanreward.rewards.language.unasserted import Unasserted, unasserted
-from spanreward.rewards.language.words import Word, read_words
+from spanreward.rewards.language.words import Word
 
 VIEWER = ("us", "our", "we")
 Pieces = Sequence[Component]
@@ -26,20 +24,19 @@ Path = tuple[Component, ...]  # the prepositions that lead from a verb to one of
 
 
 def graph_of(
-    doc: Doc,
+    words: Sequence[Word],
+    sentences: Sequence[str],
     clusters: Sequence[Cluster] = (),
     rules: Rules = PUBLISHED,
-    offset: int = 0,
     alternatives: bool = False,
 ) -> SceneGraph:
-    """Returns the scene graph of a parsed text.
+    """Returns the scene graph of a parsed text. It changes neither the words nor the sentences.
 
     Args:
+        words, sentences: those of `read_words`.
         clusters: coreference, as lists of mentions (first, last): token numbers, both inclusive.
-        offset: how many characters were stripped from the start of the text before it was parsed.
         alternatives: whether to keep alternatives that the text leaves open by "or".
     """
-    words, sentences = read_words(doc, offset)
     places: Places = {}
     components: list[Component] = []
     for _, sentence in groupby(words, key=lambda word: word.sentence):
@@ -64,7 +61,7 @@ def graph_of(
         for word, groups in read.hanging.items()
     ]
     return SceneGraph(
-        builder.entities, relations, sentences, wrong_places, spans, [*read.absent], needs
+        builder.entities, relations, [*sentences], wrong_places, spans, [*read.absent], needs
     )
 
 

@@ -97,11 +97,8 @@ class Word:
         return any(child.dep in deps for child in self.children)
 
 
-def read_words(doc: Doc, offset: int = 0) -> tuple[list[Word], list[str]]:
-    """Returns the words of a parsed text and its stripped sentences.
-
-    Adds `offset` to every character position.
-    """
+def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
+    """Returns the words of a parsed text and its stripped sentences."""
     if not len(doc):
         return [], []
     sentences = list(doc.sents)
@@ -113,8 +110,8 @@ def read_words(doc: Doc, offset: int = 0) -> tuple[list[Word], list[str]]:
             pos=token.pos_,
             tag=token.tag_,
             dep=token.dep_,
-            start=token.idx + offset,
-            end=token.idx + offset + len(token.text),
+            start=token.idx,
+            end=token.idx + len(token.text),
             sentence=number,
         )
         for number, sentence in enumerate(sentences)

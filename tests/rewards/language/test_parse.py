@@ -12,6 +12,7 @@ from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.parse import describe, parse_graphs, readable, reader_name
 from spanreward.rewards.language.pipeline import NAMES, load_pipeline, pipeline_name
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.words import read_words
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.plain_text import plain_text
 from tests.support.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
@@ -91,7 +92,7 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("parse", "clusters", "graph"), GOLDEN)
 def test_golden_cases(parse: Any, clusters: Any, graph: Any) -> None:
-    assert shown(graph_of(spelled(parse), clusters)) == graph
+    assert shown(graph_of(*read_words(spelled(parse)), clusters)) == graph
 
 
 @pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
@@ -110,7 +111,7 @@ def test_stored_parses_give_the_official_graphs(graphs: Any, parses: Any) -> Non
             heads=parse["head"],
             sent_starts=[bool(start) for start in parse["sent_start"]],
         )
-        graph = round_trip(graph_of(doc, record["clusters"]))
+        graph = round_trip(graph_of(*read_words(doc), record["clusters"]))
         assert graph == {name: record[name] for name in graph}, record["id"]
 
 
@@ -138,7 +139,7 @@ def test_official_graphs_of_hand_made_and_random_parses() -> None:
             heads=case["head"],
             sent_starts=case["sentence_start"],
         )
-        assert round_trip(graph_of(doc, case["clusters"])) == case["graph"], text
+        assert round_trip(graph_of(*read_words(doc), case["clusters"])) == case["graph"], text
 
 
 @pytest.mark.parametrize("mode", ["published", "default"])

@@ -14,7 +14,7 @@ from experiments.benchmark.given_graphs import assess_graphs
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import describe, describe_both
 from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.text.written import read_text
@@ -388,7 +388,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
     def describing(texts: Any, *settings: Any) -> Any:
         if any("car" in text for text in texts):
             read.set()
-        return describe(texts, *settings)
+        return describe_both(texts, *settings)
 
     class Waiting(FakeJudge):
         depth, entered = 0, 0
@@ -405,7 +405,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
         def __exit__(self, *error: Any) -> None:
             self.depth -= 1
 
-    monkeypatch.setattr("spanreward.rewards.posh.reward.describe", describing)
+    monkeypatch.setattr("spanreward.rewards.posh.reward.describe_both", describing)
     judge = Waiting()
     assert PoshReward(judge).assess(samples) == alone
     assert judge.entered == 1  # awake over all parts
