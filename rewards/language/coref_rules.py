@@ -29,6 +29,7 @@ PERSON = word_set(
     "driver cook chef worker doctor nurse officer soldier artist photographer friend parent "
     "passenger customer figure athlete"
 )
+ALL_PERSONS = MALE | FEMALE | PERSON
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
     **dict.fromkeys(("she", "her", "hers", "herself"), "female"),
@@ -52,10 +53,10 @@ class _Thing:
         if kind == "plural" or self.plural:
             return kind == "plural" and self.plural
         if kind == "thing":
-            return self.lemma not in MALE | FEMALE | PERSON
+            return self.lemma not in ALL_PERSONS
         other = FEMALE if kind == "male" else MALE
         return self.lemma not in other and (
-            self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN"
+            self.lemma in ALL_PERSONS or self.mentions[0].pos == "PROPN"
         )
 
 

@@ -71,6 +71,14 @@ def denying(words: Sequence[Word]) -> set[Word]:
     return found
 
 
+def near_denials(denies: Set[Word]) -> set[Word]:
+    """Returns the words that `denied_from` may find denied: all from which a denial is at most two
+    steps down the parse tree.
+    """
+    heads = {word.head for word in denies}
+    return {*denies, *heads, *(head.head for head in heads)}
+
+
 def denied_from(word: Word, denies: Set[Word]) -> float:
     """Returns the place from which on a denial reaches the word and what hangs from it, infinity
     where none does.

@@ -15,7 +15,7 @@ from spanreward.rewards.language.scene_graph import (
     SceneGraph,
     Source,
 )
-from spanreward.rewards.language.unasserted import Unasserted, unasserted
+from spanreward.rewards.language.unasserted import Unasserted, claims_of, unasserted
 from spanreward.rewards.language.words import Word
 
 VIEWER = ("us", "our", "we")
@@ -37,6 +37,40 @@ def graph_of(
         clusters: coreference, as lists of mentions (first, last): token numbers, both inclusive.
         alternatives: whether to keep alternatives that the text leaves open by "or".
     """
+    read = Unasserted()
+    if rules.asserted:
+        read = unasserted(words, claims_of(words), alternatives)
+    return _graph(words, sentences, clusters, rules, read)
+
+
+def both_graphs(
+    words: Sequence[Word], sentences: Sequence[str], clusters: Sequence[Cluster], rules: Rules
+) -> tuple[SceneGraph, SceneGraph | None]:
+    """Returns the graph of a parsed text, and the one with alternatives, both as `graph_of` does.
+
+    None for the second where it is the first without its `hanging`.
+    """
+    if not rules.asserted:
+        return graph_of(words, sentences, clusters, rules), None
+    claims = claims_of(words)
+    read = unasserted(words, claims)
+    graph = _graph(words, sentences, clusters, rules, read)
+    if not graph.unasserted:
+        return graph, None
+    supported = unasserted(words, claims, alternatives=True)
+    if supported.left_out == read.left_out:
+        return graph, None
+    return graph, _graph(words, sentences, clusters, rules, supported)
+
+
+def _graph(
+    words: Sequence[Word],
+    sentences: Sequence[str],
+    clusters: Sequence[Cluster],
+    rules: Rules,
+    read: Unasserted,
+) -> SceneGraph:
+    """Returns the graph of a text without what it does not assert."""
     places: Places = {}
     components: list[Component] = []
     for _, sentence in groupby(words, key=lambda word: word.sentence):
@@ -47,7 +81,6 @@ def graph_of(
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
-    read = unasserted(words, alternatives) if rules.asserted else Unasserted()
     spans: list[CharacterSpan] = []
     if read.left_out:
         components, spans = without_components(components, read.left_out)
@@ -56,12 +89,10 @@ def graph_of(
     builder.build(components)
     wrong_places = misplaced(words) if rules.grammar else []
     relations = list(builder.relations.values())
-    needs = [
-        ((word.start, word.end), sorted(map(sorted, groups)))
-        for word, groups in read.hanging.items()
-    ]
+    needs = {groups: sorted(map(sorted, groups)) for groups in set(read.hanging.values())}
+    hanging = [((word.start, word.end), needs[groups]) for word, groups in read.hanging.items()]
     return SceneGraph(
-        builder.entities, relations, [*sentences], wrong_places, spans, [*read.absent], needs
+        builder.entities, relations, [*sentences], wrong_places, spans, [*read.absent], hanging
     )
 
 

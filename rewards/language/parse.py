@@ -12,7 +12,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
 from typing import TypeVar
@@ -23,10 +23,10 @@ from spacy.util import minibatch
 
 from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.coref import Resolver, coref_method, find_clusters
-from spanreward.rewards.language.extract import graph_of
+from spanreward.rewards.language.extract import both_graphs, graph_of
 from spanreward.rewards.language.foreign import warn_of_foreign
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.language.rules import Mode, Rules, rules_of
+from spanreward.rewards.language.rules import Mode, rules_of
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, move_places
 from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.text.plain_text import plain_text
@@ -71,7 +71,7 @@ def parse_graphs(
         raise ValueError(
             f"clusters are given per text: got {len(given)} lists for {len(texts)} texts"
         )
-    return [graph for graph, _ in _graphs(texts, pipeline, mode, "none", given)]
+    return [graph for graph, _ in _graphs(texts, pipeline, mode, "none", given=given)]
 
 
 def describe(
@@ -92,14 +92,14 @@ def describe_both(
     pipeline: Pipeline = None,
     coref: str | Resolver = "rules",
     mode: Mode = "default",
-) -> list[tuple[SceneGraph, SceneGraph]]:
+) -> list[tuple[SceneGraph, SceneGraph | None]]:
     """Returns per text the graph of `describe`, and the one of mode "reference": all that the text
-    supports.
+    supports. Each text is parsed once for both.
 
-    The second is the first itself where they do not differ, and where the text is not one of
-    `supporting`. Each text is parsed once for both.
+    None for the second where it is the first without its `hanging`, and where the text is not one
+    of `supporting`.
     """
-    return _graphs(texts, pipeline, mode, coref, supporting=supporting)
+    return _graphs(texts, pipeline, mode, coref, supporting)
 
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
@@ -130,9 +130,9 @@ def _graphs(
     pipeline: Pipeline,
     mode: Mode,
     coref: str | Resolver,
-    given: Sequence[Sequence[Cluster]] | None = None,
     supporting: Collection[str] = (),
-) -> list[tuple[SceneGraph, SceneGraph]]:
+    given: Sequence[Sequence[Cluster]] | None = None,
+) -> list[tuple[SceneGraph, SceneGraph | None]]:
     """Returns per text what `describe_both` does, made with the `given` clusters, or with those
     that `coref` finds where `given` is None.
     """
@@ -155,32 +155,32 @@ def _graphs(
             for (words, sentences), of_doc in zip(read_docs, clusters, strict=True)
         ]
 
-    both = [(graph, graph) for graph in (SceneGraph() for _ in texts)]
+    both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
         # zone.
         with READING, language.memory_zone():
             for readable_text, reading in read(batch, language, understood):
                 for number in places[readable_text]:
-                    if given is not None:
-                        reading = replace(reading, clusters=given[number])
-                    text, origin = plain[number]
-                    origin = origin[len(text) - len(text.lstrip()) :]
-                    graph = _graph(reading, rules, origin, mode == "reference")
-                    both[number] = graph, graph
-                    if graph.unasserted and texts[number] in supporting:
-                        both[number] = graph, _graph(reading, rules, origin, alternatives=True)
+                    clusters = reading.clusters if given is None else given[number]
+                    parsed = (reading.words, reading.sentences, clusters, rules)
+                    if texts[number] in supporting:
+                        both[number] = both_graphs(*parsed)
+                    else:
+                        both[number] = graph_of(*parsed, mode == "reference"), None
+                    _place(both[number], *plain[number])
     return both
 
 
-def _graph(
-    reading: _Reading, rules: Rules, origin: Sequence[int], alternatives: bool
-) -> SceneGraph:
-    """Returns a graph of a text. origin: where each character of the parsed text stood."""
-    graph = graph_of(reading.words, reading.sentences, reading.clusters, rules, alternatives)
-    if origin != range(len(origin)):
-        move_places(graph, origin)
-    return graph
+def _place(both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequence[int]) -> None:
+    """Moves the graphs from the stripped text, which is parsed, to the one that was given. origin:
+    where each character of the text that is not stripped stood there.
+    """
+    offset = len(text) - len(text.lstrip())
+    if offset or not isinstance(origin, range):
+        for graph in both:
+            if graph is not None:
+                move_places(graph, origin[offset:])
 
 
 def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[list[CharacterSpan]]:

@@ -238,7 +238,7 @@ class PoshReward(ReadingReward):
 
     def _graphs(
         self, texts: Sequence[str], supporting: Collection[str]
-    ) -> dict[str, tuple[SceneGraph, SceneGraph]]:
+    ) -> dict[str, tuple[SceneGraph, SceneGraph | None]]:
         """Returns the graphs of each text, as `describe_both` does."""
         if not texts:
             return {}
@@ -373,12 +373,10 @@ class PoshReward(ReadingReward):
         )
 
 
-def _of_reference(graph: SceneGraph, supporting: SceneGraph) -> ReferenceGraphs:
-    """Returns a reference's graphs without what they need: a reference asks, and backs nothing of
-    its own.
-    """
-    own = replace(graph, hanging=[])
-    return own, own if supporting is graph else supporting
+def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
+    """Returns a reference's graphs from those of `describe_both`."""
+    own = replace(graph, hanging=[])  # asks, and backs nothing of its own
+    return own, own if supporting is None else supporting
 
 
 def _stored(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
