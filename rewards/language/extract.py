@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from spanreward.rewards.language.clusters import Cluster, References, resolve
 from spanreward.rewards.language.components import Component, Kind, Places, Role, find_components
@@ -40,7 +41,7 @@ def graph_of(
     read = Unasserted()
     if rules.asserted:
         read = unasserted(words, claims_of(words), alternatives)
-    return _graph(words, sentences, clusters, rules, read)
+    return _graph(words, sentences, _linked(words, rules), clusters, rules, read)
 
 
 def both_graphs(
@@ -54,23 +55,27 @@ def both_graphs(
         return graph_of(words, sentences, clusters, rules), None
     claims = claims_of(words)
     read = unasserted(words, claims)
-    graph = _graph(words, sentences, clusters, rules, read)
+    linked = _linked(words, rules)
+    links = [component.links for component in linked.components]
+    graph = _graph(words, sentences, linked, clusters, rules, read)
     if not graph.unasserted:
         return graph, None
     supported = unasserted(words, claims, alternatives=True)
     if supported.left_out == read.left_out:
         return graph, None
-    return graph, _graph(words, sentences, clusters, rules, supported)
+    for component, all_links in zip(linked.components, links, strict=True):
+        component.links = all_links  # the first graph may have left out some
+    return graph, _graph(words, sentences, linked, clusters, rules, supported)
 
 
-def _graph(
-    words: Sequence[Word],
-    sentences: Sequence[str],
-    clusters: Sequence[Cluster],
-    rules: Rules,
-    read: Unasserted,
-) -> SceneGraph:
-    """Returns the graph of a text without what it does not assert."""
+class _Linked(NamedTuple):
+    """The components of a text with their links, in text order, and those of its words."""
+
+    components: list[Component]
+    places: Places
+
+
+def _linked(words: Sequence[Word], rules: Rules) -> _Linked:
     places: Places = {}
     components: list[Component] = []
     for _, sentence in groupby(words, key=lambda word: word.sentence):
@@ -81,11 +86,24 @@ def _graph(
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
+    return _Linked(components, places)
+
+
+def _graph(
+    words: Sequence[Word],
+    sentences: Sequence[str],
+    linked: _Linked,
+    clusters: Sequence[Cluster],
+    rules: Rules,
+    read: Unasserted,
+) -> SceneGraph:
+    """Returns the graph of a text without what it does not assert."""
+    components: Pieces = linked.components
     spans: list[CharacterSpan] = []
     if read.left_out:
         components, spans = without_components(components, read.left_out)
         sentences = without_words(sentences, words, read.left_out)
-    builder = _Builder(places, resolve(words, clusters), rules)
+    builder = _Builder(linked.places, resolve(words, clusters), rules)
     builder.build(components)
     wrong_places = misplaced(words) if rules.grammar else []
     relations = list(builder.relations.values())
