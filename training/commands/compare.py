@@ -166,8 +166,8 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.page.report import write_report
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts
-    from spanreward.training.garbage import without_the_loaded
     from spanreward.training.evaluation.statistics.comparison import summarise
+    from spanreward.training.garbage import without_the_loaded
 
     output = arguments.output
     written = [output / name for name in WRITTEN]
