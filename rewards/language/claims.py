@@ -76,13 +76,12 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
     joined: dict[Word, int] = {}  # the place of the last "or" of the alternatives that it is in
     left_open = alternatives(words)
     near = near_denials(denies)
-    joints = {
-        word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words
-    }
-    after = {
-        word: max([word.index, *(c.index for c in word.children if c.dep == "cc")])
-        for word in words
-    }
+    joints: dict[Word, set[str]] = {}
+    after: dict[Word, int] = {}
+    for word in words:
+        conjunctions = [child for child in word.children if child.dep == "cc"]
+        joints[word] = {child.text.lower() for child in conjunctions}
+        after[word] = max([word.index, *(child.index for child in conjunctions)])
     for word in words:
         path = [word]
         while path[-1] not in found and path[-1].head is not path[-1]:
@@ -136,6 +135,8 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     """
     found: dict[Word, int] = {}
     for word in reversed(words):  # what is joined stands behind
+        if not word.children:
+            continue
         joints = [child for child in word.children if child.dep == "cc"]
         # parsers take lists for either
         joined = [child for child in word.children if child.dep in ("conj", "appos")]

@@ -41,6 +41,8 @@ class Component:
 
     @property
     def text(self) -> str:
+        if len(self.words) == 1 and not self.silent:
+            return self.anchor.text
         text = " ".join(word.text for word in self._said)
         return text.replace(" - ", "-") if self.hyphenated else text
 

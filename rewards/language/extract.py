@@ -263,7 +263,7 @@ class _Builder:
             relation.text_spans += [span for piece in said for span in piece.spans]
 
     def _text(self, said: Pieces) -> str:
-        text = " ".join(piece.text for piece in said if piece.text)
+        text = " ".join(filter(None, [piece.text for piece in said]))
         return text.lower() if self.rules.ignore_case else text
 
     def _add_possession(self, possessive: Component) -> None:
