@@ -137,7 +137,7 @@ def score_rows(
         kept = done = len(rows) - len(waiting)
         progress(done, len(rows))
         for chunk in _in_chunks(reward, rows, waiting[~failed], waiting[failed]):
-            texts = []
+            texts = list[str]()
             for number, row, verdict in chunk:
                 if verdict.score is None:
                     bad.append((row.number, verdict.note))

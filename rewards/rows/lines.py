@@ -61,13 +61,14 @@ class _Joined:
 
     def __init__(self) -> None:
         self.count = 0
-        self.first = ""
+        self.first: Any = None
 
     def noted(self, row: InputRow) -> InputRow:
         """Returns the row, and counts it."""
         answers = row.held.get("answers")
         if is_joined(answers):
-            self.first = self.first or answers
+            if not self.count:
+                self.first = answers
             self.count += 1
         return row
 
