@@ -238,7 +238,7 @@ def _drop_others(places: Places, rows: Sequence[InputRow], lines: Sequence[Line]
     have their rows' ids.
     """
     named = True
-    for number in np.flatnonzero(places >= 0).tolist():
+    for number in np.flatnonzero(places >= 0):
         row = rows[number]
         line = lines[int(places[number])]
         if not _is_verdict_on(row.sample, line):
