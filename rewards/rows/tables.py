@@ -43,6 +43,7 @@ RESULTS = {"schema", "models", "difference"}
 VERDICT = {"score", "status", "spans"}  # keys of what `spanreward score` writes
 _SPACE = re.compile(r"\s*")
 
+BATCH = 64  # rows of parquet at a time: pictures may be in them
 GZIPPED = b"\x1f\x8b"  # begins a file of gzip
 ZIPPED = b"PK"  # begins an archive of zip, which a workbook is too
 
@@ -235,7 +236,7 @@ def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
             f"{source} is read by pyarrow, which is missing: pip install 'spanreward[train]'."
         ) from None
     try:
-        for batch in parquet.ParquetFile(file).iter_batches(batch_size=1024):
+        for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH):
             yield from batch.to_pylist()
     except (ValueError, OSError) as error:  # pyarrow's own derive from them
         raise ValueError(
