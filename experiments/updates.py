@@ -12,7 +12,6 @@ A run writes one JSON file into --output when it ends, and is not made again whe
 """
 
 import argparse
-import gc
 import json
 from collections import defaultdict
 from collections.abc import Sequence
@@ -30,6 +29,7 @@ from experiments.scenes.referee import judge_description
 from spanreward.rewards.comparison.resampling import bootstrap
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.greedy import continue_prompts
+from spanreward.training.garbage import without_the_loaded
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart, Recipe, load_recipe
 from spanreward.training.recipe_rewards import build_rewards
@@ -153,10 +153,8 @@ def train_cell(cell: Cell, base: str, seed: int, perturbation: str, folder: Path
     perturb(trainer.model, float(perturbation))
     measure = HeldOutTruth(recipe, load_policy(base)[1], cell.updates)
     trainer.add_callback(measure)
-    gc.collect()
-    gc.freeze()  # as `spanreward train` does, else collections take a sixth of judging
-    trainer.train()
-    gc.unfreeze()
+    with without_the_loaded():  # as `spanreward train` does
+        trainer.train()
     return {
         "cell": asdict(cell),
         "seed": seed,

@@ -16,27 +16,28 @@ says which outputs are refused.
 
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.base.unread import NotRead, not_read
-from spanreward.rewards.base.verdict import Sample, Status, Unread, Verdict
-from spanreward.rewards.files.outputs import (
-    REMEDY,
-    by_fingerprint,
-    check_apart,
-    resumed_lines,
-    write_whole,
-)
+import numpy as np
+
+from spanreward.rewards.base.marks import Numbers, Places, as_numbers, mark_number
+from spanreward.rewards.base.unread import NotRead
+from spanreward.rewards.base.verdict import Sample, Status, Verdict
+from spanreward.rewards.base.views import View
+from spanreward.rewards.files.earlier import Earlier
+from spanreward.rewards.files.on_disk import Lines
+from spanreward.rewards.files.outputs import REMEDY, check_apart, resumed_lines, write_texts
 from spanreward.rewards.metrics import METRICS
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.lines import InputRow, read_rows
-from spanreward.rewards.rows.tables import Rows, read_table
+from spanreward.rewards.rows.tables import Rows
 from spanreward.rewards.text.no_answers import NoAnswer, no_answers
 
 CHUNK = 64
@@ -113,61 +114,62 @@ def score_rows(
     its row is asked again.
     """
     _check_columns(reward, rows, source)
-    check_seen(reward, [row.sample for row in rows if isinstance(row.sample, Sample)])
-    own = type(reward) not in METRICS.values()
-    marks = [fingerprint(row.sample, own) if isinstance(row.sample, Sample) else "" for row in rows]
+    check_seen(reward, _samples(rows))
+    marks, ids = _known_by(rows, type(reward) not in METRICS.values())
     bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, KEYS, overwrite) as (file, lines):
-        scored = [line for line in lines if line["score"] is not None]
-        known = {row.id for row in rows} | set(marks)
-        gone = [line["id"] for line in scored if not known & {line["id"], line["fingerprint"]}]
-        if gone:
-            raise _other_rows(output, gone, f"the {len(rows)} rows taken of {source}")
-        found = by_fingerprint(scored, marks)
-        for number in list(found):
-            if not _is_verdict_on(rows[number].sample, found[number]):
-                del found[number]
-        if reward.by_batch and len(found) < len(rows):
-            found = {}
+        earlier = Earlier(lines, FAILED)
+        others = earlier.strangers(marks, ids)
+        if others:
+            taken = f"the {len(rows)} rows taken of {source}"
+            raise _other_rows(output, len(others), lines[others[0]]["id"], taken)
+        places = earlier.places_of(marks)
+        in_order = _drop_others(places, rows, lines)
+        if reward.by_batch and (places < 0).any():
+            places[:] = -1
             file.truncate(0)
-        kept, waiting = len(found), [number for number in range(len(rows)) if number not in found]
-        failed: set[str] = set()
+            lines.forget()
+        waiting = np.flatnonzero(places < 0)
+        failed = np.zeros(len(waiting), dtype=bool)
         if not reward.by_batch:
-            failed = {line["fingerprint"] for line in lines if line["status"] in FAILED}
-        progress(kept, len(rows))
-        appended: list[int] = []
-        for chunk, verdicts in _in_chunks(reward, rows, waiting, failed, marks):
-            for number, verdict in zip(chunk, verdicts, strict=True):
+            failed = np.isin(marks[waiting], earlier.failed)
+        kept = done = len(rows) - len(waiting)
+        progress(done, len(rows))
+        for chunk in _in_chunks(reward, rows, waiting[~failed], waiting[failed]):
+            texts = list[str]()
+            for number, row, verdict in chunk:
                 if verdict.score is None:
-                    bad.append((rows[number].number, verdict.note))
-                line = {"id": rows[number].id, **verdict.to_dict()}
-                found[number] = {**line, "fingerprint": marks[number]}
-            file.write(_text(found[number] for number in chunk))
+                    bad.append((row.number, verdict.note))
+                places[number] = len(lines) + len(texts)
+                texts.append(_text(_line(row, verdict, int(marks[number]))))
+            file.write("".join(texts))
             file.flush()
-            appended += chunk
-            progress(kept + len(appended), len(rows))
+            lines.grow()
+            done += len(texts)
+            progress(done, len(rows))
         bad.sort()
-        written = [{**found[number], "id": row.id} for number, row in enumerate(rows)]
-        if written != lines + [found[number] for number in appended]:
-            write_whole(output, _text(written))
+        tally = _Tally()
+        written = tally.over(_in_rows_order(rows, lines, places))
+        if in_order and np.array_equal(places, np.arange(len(lines))):
+            deque(written, maxlen=0)
+        else:
+            write_texts(output, map(_text, written))
     seconds = time.perf_counter() - start
-    earlier = {line[key] for line in lines for key in ("id", "fingerprint")}
-    again = sum(rows[number].id in earlier or marks[number] in earlier for number in waiting)
-    scores = [line["score"] for line in written if line["score"] is not None]
+    again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
     return Summary(
         rows=len(rows),
         kept=kept,
         asked_again=again,
         new=len(waiting) - again,
-        scored=len(scores),
-        statuses=dict(Counter(line["status"] for line in written)),
+        scored=tally.scored,
+        statuses=dict(tally.statuses),
         bad_lines=bad,
-        mean_score=sum(scores) / len(scores) if scores else None,
+        mean_score=tally.total / tally.scored if tally.scored else None,
         seconds=seconds,
         pairs_per_second=len(waiting) / seconds,
         no_answers=_no_answers(rows),
-        not_read=_not_read(rows, written),
+        not_read=NotRead.of(tally.characters, tally.unread),
     )
 
 
@@ -193,59 +195,117 @@ def score(
             "frame.to_dict('records')."
         )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
-    check_seen(reward, [row.sample for row in read if isinstance(row.sample, Sample)])
-    verdicts = [
-        one
-        for start in range(0, len(read), CHUNK)
-        for one in _judge_rows(reward, read[start : start + CHUNK])
-    ]
+    check_seen(reward, _samples(read))
     found = []
-    for row, verdict in zip(read, verdicts, strict=True):
-        said = verdict.to_dict()
-        said |= said.pop("parts")
-        found.append(
-            {**row.held, **{f"{reward.__name__}/{key}": value for key, value in said.items()}}
-        )
+    for start in range(0, len(read), CHUNK):
+        chunk = read[start : start + CHUNK]
+        for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
+            said = verdict.to_dict()
+            said |= said.pop("parts")
+            named = {f"{reward.__name__}/{key}": value for key, value in said.items()}
+            found.append({**row.held, **named})
     return found
 
 
-def _other_rows(output: Path, gone: Sequence[str], taken: str) -> ValueError:
-    """Returns the error for an output with scores of rows that the input has not. gone: their
-    ids.
+def _samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
+    for row in rows:
+        if isinstance(row.sample, Sample):
+            yield row.sample
+
+
+def _known_by(rows: Iterable[InputRow], columns: bool) -> tuple[Numbers, Numbers]:
+    """Returns the rows' fingerprints and ids as numbers, 16 bytes a row. A row that cannot be read
+    has the fingerprint "". columns: see `fingerprint`.
     """
-    others = f"{len(gone)}, such as {gone[0]!r}, are not among {taken}"
+    marks, ids = array("Q"), array("Q")
+    for row in rows:
+        mark = fingerprint(row.sample, columns) if isinstance(row.sample, Sample) else ""
+        marks.append(mark_number(mark))
+        ids.append(mark_number(row.id))
+    return as_numbers(marks), as_numbers(ids)
+
+
+def _other_rows(output: Path, count: int, name: str, taken: str) -> ValueError:
+    """Returns the error for an output with scores of rows that the input has not. count: of them.
+    name: the id of the first.
+    """
+    others = f"{count}, such as {name!r}, are not among {taken}"
     return ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
 
 
-def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
-    samples = []
-    ids = []
-    for row in rows:
-        if isinstance(row.sample, Sample):
-            samples.append(row.sample)
-            ids.append(row.id)
-    return no_answers(samples, ids)
-
-
-def _not_read(rows: Sequence[InputRow], lines: Sequence[Line]) -> NotRead:
-    completions = []
-    for row, line in zip(rows, lines, strict=True):
-        if isinstance(row.sample, Sample):
-            unread = [Unread(**part) for part in line.get("unread", ())]
-            completions.append((row.sample.completion, unread))
-    return not_read(completions)
-
-
-def _text(lines: Iterable[Line]) -> str:
-    return "".join(json.dumps(line) + "\n" for line in lines)
-
-
-def read_verdicts(output: Path) -> list[Verdict]:
-    """Returns the verdicts that `score_file` wrote, in the rows' order.
-
-    Raises ValueError for others.
+def _drop_others(places: Places, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
+    """Writes -1 for the place of a line that is no verdict on its row. Returns whether all others
+    have their rows' ids.
     """
-    return [_verdict_in(line) for _, line in read_table(output)]
+    named = True
+    for number in np.flatnonzero(places >= 0):
+        row = rows[number]
+        line = lines[int(places[number])]
+        if not _is_verdict_on(row.sample, line):
+            places[number] = -1
+        elif line["id"] != row.id:
+            named = False
+    return named
+
+
+def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
+    """mark: the number of the row's fingerprint."""
+    written = f"{mark:016x}" if isinstance(row.sample, Sample) else ""
+    return {"id": row.id, **verdict.to_dict(), "fingerprint": written}
+
+
+def _in_rows_order(
+    rows: Sequence[InputRow], lines: Sequence[Line], places: Places
+) -> Iterator[tuple[InputRow, Line]]:
+    for row, place in zip(rows, places, strict=True):
+        yield row, {**lines[int(place)], "id": row.id}
+
+
+class _Tally:
+    """What the lines of an output say together."""
+
+    def __init__(self) -> None:
+        self.scored = 0
+        self.total = 0.0  # of the scores
+        self.statuses = Counter[str]()
+        self.characters = 0  # of the completions
+        self.unread = Counter[str]()  # of them, by kind
+
+    def over(self, lines: Iterable[tuple[InputRow, Line]]) -> Iterator[Line]:
+        """Yields the lines, and counts each."""
+        for row, line in lines:
+            if line["score"] is not None:
+                self.scored += 1
+                self.total += line["score"]
+            self.statuses[line["status"]] += 1
+            if isinstance(row.sample, Sample):
+                self.characters += len(row.sample.completion)
+            for part in line.get("unread", ()):
+                self.unread[part["kind"]] += part["end"] - part["start"]
+            yield line
+
+
+def _no_answers(rows: Sequence[InputRow]) -> list[NoAnswer]:
+    readable = array("Q")
+    for number, row in enumerate(rows):
+        if isinstance(row.sample, Sample):
+            readable.append(number)
+    samples = View(rows, readable, lambda row: row.sample)
+    return no_answers(samples, View(rows, readable, lambda row: row.id))
+
+
+def _text(line: Line) -> str:
+    return json.dumps(line) + "\n"
+
+
+def read_verdicts(output: Path) -> Sequence[Verdict]:
+    """Returns the verdicts that `score_file` wrote, in the rows' order. They stay in the file, and
+    are read when they are asked for.
+
+    Raises OSError, and ValueError for others when one is asked for.
+    """
+    lines = Lines(output)
+    return View(lines, range(len(lines)), _verdict_in)
 
 
 def _verdict_in(line: Line) -> Verdict:
@@ -269,7 +329,10 @@ def _is_verdict_on(sample: Sample | str, line: Line) -> bool:
 
 def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> None:
     """Raises ValueError if the reward needs a column that no row has."""
-    keys = sorted(frozenset().union(*(row.held for row in rows)))
+    held = set[str]()
+    for row in rows:
+        held.update(row.held)
+    keys = sorted(held)
     missing = reward.missing_column(keys)
     if keys and missing:
         needed = (
@@ -281,28 +344,23 @@ def _check_columns(reward: Reward, rows: Sequence[InputRow], source: object) -> 
         )
 
 
+Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row with its place among all rows
+
+
 def _in_chunks(
-    reward: Reward,
-    rows: Sequence[InputRow],
-    waiting: Sequence[int],
-    failed: Container[str],
-    marks: Sequence[str],
-) -> Iterator[tuple[list[int], list[Verdict]]]:
-    """Yields the waiting rows' numbers and verdicts, chunk by chunk. failed: the fingerprints of
-    rows whose judge failed in an earlier run. They come last, in chunks without other rows.
+    reward: Reward, rows: Sequence[InputRow], fresh: Places, again: Places
+) -> Iterator[Judged]:
+    """Yields rows with their verdicts, chunk by chunk. again: rows whose judge failed in an earlier
+    run. They come last, in chunks without other rows.
     """
-    fresh = [number for number in waiting if marks[number] not in failed]
-    again = [number for number in waiting if marks[number] in failed]
     for begin in range(0, len(fresh), CHUNK):
-        chunk = fresh[begin : begin + CHUNK]
-        yield chunk, list(_judge_rows(reward, [rows[number] for number in chunk]))
+        yield _judged(reward, rows, fresh[begin : begin + CHUNK])
     size = 1
     alone = 0  # rows in succession that failed by themselves
     begin = 0
     while begin < len(again):
-        chunk = again[begin : begin + size]
-        verdicts = list(_judge_rows(reward, [rows[number] for number in chunk]))
-        if all(verdict.status.failed for verdict in verdicts):
+        chunk = _judged(reward, rows, again[begin : begin + size])
+        if all(verdict.status.failed for _, _, verdict in chunk):
             if len(chunk) == 1:
                 alone += 1
             if len(chunk) > 1 and alone < DOWN:
@@ -313,7 +371,12 @@ def _in_chunks(
             alone = 0
             size = min(2 * size, CHUNK)
         begin += len(chunk)
-        yield chunk, verdicts
+        yield chunk
+
+
+def _judged(reward: Reward, rows: Sequence[InputRow], numbers: Places) -> Judged:
+    chunk = [rows[number] for number in numbers.tolist()]
+    return list(zip(numbers.tolist(), chunk, _judge_rows(reward, chunk), strict=True))
 
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:

@@ -27,8 +27,8 @@ FLOORS = {
     ),
     "training": (
         "recipe_file trainer_settings turn_end health ranks grpo recipe precision recipe_rewards data policy_folder "
-        "policy adapters before_loading sft run_folder full_disk evaluation callbacks run plan serve commands "
-        "experimental"
+        "policy adapters before_loading sft run_folder full_disk garbage evaluation callbacks run plan serve "
+        "commands experimental"
     ),
     "training.evaluation": "answers judged statistics page",
     "training.experimental": "judge judge_command criteria_command",

@@ -6,7 +6,6 @@ writes the trained policy, its processor and the files that training/run_folder.
 recipe's output folder.
 """
 
-import gc
 import logging
 import os
 import sys
@@ -36,6 +35,7 @@ from spanreward.training.callbacks.win_rate import WinRateCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.full_disk import named_full_disk
+from spanreward.training.garbage import without_the_loaded
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import Processor, base_of, load_policy
@@ -169,12 +169,8 @@ def train(
         begin(recipe, PROCESSES, checkpoint, readers(rewards))
         tell_where_numbers_go(recipe)
     trainer.accelerator.wait_for_everyone()
-    gc.collect()
-    gc.freeze()  # else each full collection walks all that was loaded, a sixth of judging by match
-    try:
+    with without_the_loaded():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    finally:
-        gc.unfreeze()
     return next((one.stopped for one in stopping if one.stopped), "")
 
 

@@ -31,7 +31,8 @@ from torch.serialization import get_unsafe_globals_in_checkpoint
 from transformers import TrainingArguments
 from transformers.trainer_pt_utils import safe_globals
 
-from spanreward.rewards.files.outputs import object_in, write_json, write_whole
+from spanreward.rewards.files.json_lines import object_in
+from spanreward.rewards.files.outputs import write_json, write_whole
 from spanreward.training.recipe import RecipeError, RunPart, checked
 from spanreward.training.recipe_file import read_mapping
 

@@ -36,6 +36,7 @@ from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.rules import DEFAULT, PUBLISHED, Rules
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.words import read_words
 
 SILENT = lemmas("be sit stand lie locate situate position place there")
 IS = frozenset({"is"})
@@ -161,7 +162,7 @@ def matches(texts: Sequence[DrawnText], rules: Rules) -> list[Retrieval]:
 
 def said(text: DrawnText, rules: Rules) -> list[Normal]:
     """The triples of our graph of the text."""
-    return normal(triples_of(graph_of(text.doc, text.clusters, rules)))
+    return normal(triples_of(graph_of(*read_words(text.doc), text.clusters, rules)))
 
 
 def mean(values: Sequence[float]) -> float:

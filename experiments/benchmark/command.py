@@ -24,6 +24,7 @@ python -m experiments benchmark fuzz --cases 10000 --json fuzz.json
 python -m experiments benchmark utility --people ../shared/data --json utility.json
 python -m experiments benchmark soak --lines outputs/soak/metrics.jsonl train RECIPE
 --set output=outputs/soak
+python -m experiments benchmark rows --rows 1000 10000 100000 --json rows.json
 python -m experiments benchmark kills RECIPE trainer.save_strategy=steps trainer.save_steps=5
 --times 20
 """
@@ -50,6 +51,7 @@ from experiments.benchmark import (
     posh,
     requests,
     rounds,
+    rows,
     sampling,
     scale,
     search,
@@ -88,6 +90,7 @@ def main() -> None:
         ("utility", "how many questions people's captions answer", utility),
         ("search", "how far a search for reward leaves the truth", search),
         ("fuzz", "whether any text breaks a reward", fuzz),
+        ("rows", "what scoring a file keeps of a row", rows),
         ("soak", "whether a long command leaks", soak),
         ("kills", "whether a killed run ends as one that was not", kills),
     ):

@@ -6,8 +6,9 @@
 A difference in markup is then never taken for one in content.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from spanreward.rewards.base.verdict import Unread
 
@@ -22,6 +23,11 @@ class NotRead:
 
     characters: int
     unread: dict[str, int]
+
+    @classmethod
+    def of(cls, characters: int, counts: Mapping[str, int]) -> Self:
+        """counts: of the characters by kind, in any order."""
+        return cls(characters, dict(sorted(counts.items(), key=lambda part: -part[1])))
 
     @property
     def share(self) -> float:
@@ -41,4 +47,4 @@ def not_read(completions: Iterable[tuple[str, Sequence[Unread]]]) -> NotRead:
         characters += len(text)
         for part in unread:
             counts[part.kind] = counts.get(part.kind, 0) + part.end - part.start
-    return NotRead(characters, dict(sorted(counts.items(), key=lambda one: -one[1])))
+    return NotRead.of(characters, counts)

@@ -56,7 +56,7 @@ class NotApplicable(ValueError):
 
 def is_sound(value: Any) -> bool:
     """Whether the value is a finite number of at most LARGEST in absolute value."""
-    return isinstance(value, Real) and abs(float(value)) <= LARGEST
+    return isinstance(value, (float, int, Real)) and abs(float(value)) <= LARGEST
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ read_object(b'{"id": 1}', "rows.jsonl line 1")      # {"id": 1}
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 BOM = b"\xef\xbb\xbf"  # some editors begin a file with it
@@ -22,12 +22,14 @@ def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
     return row
 
 
-def lines_of(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the number and the bytes of each line that is not blank."""
-    content = content.removeprefix(BOM).removesuffix(b"\n")
-    for number, line in enumerate(content.split(b"\n") if content else (), start=1):
-        if line.strip():
-            yield number, line
+def lines_of(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yields the number and the bytes of each line that is not blank, without its line break."""
+    for number, line in enumerate(file, start=1):
+        content = line.removesuffix(b"\n")
+        if number == 1:
+            content = content.removeprefix(BOM)
+        if content.strip():
+            yield number, content
 
 
 def read_object(found: Any, where: str) -> dict[str, Any]:
@@ -39,6 +41,14 @@ def read_object(found: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"{where} must hold a JSON object, got {row!r:.80}.")
     return row
+
+
+def object_in(content: bytes) -> dict[str, Any]:
+    """Returns a JSON object, empty for anything else."""
+    try:
+        return read_object(content, "")
+    except ValueError:
+        return {}
 
 
 def read_value(content: bytes, where: str) -> Any:

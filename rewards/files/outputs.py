@@ -11,15 +11,15 @@ import fcntl
 import json
 import os
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, TextIO
 
-from spanreward.rewards.files.json_lines import read_object
+from spanreward.rewards.files.json_lines import object_in
+from spanreward.rewards.files.on_disk import Lines
 
 REMEDY = "choose another output, or --overwrite to start anew."
 
@@ -47,9 +47,9 @@ def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -
 @contextmanager
 def resumed_lines(
     output: Path, settings: Mapping[str, Any], keys: Mapping[str, Any], overwrite: bool = False
-) -> Iterator[tuple[TextIO, list[dict[str, Any]]]]:
-    """Yields the output, opened for appending, and the objects of its lines. A line that was cut is
-    removed.
+) -> Iterator[tuple[TextIO, Lines]]:
+    """Yields the output, opened for appending, and the objects of its lines, which stay in it. A
+    line that was cut is removed.
 
     settings: what decides the lines, kept in `<output>.settings.json`. keys: of each line, with
     their types. overwrite: without the lines that are there. Raises ValueError for another writer,
@@ -72,12 +72,9 @@ def resumed_lines(
             ) from None
         if overwrite:
             file.truncate(0)  # before its settings change
-        content = output.read_bytes()
-        settle(
-            output.with_name(f"{output.name}.settings.json"), settings, output if content else None
-        )
-        whole = content[: content.rfind(b"\n") + 1]
-        lines = [object_in(line) for line in whole.split(b"\n")[:-1]]
+        written = output if output.stat().st_size else None
+        settle(output.with_name(f"{output.name}.settings.json"), settings, written)
+        lines = Lines(output)
         for number, line in enumerate(lines, start=1):
             if wrong := [
                 key
@@ -87,20 +84,8 @@ def resumed_lines(
                 raise ValueError(
                     f"line {number} of {output} has no {wrong[0]!r} as each has here: {REMEDY}"
                 )
-        file.truncate(len(whole))
+        file.truncate(lines.size)
         yield file, lines
-
-
-def by_fingerprint(
-    lines: Sequence[dict[str, Any]], marks: Sequence[str]
-) -> dict[int, dict[str, Any]]:
-    """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
-    fingerprints of the rows.
-    """
-    of_mark = defaultdict[str, list[dict[str, Any]]](list)
-    for line in reversed(lines):
-        of_mark[line["fingerprint"]].append(line)
-    return {number: of_mark[mark].pop() for number, mark in enumerate(marks) if of_mark[mark]}
 
 
 def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None:
@@ -118,14 +103,6 @@ def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None
     ]:
         had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
         raise ValueError(f"{made} was made with {had}, and you ask for {asked}: {REMEDY}")
-
-
-def object_in(content: bytes) -> dict[str, Any]:
-    """Returns a JSON object, empty for anything else."""
-    try:
-        return read_object(content, "")
-    except ValueError:
-        return {}
 
 
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
@@ -159,14 +136,20 @@ def write_json(path: Path | None, numbers: Any) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Writes the file whole, or leaves it as it was, whatever ends this process. Raises OSError."""
+    write_texts(path, [text])
+
+
+def write_texts(path: Path, texts: Iterable[str]) -> None:
+    """Writes texts one after another, as `write_whole` does. Raises OSError."""
     path = path.resolve()  # a link stays one
     if path.exists() and not path.is_file():  # /dev/stdout
-        path.write_text(text, encoding="utf-8")
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(texts)
         return
     unfinished = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
     try:
         with _new_file(unfinished) as file:
-            file.write(text)
+            file.writelines(texts)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ if "either red or blue" asserted a colour, a list of all colours would always co
 from collections.abc import Iterator, Sequence, Set
 from math import inf
 
-from spanreward.rewards.language.denial import denied_from, stands_for_itself
+from spanreward.rewards.language.denial import denied_from, near_denials, stands_for_itself
 from spanreward.rewards.language.framing import CONDITIONS, DENIED, DENYING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.words import (
@@ -50,6 +50,9 @@ MODALS = word_set("may might could must")
 PLACED = (PLACING | word_set("of by with")) - word_set("about for despite past")
 FARTHEST = 16  # verbs between a verb and its subject
 MARKS = word_set("as while that though although because since when where whilst so for to and with")
+MARKS_OF_CLAUSES = MARKS | CONDITIONS
+OWN_LEADS = PLAIN | LEADS | PLACING
+POSSIBLE = MODALS | {"can", "ca"}
 
 
 def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
@@ -72,13 +75,13 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
     denied: dict[Word, float] = {}  # from which place on
     joined: dict[Word, int] = {}  # the place of the last "or" of the alternatives that it is in
     left_open = alternatives(words)
-    joints = {
-        word: {child.text.lower() for child in word.children if child.dep == "cc"} for word in words
-    }
-    after = {
-        word: max([word.index, *(c.index for c in word.children if c.dep == "cc")])
-        for word in words
-    }
+    near = near_denials(denies)
+    joints: dict[Word, set[str]] = {}
+    after: dict[Word, int] = {}
+    for word in words:
+        conjunctions = [child for child in word.children if child.dep == "cc"]
+        joints[word] = {child.text.lower() for child in conjunctions}
+        after[word] = max([word.index, *(child.index for child in conjunctions)])
     for word in words:
         path = [word]
         while path[-1] not in found and path[-1].head is not path[-1]:
@@ -108,15 +111,18 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 behind = inner.dep in ("prep", "relcl", "acl") and inner.index > last
                 if ends or behind:  # the table in "a cup or glass on a table"
                     above = above - {OPEN}
-                found[inner] = above | own
+                found[inner] = above | own if own else above
                 reach = inf if ends else denied[inner.head]
-                denied[inner] = min(
-                    denied_from(inner, denies), 0 if inner.dep == "ccomp" and reach < inf else reach
-                )
+                if inner.dep == "ccomp" and reach < inf:
+                    reach = 0
+                if inner in near:
+                    reach = min(denied_from(inner, denies), reach)
+                denied[inner] = reach
     for word in words:
-        found[word] |= ({OPEN} if word in left_open else set()) | (
-            {DENIED} if denied[word] <= word.index else set()
-        )
+        if word in left_open:
+            found[word] |= {OPEN}
+        if denied[word] <= word.index:
+            found[word] |= {DENIED}
     return found
 
 
@@ -129,6 +135,8 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     """
     found: dict[Word, int] = {}
     for word in reversed(words):  # what is joined stands behind
+        if not word.children:
+            continue
         joints = [child for child in word.children if child.dep == "cc"]
         # parsers take lists for either
         joined = [child for child in word.children if child.dep in ("conj", "appos")]
@@ -158,7 +166,7 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
         if text not in PLACED:
             yield group(word)
         elif (text == "of" and head.pos in NOUNS and head.lemma not in PLAIN) or (
-            head.pos in ("ADJ", "ADV", "SCONJ", "ADP") and head.lemma not in PLAIN | LEADS | PLACING
+            head.pos in ("ADJ", "ADV", "SCONJ", "ADP") and head.lemma not in OWN_LEADS
         ):
             yield group(head)
         # "instead of"
@@ -200,7 +208,7 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
             opening = [at for at in child.children if at.dep == "pobj" and at.lemma not in PLAIN]
             yield from map(group, opening if text in PLACED else [child])
         says_what = verb.lemma == "be" and bool(verb.subjects) and child.dep in ("acomp", "attr")
-        unmarked = child.dep == "mark" and text not in MARKS | CONDITIONS
+        unmarked = child.dep == "mark" and text not in MARKS_OF_CLAUSES
         if says_what or unmarked or (verb.lemma in NEUTRAL and qualifies(child)):
             yield group(child)
 
@@ -220,7 +228,7 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
             and verb.dep in ("ROOT", "conj")
             and not verb.has_child("aux")
         )
-    if finite.tag == "MD" and finite.text.lower() not in MODALS | {"can", "ca"}:
+    if finite.tag == "MD" and finite.text.lower() not in POSSIBLE:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True

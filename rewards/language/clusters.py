@@ -49,8 +49,10 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
     for index in sorted(found.cluster_of):
         found.words_of.setdefault(found.cluster_of[index], []).append(index)
     for before, word in pairwise(words):
+        if before.text.lower() != "our":
+            continue
         side = word.text.lower()
-        if before.text.lower() == "our" and side in ("left", "right"):
+        if side in ("left", "right"):
             found.cluster_of[word.index] = side
             found.words_of.setdefault(side, []).append(word.index)
     return found

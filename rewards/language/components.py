@@ -41,6 +41,8 @@ class Component:
 
     @property
     def text(self) -> str:
+        if len(self.words) == 1 and not self.silent:
+            return self.anchor.text
         text = " ".join(word.text for word in self._said)
         return text.replace(" - ", "-") if self.hyphenated else text
 
@@ -75,9 +77,11 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
         free = (word for word in absorbed if word.index not in places and word not in inner)
         members = [anchor, *joined.get(anchor, ()), *free]
-        members.sort(key=lambda word: word.index)
+        if len(members) > 1:
+            members.sort(key=lambda word: word.index)
         found.append(Component(kind, anchor, members, hyphenated=anchor in joined))
-        places.update((word.index, found[-1]) for word in members)
+        for word in members:
+            places[word.index] = found[-1]
 
     for word in words:
         if word.index not in places and word.index not in adjectival and _is_noun(word):

@@ -23,7 +23,7 @@ from spacy.tokens import Doc
 
 from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.coref_rules import clusters_by_rule
-from spanreward.rewards.language.words import read_words
+from spanreward.rewards.language.words import Word, read_words
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +50,17 @@ def coref_method(method: str | Resolver) -> Resolver:
     if method == "none":
         return lambda docs: [[] for _ in docs]
     raise ValueError(f"coref is 'rules', 'none', 'maverick' or a function, got {method!r}")
+
+
+def find_clusters(
+    method: str | Resolver, docs: Sequence[Doc], words: Sequence[Sequence[Word]]
+) -> Sequence[Sequence[Cluster]]:
+    """Returns per Doc the clusters that `coref_method` finds. words: those of each Doc, so that the
+    rules need not read it again.
+    """
+    if method == "rules":
+        return list(map(clusters_by_rule, words))
+    return coref_method(method)(docs)
 
 
 def _by_maverick(doc: Doc) -> list[Cluster]:

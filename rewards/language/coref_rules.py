@@ -29,6 +29,7 @@ PERSON = word_set(
     "driver cook chef worker doctor nurse officer soldier artist photographer friend parent "
     "passenger customer figure athlete"
 )
+ALL_PERSONS = MALE | FEMALE | PERSON
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
     **dict.fromkeys(("she", "her", "hers", "herself"), "female"),
@@ -52,10 +53,10 @@ class _Thing:
         if kind == "plural" or self.plural:
             return kind == "plural" and self.plural
         if kind == "thing":
-            return self.lemma not in MALE | FEMALE | PERSON
+            return self.lemma not in ALL_PERSONS
         other = FEMALE if kind == "male" else MALE
         return self.lemma not in other and (
-            self.lemma in MALE | FEMALE | PERSON or self.mentions[0].pos == "PROPN"
+            self.lemma in ALL_PERSONS or self.mentions[0].pos == "PROPN"
         )
 
 
@@ -67,7 +68,12 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     named: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)  # by lemma and number
     thing_of: dict[Word, _Thing] = {}
     best: _Best = defaultdict(dict)
-    rank = cache(_rank)  # in a long list of conjuncts the way to the first is long
+    firsts: dict[Word, Word] = {}
+    rank_of_first = cache(_rank)
+
+    def rank(word: Word) -> int:
+        return rank_of_first(_first_conjunct(word, firsts))
+
     for word in words:
         thing: _Thing | None = None
         if word.is_relative:
@@ -206,12 +212,23 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
     yield from (child for child in head.children if rank(child) == 0 and child is not pronoun)
 
 
+def _first_conjunct(word: Word, known: dict[Word, Word]) -> Word:
+    """Returns the first word of the list that a word is in, itself where it is in none. known: gets
+    the first of each word on the way, which is long in a long list.
+    """
+    way = []
+    while word not in known and word.dep == "conj" and word.head is not word:
+        way.append(word)
+        word = word.head
+    first = known.get(word, word)
+    known |= dict.fromkeys(way, first)
+    return first
+
+
 def _rank(word: Word) -> int:
     """Returns 0 for subjects, 1 for objects, 2 for other words: a pronoun refers to the lowest
-    rank.
+    rank. word: the first of its conjuncts, which all have its rank.
     """
-    while word.dep == "conj" and word.head is not word:
-        word = word.head
     inverted = word.dep in ("attr", *OBJECTS) and not word.head.has_child(*SUBJECTS)
     if word.dep in SUBJECTS or (inverted and word.head.dep in ("ROOT", "conj", "ccomp")):
         return 0

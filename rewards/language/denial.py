@@ -53,22 +53,26 @@ def denying(words: Sequence[Word]) -> set[Word]:
     """
     found = set()
     for number, word in enumerate(words):
-        text, behind = (
-            word.text.lower(),
-            words[number + 1].text.lower() if number + 1 < len(words) else "",
-        )
+        text = word.text.lower()
+        if text not in NO:
+            continue
+        behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
         named = (
             word.tag == "UH"
             or not behind[:1].isalpha()
             or (number and words[number - 1].tag in ("DT", "PRP$"))
         )
-        if (
-            text in NO
-            and behind not in NO_DENIAL_BEFORE
-            and not (text in ("no", "none", "nothing") and named)
-        ):
+        if behind not in NO_DENIAL_BEFORE and not (text in ("no", "none", "nothing") and named):
             found.add(word)
     return found
+
+
+def near_denials(denies: Set[Word]) -> set[Word]:
+    """Returns the words that `denied_from` may find denied: all from which a denial is at most two
+    steps down the parse tree.
+    """
+    heads = {word.head for word in denies}
+    return {*denies, *heads, *(head.head for head in heads)}
 
 
 def denied_from(word: Word, denies: Set[Word]) -> float:

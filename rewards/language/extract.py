@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-
-from spacy.tokens import Doc
+from typing import NamedTuple
 
 from spanreward.rewards.language.clusters import Cluster, References, resolve
 from spanreward.rewards.language.components import Component, Kind, Places, Role, find_components
@@ -17,8 +16,8 @@ from spanreward.rewards.language.scene_graph import (
     SceneGraph,
     Source,
 )
-from spanreward.rewards.language.unasserted import Unasserted, unasserted
-from spanreward.rewards.language.words import Word, read_words
+from spanreward.rewards.language.unasserted import Unasserted, claims_of, unasserted
+from spanreward.rewards.language.words import Word
 
 VIEWER = ("us", "our", "we")
 Pieces = Sequence[Component]
@@ -26,20 +25,57 @@ Path = tuple[Component, ...]  # the prepositions that lead from a verb to one of
 
 
 def graph_of(
-    doc: Doc,
+    words: Sequence[Word],
+    sentences: Sequence[str],
     clusters: Sequence[Cluster] = (),
     rules: Rules = PUBLISHED,
-    offset: int = 0,
     alternatives: bool = False,
 ) -> SceneGraph:
-    """Returns the scene graph of a parsed text.
+    """Returns the scene graph of a parsed text. It changes neither the words nor the sentences.
 
     Args:
+        words, sentences: those of `read_words`.
         clusters: coreference, as lists of mentions (first, last): token numbers, both inclusive.
-        offset: how many characters were stripped from the start of the text before it was parsed.
         alternatives: whether to keep alternatives that the text leaves open by "or".
     """
-    words, sentences = read_words(doc, offset)
+    read = Unasserted()
+    if rules.asserted:
+        read = unasserted(words, claims_of(words), alternatives)
+    return _graph(words, sentences, _linked(words, rules), clusters, rules, read)
+
+
+def both_graphs(
+    words: Sequence[Word], sentences: Sequence[str], clusters: Sequence[Cluster], rules: Rules
+) -> tuple[SceneGraph, SceneGraph | None]:
+    """Returns the graph of a parsed text, and the one with alternatives, both as `graph_of` does.
+
+    None for the second where it is the first without its `hanging`.
+    """
+    if not rules.asserted:
+        return graph_of(words, sentences, clusters, rules), None
+    claims = claims_of(words)
+    read = unasserted(words, claims)
+    linked = _linked(words, rules)
+    links = [component.links for component in linked.components]
+    graph = _graph(words, sentences, linked, clusters, rules, read)
+    if not graph.unasserted:
+        return graph, None
+    supported = unasserted(words, claims, alternatives=True)
+    if supported.left_out == read.left_out:
+        return graph, None
+    for component, all_links in zip(linked.components, links, strict=True):
+        component.links = all_links  # the first graph may have left out some
+    return graph, _graph(words, sentences, linked, clusters, rules, supported)
+
+
+class _Linked(NamedTuple):
+    """The components of a text with their links, in text order, and those of its words."""
+
+    components: list[Component]
+    places: Places
+
+
+def _linked(words: Sequence[Word], rules: Rules) -> _Linked:
     places: Places = {}
     components: list[Component] = []
     for _, sentence in groupby(words, key=lambda word: word.sentence):
@@ -50,21 +86,31 @@ def graph_of(
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
         component.id = number
-    read = unasserted(words, alternatives) if rules.asserted else Unasserted()
+    return _Linked(components, places)
+
+
+def _graph(
+    words: Sequence[Word],
+    sentences: Sequence[str],
+    linked: _Linked,
+    clusters: Sequence[Cluster],
+    rules: Rules,
+    read: Unasserted,
+) -> SceneGraph:
+    """Returns the graph of a text without what it does not assert."""
+    components: Pieces = linked.components
     spans: list[CharacterSpan] = []
     if read.left_out:
         components, spans = without_components(components, read.left_out)
         sentences = without_words(sentences, words, read.left_out)
-    builder = _Builder(places, resolve(words, clusters), rules)
+    builder = _Builder(linked.places, resolve(words, clusters), rules)
     builder.build(components)
     wrong_places = misplaced(words) if rules.grammar else []
     relations = list(builder.relations.values())
-    needs = [
-        ((word.start, word.end), sorted(map(sorted, groups)))
-        for word, groups in read.hanging.items()
-    ]
+    needs = {groups: sorted(map(sorted, groups)) for groups in set(read.hanging.values())}
+    hanging = [((word.start, word.end), needs[groups]) for word, groups in read.hanging.items()]
     return SceneGraph(
-        builder.entities, relations, sentences, wrong_places, spans, [*read.absent], needs
+        builder.entities, relations, [*sentences], wrong_places, spans, [*read.absent], hanging
     )
 
 
@@ -217,7 +263,7 @@ class _Builder:
             relation.text_spans += [span for piece in said for span in piece.spans]
 
     def _text(self, said: Pieces) -> str:
-        text = " ".join(piece.text for piece in said if piece.text)
+        text = " ".join(filter(None, [piece.text for piece in said]))
         return text.lower() if self.rules.ignore_case else text
 
     def _add_possession(self, possessive: Component) -> None:

@@ -34,6 +34,9 @@ FORWARD = word_set("following below")
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "INTJ")
 DENYING = word_set("no not n't never nowhere")
 CONDITIONS = word_set("if unless whether lest")
+POINTING = BACK | FORWARD
+SILENT = PLAIN | ADVERBS | POINTING
+TURNING = DENYING | CONDITIONS
 DENIED = frozenset(("not",))  # the need of what a text plainly denies, whatever a reference has
 ASKED = frozenset("?")  # a need that nothing meets
 STOPS = frozenset(".!?;:\n()[]\u2026")
@@ -78,8 +81,8 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
 def has_content(word: Word) -> bool:
     """Whether a word is neither neutral nor one that only points to other words."""
     text = word.text.lower()
-    fits = word.lemma in NEUTRAL or text in PLAIN | ADVERBS | BACK | FORWARD
-    return text in DENYING | CONDITIONS or (word.pos in CONTENT and not fits)
+    fits = word.lemma in NEUTRAL or text in SILENT
+    return text in TURNING or (word.pos in CONTENT and not fits)
 
 
 def speaks_of_text(words: Sequence[Word]) -> bool:
@@ -87,9 +90,7 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
     really").
     """
     pointing = [
-        word
-        for word in words
-        if word.text.lower() in BACK | FORWARD and word.dep not in ("det", "mark")
+        word for word in words if word.text.lower() in POINTING and word.dep not in ("det", "mark")
     ]
     if pointing and not any(
         word.pos in NOUNS and word.dep != "attr" and word not in pointing for word in words

@@ -17,6 +17,8 @@ NOT_AFTER_ARTICLE = (*FINITE, "IN", "TO", "EX", "DT", "CC", "PRP", "PRP$", "WDT"
 # adjectives to the tagger
 BEFORE_ARTICLE = ("such", "half", "what", "many", "all", "both", "quite", "likely")
 AFTER_THERE = (*FINITE, "RB", "VB", "VBG", "VBN", "TO")
+WATCHED = {*ARTICLES, *PLACES, "it", "there"}
+WATCHED_TAGS = {*FINITE, "EX", "JJ", "CC"}
 BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
 
 
@@ -31,12 +33,12 @@ def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
 
 def stands_wrongly(words: Sequence[Word], number: int) -> bool:
     """Whether the word cannot stand before the next word, or between its neighbours."""
-    word, behind = words[number], words[number + 1].text.lower() if number + 1 < len(words) else ""
-    text, before, following = (
-        word.text.lower(),
-        tag_at(words, number - 1),
-        tag_at(words, number + 1),
-    )
+    word = words[number]
+    text = word.text.lower()
+    if text not in WATCHED and word.tag not in WATCHED_TAGS:
+        return False
+    behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
+    before, following = tag_at(words, number - 1), tag_at(words, number + 1)
     if text in ARTICLES:
         return following in NOT_AFTER_ARTICLE  # "a is", "the in"
     if text in PLACES:

@@ -11,23 +11,27 @@ extractor.
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
+from typing import TypeVar
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from spanreward.rewards.language.clusters import Cluster
-from spanreward.rewards.language.coref import Resolver, coref_method
-from spanreward.rewards.language.extract import graph_of
+from spanreward.rewards.language.coref import Resolver, coref_method, find_clusters
+from spanreward.rewards.language.extract import both_graphs, graph_of
 from spanreward.rewards.language.foreign import warn_of_foreign
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
 from spanreward.rewards.language.rules import Mode, rules_of
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, move_places
+from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.text.plain_text import plain_text
 
+Content = TypeVar("Content")  # what is made of a Doc
 Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -67,7 +71,7 @@ def parse_graphs(
         raise ValueError(
             f"clusters are given per text: got {len(given)} lists for {len(texts)} texts"
         )
-    return _graphs(texts, pipeline, mode, coref_method("none"), given)
+    return [graph for graph, _ in _graphs(texts, pipeline, mode, "none", given=given)]
 
 
 def describe(
@@ -79,7 +83,23 @@ def describe(
     """Returns the graphs that `parse_graphs` gives for the clusters that `coref` finds; see
     `coref_method`.
     """
-    return _graphs(texts, pipeline, mode, coref_method(coref))
+    return [graph for graph, _ in _graphs(texts, pipeline, mode, coref)]
+
+
+def describe_both(
+    texts: Sequence[str],
+    supporting: Collection[str],
+    pipeline: Pipeline = None,
+    coref: str | Resolver = "rules",
+    mode: Mode = "default",
+) -> list[tuple[SceneGraph, SceneGraph | None]]:
+    """Returns per text the graph of `describe`, and the one of mode "reference": all that the text
+    supports. Each text is parsed once for both.
+
+    None for the second where it is the first without its `hanging`, and where the text is not one
+    of `supporting`.
+    """
+    return _graphs(texts, pipeline, mode, coref, supporting)
 
 
 def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> str:
@@ -96,17 +116,28 @@ def language_of(pipeline: Pipeline) -> Language:
     return pipeline if isinstance(pipeline, Language) else load_pipeline(pipeline)
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What graphs are made of. It needs no Doc, and serves several graphs of one text."""
+
+    words: Sequence[Word]
+    sentences: Sequence[str]
+    clusters: Sequence[Cluster]
+
+
 def _graphs(
     texts: Sequence[str],
     pipeline: Pipeline,
     mode: Mode,
-    resolve: Resolver,
+    coref: str | Resolver,
+    supporting: Collection[str] = (),
     given: Sequence[Sequence[Cluster]] | None = None,
-) -> list[SceneGraph]:
-    """Returns one graph per text, made with the `given` clusters, or with those of `resolve` where
-    `given` is None.
+) -> list[tuple[SceneGraph, SceneGraph | None]]:
+    """Returns per text what `describe_both` does, made with the `given` clusters, or with those
+    that `coref` finds where `given` is None.
     """
     rules, language = rules_of(mode), language_of(pipeline)
+    coref_method(coref)
     plain = [
         (text, range(len(text))) if mode == "published" else plain_text(text) for text in texts
     ]
@@ -115,20 +146,41 @@ def _graphs(
     places: dict[str, list[int]] = defaultdict(list)  # equal texts are parsed once
     for number, (text, _) in enumerate(plain):
         places[readable(text, language.max_length)].append(number)
-    graphs = [SceneGraph() for _ in texts]
+
+    def understood(docs: Sequence[Doc]) -> list[_Reading]:
+        read_docs = [read_words(doc) for doc in docs]
+        clusters = find_clusters(coref, docs, [words for words, _ in read_docs])
+        return [
+            _Reading(words, sentences, of_doc)
+            for (words, sentences), of_doc in zip(read_docs, clusters, strict=True)
+        ]
+
+    both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
     for batch in minibatch(places, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
         # zone.
         with READING, language.memory_zone():
-            for readable_text, doc, found in read(batch, language, resolve):
+            for readable_text, reading in read(batch, language, understood):
                 for number in places[readable_text]:
-                    clusters = found if given is None else given[number]
-                    text, origin = plain[number]
-                    offset = len(text) - len(text.lstrip())
-                    graphs[number] = graph_of(doc, clusters, rules, offset, mode == "reference")
-                    if not isinstance(origin, range):
-                        move_places(graphs[number], origin)
-    return graphs
+                    clusters = reading.clusters if given is None else given[number]
+                    parsed = (reading.words, reading.sentences, clusters, rules)
+                    if texts[number] in supporting:
+                        both[number] = both_graphs(*parsed)
+                    else:
+                        both[number] = graph_of(*parsed, mode == "reference"), None
+                    _place(both[number], *plain[number])
+    return both
+
+
+def _place(both: tuple[SceneGraph, SceneGraph | None], text: str, origin: Sequence[int]) -> None:
+    """Moves the graphs from the stripped text, which is parsed, to the one that was given. origin:
+    where each character of the text that is not stripped stood there.
+    """
+    offset = len(text) - len(text.lstrip())
+    if offset or not isinstance(origin, range):
+        for graph in both:
+            if graph is not None:
+                move_places(graph, origin[offset:])
 
 
 def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[list[CharacterSpan]]:
@@ -144,9 +196,13 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     starts: dict[str, list[int]] = {}
     for batch in minibatch(dict.fromkeys(filter(None, short.values())), BATCH_SIZE):
         with READING, language.memory_zone():
-            for read_text, doc, _ in read(batch, language, coref_method("none")):
-                starts[read_text] = [sentence.start_char for sentence in doc.sents]
+            starts |= read(batch, language, _starts)
     return [_trimmed(text, starts.get(short[text], [])) for text in texts]
+
+
+def _starts(docs: Sequence[Doc]) -> list[list[int]]:
+    """Returns per Doc where its sentences start."""
+    return [[sentence.start_char for sentence in doc.sents] for doc in docs]
 
 
 def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
@@ -176,17 +232,19 @@ def readable(text: str, longest: int) -> str:
 
 
 def read(
-    texts: Sequence[str], language: Language, resolve: Resolver
-) -> list[tuple[str, Doc, Sequence[Cluster]]]:
-    """Returns each text with its Doc and its clusters. It leaves out texts that cannot be read,
-    with a warning.
+    texts: Sequence[str],
+    language: Language,
+    understood: Callable[[Sequence[Doc]], Sequence[Content]],
+) -> list[tuple[str, Content]]:
+    """Returns each text with what `understood` makes of its Doc. It leaves out texts that cannot be
+    read, with a warning.
 
-    Raises what the pipeline or the coreference raises if it fails on a plain sentence too.
+    Raises what the pipeline or `understood` raises if it fails on a plain sentence too.
     """
 
-    def together(texts: Sequence[str]) -> list[tuple[str, Doc, Sequence[Cluster]]]:
+    def together(texts: Sequence[str]) -> list[tuple[str, Content]]:
         docs = list(language.pipe(texts, batch_size=BATCH_SIZE))
-        return list(zip(texts, docs, resolve(docs), strict=True))
+        return list(zip(texts, understood(docs), strict=True))
 
     try:
         return together(texts)

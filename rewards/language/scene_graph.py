@@ -9,7 +9,7 @@ exclusive end, on the text as given.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import SkipValidation, TypeAdapter
@@ -101,7 +101,9 @@ class SceneGraph:
         Tuples stay tuples.
         """
         own = ("misplaced", "unasserted", "denials", "hanging")
-        return {key: value for key, value in asdict(self).items() if value or key not in own}
+        # dataclasses.asdict takes twice as long; warnings would tell of published files' sources
+        written = _GRAPH.dump_python(self, warnings=False)
+        return {key: value for key, value in written.items() if value or key not in own}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SceneGraph":
@@ -113,6 +115,18 @@ class SceneGraph:
 
 
 _GRAPH = TypeAdapter(SceneGraph)
+
+
+def packed(graph: SceneGraph) -> bytes:
+    """Returns the graph as JSON, which takes a fifth of its memory."""
+    return _GRAPH.dump_json(graph)
+
+
+def unpacked(text: bytes) -> SceneGraph:
+    """Returns the graph that `packed` was given. It validates, which is no slower than to read JSON
+    into dicts.
+    """
+    return _GRAPH.validate_json(text)
 
 
 def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:

@@ -1,7 +1,7 @@
 """Words that a text does not assert: it denies them, asks about them, leaves them open by "or", or
 orders them.
 
-    read = unasserted(words)
+    read = unasserted(words, claims_of(words))
     read.left_out, read.absent
     # "There is no red circle.": its words, and the denial of a red circle
     read.hanging                    # what the other words need that are said in a frame (claims.py)
@@ -10,7 +10,7 @@ An unasserted word claims nothing, and it supports no claim of another text. A p
 claim of its own: that the thing is not there (denial.py).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,6 +19,13 @@ from spanreward.rewards.language.denial import absences, denying
 from spanreward.rewards.language.framing import ASKED, DENIED, Needs
 from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.language.words import Word
+
+
+class Claims(NamedTuple):
+    """denies: the words that deny. needs: what each word of the text needs."""
+
+    denies: Set[Word]
+    needs: Mapping[Word, Needs]
 
 
 class Unasserted(NamedTuple):
@@ -42,14 +49,19 @@ def asserted(text: str, graph: SceneGraph) -> str:
     return " ".join(sentence for sentence in graph.sentences if any(map(str.isalnum, sentence)))
 
 
-def unasserted(words: Sequence[Word], alternatives: bool = False) -> Unasserted:
-    """Reads a whole text, in linear time.
+def claims_of(words: Sequence[Word]) -> Claims:
+    """Reads a whole text, in linear time."""
+    denies = denying(words)
+    return Claims(denies, hanging(words, denies))
+
+
+def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False) -> Unasserted:
+    """Returns what a whole text does not assert. claims: those of its words.
 
     alternatives: whether alternatives joined by "or" count as asserted. A reference supports each
     of its alternatives, and what it frames.
     """
-    denies = denying(words)
-    needs = hanging(words, denies)
+    denies, needs = claims
     never = {DENIED, ASKED} if alternatives else {DENIED, ASKED, NEVER, OPEN}
     left_out = {word for word, of_word in needs.items() if not never.isdisjoint(of_word)}
     denied = {

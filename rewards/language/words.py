@@ -97,31 +97,34 @@ class Word:
         return any(child.dep in deps for child in self.children)
 
 
-def read_words(doc: Doc, offset: int = 0) -> tuple[list[Word], list[str]]:
-    """Returns the words of a parsed text and its stripped sentences.
-
-    Adds `offset` to every character position.
-    """
+def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
+    """Returns the words of a parsed text and its stripped sentences."""
     if not len(doc):
         return [], []
     sentences = list(doc.sents)
+    # one look at all tokens takes a third of the time of each token's properties
+    columns = [doc.to_array(name).tolist() for name in ("ORTH", "LEMMA", "POS", "TAG", "DEP")]
+    named = {number: doc.vocab.strings[number] for number in set().union(*columns)}
+    texts, lemmas, parts, tags, deps = ([named[number] for number in of_all] for of_all in columns)
+    starts = doc.to_array("IDX").tolist()
+    steps = doc.to_array("HEAD").astype("int64").tolist()  # to each head
     words = [
         Word(
-            index=token.i,
-            text=token.text,
-            lemma=token.lemma_.lower(),
-            pos=token.pos_,
-            tag=token.tag_,
-            dep=token.dep_,
-            start=token.idx + offset,
-            end=token.idx + offset + len(token.text),
+            index=index,
+            text=texts[index],
+            lemma=lemmas[index].lower(),
+            pos=parts[index],
+            tag=tags[index],
+            dep=deps[index],
+            start=starts[index],
+            end=starts[index] + len(texts[index]),
             sentence=number,
         )
         for number, sentence in enumerate(sentences)
-        for token in sentence
+        for index in range(sentence.start, sentence.end)
     ]
-    for word, token in zip(words, doc, strict=True):
-        word.head = words[token.head.i]
+    for word, step in zip(words, steps, strict=True):
+        word.head = words[word.index + step]
         if word.head is not word:
             word.head.children.append(word)
             if word.dep in SUBJECTS:

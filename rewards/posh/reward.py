@@ -18,10 +18,9 @@ those that no reference plainly has, and a component is right if either says so.
 the completion as ever: references say what must be told.
 """
 
-import json
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -38,10 +37,9 @@ from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.language.backing import backed, vocabulary
 from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
-from spanreward.rewards.language.parse import describe, reader_name
+from spanreward.rewards.language.parse import describe_both, reader_name
 from spanreward.rewards.language.pipeline import check_pipeline
-from spanreward.rewards.language.rules import Mode as GraphMode
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.scene_graph import SceneGraph, packed, unpacked
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
@@ -66,7 +64,13 @@ from spanreward.rewards.posh.picture_evidence import (
     yes_share,
 )
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
-from spanreward.rewards.posh.row_answers import JudgedRows, Pair, ParsedRow, RowAnswers
+from spanreward.rewards.posh.row_answers import (
+    JudgedRows,
+    Pair,
+    ParsedRow,
+    ReferenceGraphs,
+    RowAnswers,
+)
 from spanreward.rewards.posh.scores import (
     KINDS,
     SCORES,
@@ -169,8 +173,8 @@ class PoshReward(ReadingReward):
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        # graphs as JSON, least recently used first
-        self._references: OrderedDict[str, str] = OrderedDict()
+        # packed graphs, least recently used first; None for the second where it is the first
+        self._references: OrderedDict[str, tuple[bytes, bytes | None]] = OrderedDict()
         self._answers = AnswerCache()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -228,45 +232,38 @@ class PoshReward(ReadingReward):
         return self._verdicts_on(judged)
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
-        """Returns the samples with their graphs, and the parser's name.
-
-        Open references are parsed twice.
-        """
+        """Returns the samples with their graphs, and the parser's name."""
         judged = [sample for sample in samples if sample.references]
         references = dict.fromkeys(text for sample in judged for text in sample.references)
         new = [text for text in references if text not in self._references]
         completions = [sample.completion for sample in judged if sample.completion.strip()]
-        graphs = self._graphs([*new, *completions], self.mode)
-        supporting = graphs | self._graphs(
-            [text for text in new if graphs[text].unasserted], "reference"
-        )
-        for text in new:
-            self._references[text] = _stored(graphs[text], supporting[text])
-        known = {text: _restored(self._references[text]) for text in references}
+        texts = list(dict.fromkeys([*new, *completions]))
+        both = self._graphs(texts, set(new))
+        known: dict[str, ReferenceGraphs] = {}
         for text in references:
+            if text in self._references:
+                known[text] = _restored(*self._references[text])
+            else:
+                known[text] = _of_reference(*both[text])
+                self._references[text] = _stored(*known[text])
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
-        rows = [
-            ParsedRow(
-                sample,
-                graphs.get(sample.completion) or SceneGraph(),
-                tuple(known[text] for text in sample.references),
-            )
-            for sample in samples
-        ]
+        rows = []
+        for sample in samples:
+            graph, _ = both.get(sample.completion, (SceneGraph(), None))
+            graphs_of_references = tuple(known[text] for text in sample.references)
+            rows.append(ParsedRow(sample, graph, graphs_of_references))
         return rows, self.reader() if judged else ""
 
-    def _graphs(self, texts: Sequence[str], mode: GraphMode) -> dict[str, SceneGraph]:
-        """Returns the graph of each text."""
-        distinct = list(dict.fromkeys(texts))
-        return dict(
-            zip(
-                distinct,
-                describe(distinct, self.pipeline, self.coref, mode) if distinct else [],
-                strict=True,
-            )
-        )
+    def _graphs(
+        self, texts: Sequence[str], supporting: Collection[str]
+    ) -> dict[str, tuple[SceneGraph, SceneGraph | None]]:
+        """Returns the graphs of each text, as `describe_both` does."""
+        if not texts:
+            return {}
+        both = describe_both(texts, supporting, self.pipeline, self.coref, self.mode)
+        return dict(zip(texts, both, strict=True))
 
     def assess_rows(
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
@@ -476,19 +473,20 @@ class PoshReward(ReadingReward):
         )
 
 
-def _stored(graph: SceneGraph, supporting: SceneGraph) -> str:
-    """Returns a reference's graphs as JSON, which takes a fifth of their memory.
-
-    Most references have one for both.
-    """
+def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
+    """Returns a reference's graphs from those of `describe_both`."""
     own = replace(graph, hanging=[])  # asks, and backs nothing of its own
-    return json.dumps([own.to_dict(), None if supporting is graph else supporting.to_dict()])
+    return own, own if supporting is None else supporting
 
 
-def _restored(stored: str) -> tuple[SceneGraph, SceneGraph]:
-    own, other = json.loads(stored)
-    graph = SceneGraph.from_dict(own)
-    return graph, graph if other is None else SceneGraph.from_dict(other)
+def _stored(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
+    """Returns a reference's graphs packed. Most references have one for both."""
+    return packed(graph), None if supporting is graph else packed(supporting)
+
+
+def _restored(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
+    graph = unpacked(stored)
+    return graph, graph if supporting is None else unpacked(supporting)
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:

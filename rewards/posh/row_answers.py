@@ -9,17 +9,20 @@ from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 
 
+# the graph of a reference, and that of everything that it supports
+ReferenceGraphs = tuple[SceneGraph, SceneGraph]
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedRow:
-    """A sample with the graph of its completion, and per reference its graph and that of everything
-    that it supports.
+    """A sample with the graph of its completion, and the two graphs of each reference.
 
-    The two differ if the reference leaves something open, such as "a red or orange bird".
+    These two differ if the reference leaves something open, such as "a red or orange bird".
     """
 
     sample: Sample
     graph: SceneGraph
-    references: tuple[tuple[SceneGraph, SceneGraph], ...]
+    references: tuple[ReferenceGraphs, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,45 +1,44 @@
 """Tables of texts, CSV and TSV: a row a line, and no row within a cell of another.
 
-    for number, where, row in delimited_rows(b"id,text\\n1,A dog.\\n", "rows.csv", ".csv"):
+    file = io.BytesIO(b"id,text\\n1,A dog.\\n")
+    for number, where, row in delimited_rows(file, "rows.csv", ".csv"):
     # 1, "row 1", {"id": "1", "text": "A dog."}
 
 A cell in quotation marks may hold line breaks and separators. So one mark too many makes a cell of
 all rows up to the next mark. Such a CSV file is refused. TSV has no quotation marks in its standard
-(IANA text/tab-separated-values): such a file is read without them.
+(IANA text/tab-separated-values): such a file is read without them. Which it is shows at the end
+only, so a file is read several times, and is never in memory as a whole.
 """
 
+import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
 
 from spanreward.rewards.files.json_lines import BOM
 
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
+PIECE = 1 << 20  # bytes that are decoded at once
 TWICE = "write each mark within a cell twice, and the cell between marks"
 
 # its number, its place, and the row or why it cannot be read
 Row = tuple[int, str, dict[str, Any] | str]
 
 
-def delimited_rows(content: bytes, source: str, ending: str) -> Iterator[Row]:
+def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[Row]:
     """Yields rows of texts, under the names of the first line. Raises ValueError in one sentence
-    for a file that cannot be read at all.
+    for a file that cannot be read at all. file: one that can be read again from its start.
     """
     csv.field_size_limit(2**31 - 1)  # a text may be long
     try:
-        text = content.removeprefix(BOM).decode()
-        _check_bytes(text)
-        lines = list(io.StringIO(text, newline=""))
-        separator = _separator(lines, ending)
-        quoting = csv.QUOTE_MINIMAL
-        fault = _fault(lines, separator) if '"' in text else ""
-        if fault and (ending != ".tsv" or _has_quoted_cells(lines, separator)):
-            raise ValueError(f"{fault}: {TWICE}")
-        if fault:
-            quoting = csv.QUOTE_NONE
-        yield from _read(lines, separator, quoting)
+        quoted = _check_text(file)
+        lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        try:
+            yield from _read(lines, ending, quoted)
+        finally:
+            lines.detach()  # the file stays open
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{source} is not in UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8, "
@@ -51,20 +50,71 @@ def delimited_rows(content: bytes, source: str, ending: str) -> Iterator[Row]:
         ) from None
 
 
-def _check_bytes(text: str) -> None:
-    place = text.find("\0")
-    if place >= 0:
-        line = text.count("\n", 0, place) + 1
-        raise ValueError(f"line {line} holds a NUL byte, so it is damaged or in another encoding")
+def _check_text(file: BinaryIO) -> bool:
+    """Returns whether the text has a quotation mark. Raises UnicodeDecodeError, whose place is that
+    in the text, and ValueError for a NUL byte.
+    """
+    quoted = False
+    damaged = 0  # the line of the first NUL byte
+    line = 1
+    for text in _decoded(file):
+        quoted = quoted or '"' in text
+        place = text.find("\0")
+        if place >= 0 and not damaged:
+            damaged = line + text.count("\n", 0, place)
+        line += text.count("\n")
+    if damaged:
+        raise ValueError(
+            f"line {damaged} holds a NUL byte, so it is damaged or in another encoding"
+        )
+    return quoted
 
 
-def _separator(lines: list[str], ending: str) -> str:
-    if ending == ".tsv" or not lines:
+def _decoded(file: BinaryIO) -> Iterator[str]:
+    """Yields the text in pieces. Raises UnicodeDecodeError, whose place is that in the text."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    file.seek(0)
+    if file.read(len(BOM)) != BOM:
+        file.seek(0)
+    start = 0  # of the piece
+    final = False
+    while not final:
+        piece = file.read(PIECE)
+        final = not piece
+        held = len(decoder.getstate()[0])  # bytes of a character that the last piece cut
+        try:
+            text = decoder.decode(piece, final)
+        except UnicodeDecodeError as error:
+            error.start += start - held
+            raise
+        yield text
+        start += len(piece)
+
+
+def _separator(first: str, ending: str) -> str:
+    """first: the table's first line."""
+    if ending == ".tsv" or not first:
         return "\t"
-    return max(SEPARATORS, key=lines[0].count)
+    return max(SEPARATORS, key=first.count)
 
 
-def _read(lines: list[str], separator: str, quoting: Any) -> Iterator[Row]:
+def _read(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[Row]:
+    """quoted: whether there is a quotation mark at all."""
+    lines.seek(0)
+    separator = _separator(lines.readline(), ending)
+    quoting = csv.QUOTE_MINIMAL
+    lines.seek(0)
+    fault = _fault(lines, separator) if quoted else ""
+    lines.seek(0)
+    if fault and (ending != ".tsv" or _has_quoted_cells(lines, separator)):
+        raise ValueError(f"{fault}: {TWICE}")
+    if fault:
+        quoting = csv.QUOTE_NONE
+    lines.seek(0)
+    yield from _rows(lines, separator, quoting)
+
+
+def _rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[Row]:
     reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=True)
     names = next(reader, [])
     if len(set(names)) < len(names):
@@ -92,18 +142,26 @@ def _lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
-def _fault(lines: list[str], separator: str) -> str:
+def _noted(lines: Iterable[str], of_row: list[str]) -> Iterator[str]:
+    """Yields the lines, and appends each to the list when it is taken."""
+    for line in lines:
+        of_row.append(line)
+        yield line
+
+
+def _fault(lines: Iterable[str], separator: str) -> str:
     """Returns why the table's quotation marks are not those of its cells, "" where they are."""
-    reader = csv.reader(lines, delimiter=separator, strict=True)
+    of_row: list[str] = []  # the lines that the reader took for it
+    reader = csv.reader(_noted(lines, of_row), delimiter=separator, strict=True)
     first = 1
     try:
         count = len(next(reader, []))
         while True:
             first = reader.line_num + 1
+            of_row.clear()
             cells = next(reader, None)
             if cells is None:
                 return ""
-            of_row = lines[first - 1 : reader.line_num]
             if cells and count > 1 and _holds_others(cells, of_row, separator, count):
                 place = _lines(first, reader.line_num)
                 return f"a cell in quotation marks holds cells of its own row or others ({place})"
@@ -129,7 +187,7 @@ def _are_rows(lines: list[str], separator: str, count: int) -> bool:
     return all(len(found.findall(line)) == count - 1 for line in lines)
 
 
-def _has_quoted_cells(lines: list[str], separator: str) -> bool:
+def _has_quoted_cells(lines: Iterable[str], separator: str) -> bool:
     """Returns whether some cell begins and ends with a quotation mark on one line."""
     for line in lines:
         for cell in line.rstrip("\r\n").split(separator):

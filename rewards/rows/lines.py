@@ -14,6 +14,7 @@ from typing import Any
 
 from spanreward.rewards.base.texts import is_joined
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.files.on_disk import OnDisk
 from spanreward.rewards.rows.messages import messages_in
 from spanreward.rewards.rows.pictures import located
 from spanreward.rewards.rows.sample import row_sample
@@ -37,32 +38,51 @@ class InputRow:
 
 def read_rows(
     source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
-) -> list[InputRow]:
-    """Returns the rows of all that `table_rows` reads.
+) -> Sequence[InputRow]:
+    """Returns the rows of all that `table_rows` reads. Those of a file or a data set lie on the
+    disk (files/on_disk.py): the file may change meanwhile.
 
     Raises what it does, and ValueError where there is no row.
     """
     folder = folder_of(source)
-    rows = [read_row(*row, folder) for row in table_rows(source, columns, limit)]
+    joined = _Joined()
+    read = (joined.noted(read_row(*row, folder)) for row in table_rows(source, columns, limit))
+    on_disk = isinstance(source, str | Path)
+    rows: Sequence[InputRow] = OnDisk(read) if on_disk else list(read)
     if not rows:
         raise no_rows(source)
     check_texts(rows[0].held, source)
-    say_joined(rows, source)
+    joined.say(len(rows), source)
     return rows
 
 
-def say_joined(rows: Sequence[InputRow], source: object) -> None:
-    """Logs how many rows have several of people's answers in one text, as far as it is certain."""
-    joined = [row.held["answers"] for row in rows if is_joined(row.held.get("answers"))]
-    if joined:
-        log.warning(
-            "%s: the answers of %d of %d rows are one text each, such as %r, and are read as one "
-            'answer: where they are several, write a list, ["red", "blue"]',
-            source if isinstance(source, str | Path) else "the table",
-            len(joined),
-            len(rows),
-            joined[0],
-        )
+class _Joined:
+    """How many rows have several of people's answers in one text, as far as it is certain."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: Any = None
+
+    def noted(self, row: InputRow) -> InputRow:
+        """Returns the row, and counts it."""
+        answers = row.held.get("answers")
+        if is_joined(answers):
+            if not self.count:
+                self.first = answers
+            self.count += 1
+        return row
+
+    def say(self, rows: int, source: object) -> None:
+        """Logs it. rows: how many there are."""
+        if self.count:
+            log.warning(
+                "%s: the answers of %d of %d rows are one text each, such as %r, and are read as "
+                'one answer: where they are several, write a list, ["red", "blue"]',
+                source if isinstance(source, str | Path) else "the table",
+                self.count,
+                rows,
+                self.first,
+            )
 
 
 def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:

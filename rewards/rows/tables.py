@@ -9,23 +9,29 @@ Face dataset.
 `hub:NAME` or `hub:NAME:SPLIT` is a dataset of the hub, or a folder that `datasets` reads or has
 saved; its split is `train` by default. Pictures stay undecoded, {"bytes", "path"}. Blank lines are
 no rows.
+
+One row is in memory at a time, of parquet one batch. Only JSON that is no JSON Lines, a list or
+objects over several lines, is read as a whole. What is gzipped, or comes through a pipe, lies in a
+file without a name meanwhile, in the folder for temporary files.
 """
 
 import gzip
-import io
 import json
 import logging
 import re
+import shutil
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from spanreward.rewards.files.hub import HUB, load_split, undecoded
 from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_object
+from spanreward.rewards.files.on_disk import without_name
 from spanreward.rewards.rows.columns import without_missing
 from spanreward.rewards.rows.delimited import Row, delimited_rows
 
@@ -36,6 +42,10 @@ ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 RESULTS = {"schema", "models", "difference"}
 VERDICT = {"score", "status", "spans"}  # keys of what `spanreward score` writes
 _SPACE = re.compile(r"\s*")
+
+BATCH = 64  # rows of parquet at a time: pictures may be in them
+GZIPPED = b"\x1f\x8b"  # begins a file of gzip
+ZIPPED = b"PK"  # begins an archive of zip, which a workbook is too
 
 Rows = Path | str | Iterable[Mapping[str, Any]]  # a file, a data set of the hub, or rows
 
@@ -140,13 +150,18 @@ def _rows(source: Rows) -> Iterator[Row]:
     if source.startswith(HUB):
         name, _, split = source.removeprefix(HUB).partition(":")
         return _numbered("row", undecoded(load_split(name, split or "train")))
-    content = _content(source)
+    return _of_file(source)
+
+
+def _of_file(source: str) -> Iterator[Row]:
     ending = Path(source.lower().removesuffix(".gz")).suffix
-    if ending == ".parquet":
-        return _numbered("row", _parquet(content, source))
-    if ending in (".csv", ".tsv"):
-        return delimited_rows(content, source, ending)
-    return _json(content, source)
+    with _opened(source) as file:
+        if ending == ".parquet":
+            yield from _numbered("row", _parquet(file, source))
+        elif ending in (".csv", ".tsv"):
+            yield from delimited_rows(file, source, ending)
+        else:
+            yield from _json(file, source)
 
 
 def check_there(source: str) -> None:
@@ -165,22 +180,40 @@ def check_there(source: str) -> None:
         raise FileNotFoundError(f"there is no input file {source}{cure}.")
 
 
-def _content(source: str) -> bytes:
-    """Returns the bytes of a file or a pipe, unpacked. Raises as `check_there`, and ValueError for
-    an archive that holds no table.
+@contextmanager
+def _opened(source: str) -> Iterator[BinaryIO]:
+    """Yields a file or a pipe, unpacked, to be read from its start any number of times. Raises as
+    `check_there`, and ValueError for an archive that holds no table.
     """
     check_there(source)
-    content = Path(source).read_bytes()
-    if content.startswith(b"\x1f\x8b"):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
+    with ExitStack() as stack:
+        file: BinaryIO = stack.enter_context(Path(source).open("rb"))
+        if not file.seekable():
+            file = _copied(file, stack)
+        if file.read(len(GZIPPED)) == GZIPPED:
+            file.seek(0)
+            try:
+                file = _copied(stack.enter_context(gzip.GzipFile(fileobj=file)), stack)
+            except (OSError, EOFError, zlib.error) as error:
+                raise ValueError(
+                    f"{source} cannot be unpacked ({error}): it is damaged or not whole."
+                ) from None
+        file.seek(0)
+        if file.read(len(ZIPPED)) == ZIPPED:
             raise ValueError(
-                f"{source} cannot be unpacked ({error}): it is damaged or not whole."
-            ) from None
-    if content.startswith(b"PK"):
-        raise ValueError(f"{source} is a zip archive or a workbook: unpack it, or save it as CSV.")
-    return content
+                f"{source} is a zip archive or a workbook: unpack it, or save it as CSV."
+            )
+        file.seek(0)
+        yield file
+
+
+def _copied(file: Any, stack: ExitStack) -> BinaryIO:
+    """Returns the rest of a file as one without a name, which the stack closes."""
+    copy: Any = stack.enter_context(without_name())
+    shutil.copyfileobj(file, copy)
+    copy.seek(0)
+    opened: BinaryIO = copy
+    return opened
 
 
 def _numbered(place: str, rows: Iterable[Any]) -> Iterator[Row]:
@@ -195,7 +228,7 @@ def _objects(place: str, values: Iterable[Any]) -> Iterator[Row]:
         yield number, where, _object(value, where)
 
 
-def _parquet(content: bytes, source: str) -> Iterator[dict[str, Any]]:
+def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
@@ -203,7 +236,7 @@ def _parquet(content: bytes, source: str) -> Iterator[dict[str, Any]]:
             f"{source} is read by pyarrow, which is missing: pip install 'spanreward[train]'."
         ) from None
     try:
-        for batch in parquet.ParquetFile(io.BytesIO(content)).iter_batches(batch_size=1024):
+        for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH):
             yield from batch.to_pylist()
     except (ValueError, OSError) as error:  # pyarrow's own derive from them
         raise ValueError(
@@ -211,18 +244,18 @@ def _parquet(content: bytes, source: str) -> Iterator[dict[str, Any]]:
         ) from None
 
 
-def _json(content: bytes, source: str) -> Iterator[Row]:
+def _json(file: BinaryIO, source: str) -> Iterator[Row]:
     """Yields the objects of JSON Lines, of a list, or of objects one after another, however they
     are printed.
     """
-    lines: list[Row] = []
-    for number, line in lines_of(content):
-        where = f"line {number}"
-        lines.append((number, where, _object(line, where)))
-    if len(lines) == 1:
-        _check_rows(lines[0][2], source)
-    if not lines or isinstance(lines[0][2], dict):
-        return iter(lines)
+    lines = _lines(file)
+    first = list(islice(lines, 2))
+    if len(first) == 1:
+        _check_rows(first[0][2], source)
+    if not first or isinstance(first[0][2], dict):
+        return chain(first, lines)
+    file.seek(0)
+    content = file.read()
     entries = _entries(content)
     if entries is not None and len(entries) == 1:
         _check_rows(entries[0], source)
@@ -235,13 +268,26 @@ def _json(content: bytes, source: str) -> Iterator[Row]:
         return _objects("entry", entries)
     # over lines, and some may be objects
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
-    if not printed and any(isinstance(row, dict) for _, _, row in lines):
-        return iter(lines)
-    fault = str(lines[0][2]).rstrip(".")
+    if not printed and _holds_objects(file):
+        return _lines(file)
+    fault = str(first[0][2]).rstrip(".")
     raise ValueError(
         f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
         f"ends with {', '.join(ENDINGS[3:])}."
     )
+
+
+def _lines(file: BinaryIO) -> Iterator[Row]:
+    """Yields each line that is not blank, from the first on."""
+    file.seek(0)
+    for number, line in lines_of(file):
+        where = f"line {number}"
+        yield number, where, _object(line, where)
+
+
+def _holds_objects(file: BinaryIO) -> bool:
+    """Whether some line is an object."""
+    return any(isinstance(row, dict) for _, _, row in _lines(file))
 
 
 def _check_rows(value: Any, source: str) -> None:

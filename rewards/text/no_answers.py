@@ -12,13 +12,17 @@ expects: the picture may show an error message.
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
+import numpy as np
+
+from spanreward.rewards.base.marks import as_numbers, mark_number, mark_numbers
 from spanreward.rewards.base.texts import MISSING
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.base.views import View
 from spanreward.rewards.text.bag_of_words import STOP_WORDS
 
 LEAST = 3  # different rows that one text must answer
@@ -92,34 +96,66 @@ def no_answers(
 ) -> list[NoAnswer]:
     """Returns the texts that look like failures, those of most rows first; a row has one.
 
-    ids: the samples' names. repeated: whether one text for many different rows counts. It does not
-    where a model wrote here: what it repeats is its own.
+    ids: the samples' names. Both are read several times, and 17 bytes a row are kept.
+    repeated: whether one text for many different rows counts. It does not where a model wrote here:
+    what it repeats is its own.
     """
-    rows_of: dict[tuple[str, str], list[int]] = defaultdict(list)
-    left: dict[str, list[int]] = defaultdict(list)
+    rows_of: dict[str, array[int]] = {}  # by what they look like
+    texts = _Texts()
     for number, sample in enumerate(samples):
         why = failure_in(sample.completion)
         if not why and is_missing(sample):
             why = "what a table holds in place of no value"
         if why and not is_expected(sample):
             # one exception has many texts: a request's number, a time
-            rows_of["", why].append(number)
+            rows_of.setdefault(why, array("Q")).append(number)
         elif sample.completion.strip():
-            left[" ".join(sample.completion.split())].append(number)
+            texts.add(number, sample.completion)
+    groups = [*rows_of.items()]
     if repeated:
-        counts = sorted(len(numbers) for text, numbers in left.items() if is_long(text))
-        for text, numbers in left.items():
-            others = [1, *counts[-2:]]
-            if is_long(text) and len(numbers) == others[-1]:
-                others.pop()
-            of_text = [samples[number] for number in numbers]
-            if is_repeated(of_text, samples, others[-1]):
-                rows_of[text, f"one text for {len(numbers)} rows that differ"] = numbers
+        for numbers, others in texts.repeated():
+            of_text = View(samples, numbers, lambda sample: sample)
+            if is_repeated(of_text, samples, others):
+                groups.append((f"one text for {len(numbers)} rows that differ", numbers))
     found = []
-    for (_, why), numbers in rows_of.items():
+    for why, numbers in groups:
         names = tuple(ids[number] for number in numbers)
         found.append(NoAnswer(samples[numbers[0]].completion, why, names))
     return sorted(found, key=lambda one: -len(one.rows))
+
+
+class _Texts:
+    """Which rows have one text: 17 bytes a row, and no text."""
+
+    def __init__(self) -> None:
+        self._numbers = array("Q")
+        self._marks = array("Q")
+        self._long = bytearray()
+
+    def add(self, number: int, text: str) -> None:
+        self._numbers.append(number)
+        self._marks.append(mark_number(" ".join(text.split())))
+        self._long.append(is_long(text))
+
+    def repeated(self) -> Iterator[tuple["array[int]", int]]:
+        """Yields the rows of each text that LEAST of them have, in the order of their first ones,
+        and how many have the most frequent long text beside it.
+        """
+        marks = as_numbers(self._marks)
+        order = np.argsort(marks, kind="stable")
+        _, starts, counts = np.unique(marks[order], return_index=True, return_counts=True)
+        firsts = order[starts]
+        is_of_long = np.frombuffer(self._long, dtype=bool)[firsts]
+        most = [1, *np.sort(counts[is_of_long])[-2:].tolist()]
+        for group in np.argsort(firsts).tolist():
+            count = int(counts[group])
+            if count < LEAST:
+                continue
+            others = list(most)
+            if is_of_long[group] and count == others[-1]:
+                others.pop()
+            places = np.sort(order[starts[group] : starts[group] + count])
+            yield array("Q", as_numbers(self._numbers)[places].tolist()), others[-1]
 
 
 def in_a_sentence(found: Sequence[NoAnswer], count: int, what: str) -> str:
@@ -215,15 +251,16 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: in
     beside it.
     """
     text = of_text[0].completion
-    contents = {content_of(sample, number) for number, sample in enumerate(of_text)}
-    if len(contents) < LEAST:
+    contents = mark_numbers(repr(content_of(*numbered)) for numbered in enumerate(of_text))
+    different = len(np.unique(contents))
+    if different < LEAST:
         return False
     known = any(any(expected_texts(sample)) for sample in of_text)
     share = SHARE if known else BLIND_SHARE
     outstanding = known and is_long(text) and len(of_text) >= OUTSTANDING * others
-    if len(contents) < share * len(samples) and not outstanding:
+    if different < share * len(samples) and not outstanding:
         return False
-    if 2 * len(list(filter(is_expected, of_text))) >= len(of_text):
+    if 2 * sum(map(is_expected, of_text)) >= len(of_text):
         return False
     if is_long(text):
         return True
@@ -275,7 +312,7 @@ def expected_texts(sample: Sample) -> list[str]:
     return [*sample.references, *sample.answers, *filter(None, [sample.context])]
 
 
-def content_of(sample: Sample, number: int) -> tuple[object, ...]:
+def content_of(number: int, sample: Sample) -> tuple[object, ...]:
     """Returns what tells a row from others; its number, where nothing says what is expected."""
     texts = expected_texts(sample)
     if not texts:

@@ -12,6 +12,7 @@ it. "What appears to be" goes: a hedge is a claim.
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from spanreward.rewards.text.written import read_text
 
@@ -45,6 +46,7 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
     return "".join(pieces), origin
 
 
+@lru_cache(maxsize=8192)
 def unhidden(character: str) -> str:
     """Returns the letters that a character is read as, "" for one that is not seen."""
     if character.isascii():

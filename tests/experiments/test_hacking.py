@@ -61,8 +61,20 @@ def parsed_once() -> Iterator[None]:
         known.update(zip([(text, mode) for text in new], describe(new, mode=mode), strict=True))
         return [known[text, mode] for text in texts]
 
+    def describe_both(
+        texts: Sequence[str], supporting: Any, pipeline: Any, coref: Any, mode: Mode
+    ) -> list[tuple[SceneGraph, SceneGraph]]:
+        both = []
+        for text, graph in zip(texts, describe_new(texts, mode=mode), strict=True):
+            supports = graph
+            if graph.unasserted and text in supporting:
+                (supports,) = describe_new([text], mode="reference")
+            both.append((graph, supports))
+        return both
+
     with pytest.MonkeyPatch.context() as patch:
-        for module in (posh_reward, match_judge, word_judge):
+        patch.setattr(posh_reward, "describe_both", describe_both)
+        for module in (match_judge, word_judge):
             patch.setattr(module, "describe", describe_new)
         yield
 

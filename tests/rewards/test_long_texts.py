@@ -2,13 +2,15 @@
 seconds.
 """
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.judges.match.text_index import (
     ABSENT,
     HAVING,
@@ -25,11 +27,11 @@ from spanreward.rewards.judges.match.text_index import (
     agreement,
 )
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.rewards.language import coref_rules
+from spanreward.rewards.language import coref_rules, parse
 from spanreward.rewards.language.clusters import References
 from spanreward.rewards.language.components import Component, Kind, Role
 from spanreward.rewards.language.coref_rules import clusters_by_rule
-from spanreward.rewards.language.extract import _Builder
+from spanreward.rewards.language.extract import _Builder, both_graphs
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.links import _subjects
 from spanreward.rewards.language.pipeline import load_pipeline
@@ -299,3 +301,67 @@ def test_each_mention_of_one_thing_is_looked_up_a_few_times(count: int) -> None:
     builder.build(components)
     assert [len(entity.heads) for entity in builder.entities] == [count]
     assert places.count <= 3 * count
+
+
+def lines_run(work: Callable[[], Any]) -> int:
+    """How many lines of Python run, those of loops once for each round."""
+    count = 0
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+# texts of one kind, and what is said over and over: {n} is its place
+GROWING = {
+    "prose": "A man in a red coat sits on bench {n}. He reads, and his dog sleeps beside him. ",
+    "one thing mentioned often": "The red dog sits. It looks at the dog and the cat. ",
+    "many attributes": "The man is a{n}. The b{n} man is old and wet. ",
+    "a long list": "a cup and ",
+    "a list with commas": "a red cup, ",
+    "denials": "There is no dog. The cat is not red. ",
+    "alternatives": "A red or blue dog sits or stands. ",
+    "a chain": "the man of ",
+}
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_the_work_for_both_graphs_doubles_with_the_text(kind: str) -> None:
+    def work(count: int) -> int:
+        text = "".join(GROWING[kind].format(n=place) for place in range(count))
+        words, sentences = read_words(load_pipeline()(text))
+
+        def graphs() -> None:
+            both_graphs(words, sentences, clusters_by_rule(words), DEFAULT)
+
+        return lines_run(graphs)
+
+    work(4)  # fills the caches of lemmas
+    assert work(200) <= 2.2 * work(100)
+
+
+def test_words_are_read_once_a_text_and_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    def words_of(count: int) -> list[int]:
+        text = "A red or blue dog sits on the mat. " * count
+        readings.clear()
+        PoshReward(MatchJudge()).assess([Sample("", "A dog.", references=(text,))])
+        return sorted(readings)
+
+    readings: list[int] = []
+
+    def reading(doc: Any) -> Any:
+        readings.append(len(doc))
+        return read_words(doc)
+
+    monkeypatch.setattr(parse, "read_words", reading)
+    assert words_of(10) == [3, 100]
+    assert words_of(20) == [3, 200]

@@ -167,6 +167,7 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts
     from spanreward.training.evaluation.statistics.comparison import summarise
+    from spanreward.training.garbage import without_the_loaded
 
     output = arguments.output
     written = [output / name for name in WRITTEN]
@@ -177,7 +178,7 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
     made = not arguments.overwrite and any(path.exists() for path in written)
     settle(output / "comparison.settings.json", decided_by(setup), output if made else None)
-    with closing(judges_of(setup.rewards)):
+    with closing(judges_of(setup.rewards)), without_the_loaded():
         evaluation = evaluate(setup, output / "answers")
     comparison = summarise(setup, evaluation)
     results = results_of(comparison)

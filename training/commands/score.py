@@ -99,6 +99,7 @@ def score(arguments: argparse.Namespace, program: str) -> None:
     from spanreward.rewards.rows.lines import read_rows
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
+    from spanreward.training.garbage import without_the_loaded
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console = Terminal(stderr=True, soft_wrap=True)
@@ -124,15 +125,16 @@ def score(arguments: argparse.Namespace, program: str) -> None:
 
             task = bar.add_task(title, total=None)
             metric_options.check_renamed(columns, reward)
-            summary = score_rows(
-                reward,
-                rows,
-                arguments.input,
-                arguments.output,
-                settings,
-                progress=lambda done, total: bar.update(task, completed=done, total=total),
-                overwrite=arguments.overwrite,
-            )
+            with without_the_loaded():
+                summary = score_rows(
+                    reward,
+                    rows,
+                    arguments.input,
+                    arguments.output,
+                    settings,
+                    progress=lambda done, total: bar.update(task, completed=done, total=total),
+                    overwrite=arguments.overwrite,
+                )
             if arguments.show:
                 shown = first_rows(arguments, reward, rows[: arguments.show])
         if arguments.html:

@@ -66,6 +66,7 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
     """Serves until a signal. last: gets what is to be done once the judges are closed."""
     from spanreward.rewards.files.http_client import KEY, api_key
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing
+    from spanreward.training.garbage import without_the_loaded
     from spanreward.training.serve.server import RewardServer, configured
 
     if "://" in arguments.host:
@@ -100,7 +101,8 @@ def _serve(program: str, arguments: argparse.Namespace, last: ExitStack) -> None
         last.callback(server.leave)
         address = f"http://{arguments.host}:{listening.getsockname()[1]}"
         print(f"{address} serves {decided_by}", flush=True)
-        server.run(sockets=[listening])
+        with without_the_loaded():
+            server.run(sockets=[listening])
 
 
 def _tokenizer(name: str) -> Any:

@@ -48,7 +48,8 @@ def lines_to(output: Path) -> Iterator[Path]:
         file = Path(folder) / "standard_output.jsonl"
         yield file
         assert sys.__stdout__ is not None
-        sys.__stdout__.write(file.read_text(encoding="utf-8"))
+        with file.open(encoding="utf-8") as lines:
+            shutil.copyfileobj(lines, sys.__stdout__)
         sys.__stdout__.flush()
 
 

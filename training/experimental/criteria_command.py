@@ -12,7 +12,8 @@ from typing import Any
 from rich.progress import track
 from rich.table import Table
 
-from spanreward.rewards.files.outputs import by_fingerprint, resumed_lines
+from spanreward.rewards.files.earlier import by_fingerprint
+from spanreward.rewards.files.outputs import resumed_lines
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.tables import read_table

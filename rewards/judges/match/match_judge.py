@@ -92,9 +92,8 @@ class MatchJudge(Judge):
             for n, probe in enumerate(probes)
             if isinstance(probe, AnswerProbe)
         }
-        return [
-            rating_of(levels[n], scale) if n in levels else NO_PROSE for n in range(len(probes))
-        ]
+        ratings = {level: rating_of(level, scale) for level in set(levels.values())}
+        return [ratings[levels[n]] if n in levels else NO_PROSE for n in range(len(probes))]
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""

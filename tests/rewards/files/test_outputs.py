@@ -120,10 +120,10 @@ def test_a_new_file_has_the_mode_that_any_has(tmp_path: Path) -> None:
 def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> None:
     path = tmp_path / "new" / "lines.jsonl"
     with resumed_lines(path, {"judge": "a"}, {"id": int}) as (file, lines):
-        assert lines == []
+        assert list(lines) == []
         file.write('{"id": 1}\n{"id": 2}\n{"id"')
     with resumed_lines(path, {"judge": "a"}, {"id": int}) as (file, lines):
-        assert lines == [{"id": 1}, {"id": 2}]
+        assert list(lines) == [{"id": 1}, {"id": 2}]
         file.write('{"id": 3}\n')
     assert path.read_text() == '{"id": 1}\n{"id": 2}\n{"id": 3}\n'
     for settings, keys, told in (
@@ -133,11 +133,11 @@ def test_lines_go_on_after_what_an_interrupted_run_has_left(tmp_path: Path) -> N
         with pytest.raises(ValueError, match=told), resumed_lines(path, settings, keys):
             pass
     with resumed_lines(path, {"judge": "b"}, {"id": int}, overwrite=True) as (_, lines):
-        assert lines == []
+        assert list(lines) == []
     assert path.read_text() == ""
     # a kill before the first line
     with resumed_lines(path, {"judge": "c"}, {"id": int}) as (_, lines):
-        assert lines == []
+        assert list(lines) == []
 
 
 def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:

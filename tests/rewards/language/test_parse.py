@@ -1,5 +1,6 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,16 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spanreward.rewards.language.extract import graph_of
-from spanreward.rewards.language.parse import describe, parse_graphs, readable, reader_name
+from spanreward.rewards.language.parse import (
+    describe,
+    describe_both,
+    parse_graphs,
+    readable,
+    reader_name,
+)
 from spanreward.rewards.language.pipeline import NAMES, load_pipeline, pipeline_name
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.scene_graph import SceneGraph, packed, unpacked
+from spanreward.rewards.language.words import read_words
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.plain_text import plain_text
 from tests.support.parsed import ORACLE, VOCAB, lines, round_trip, shown, spelled
@@ -91,7 +99,7 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("parse", "clusters", "graph"), GOLDEN)
 def test_golden_cases(parse: Any, clusters: Any, graph: Any) -> None:
-    assert shown(graph_of(spelled(parse), clusters)) == graph
+    assert shown(graph_of(*read_words(spelled(parse)), clusters)) == graph
 
 
 @pytest.mark.parametrize(("graphs", "parses"), GRAPH_FILES)
@@ -110,7 +118,7 @@ def test_stored_parses_give_the_official_graphs(graphs: Any, parses: Any) -> Non
             heads=parse["head"],
             sent_starts=[bool(start) for start in parse["sent_start"]],
         )
-        graph = round_trip(graph_of(doc, record["clusters"]))
+        graph = round_trip(graph_of(*read_words(doc), record["clusters"]))
         assert graph == {name: record[name] for name in graph}, record["id"]
 
 
@@ -138,7 +146,7 @@ def test_official_graphs_of_hand_made_and_random_parses() -> None:
             heads=case["head"],
             sent_starts=case["sentence_start"],
         )
-        assert round_trip(graph_of(doc, case["clusters"])) == case["graph"], text
+        assert round_trip(graph_of(*read_words(doc), case["clusters"])) == case["graph"], text
 
 
 @pytest.mark.parametrize("mode", ["published", "default"])
@@ -161,6 +169,31 @@ def test_a_batch_is_the_sum_of_its_texts() -> None:
     ]
     assert describe(texts, SMALL) == [describe([text], SMALL)[0] for text in texts]
     assert parse_graphs(texts[::-1], SMALL) == parse_graphs(texts, SMALL)[::-1]
+
+
+OPEN = "  A man with no hat sits on a red or blue bench. Maybe he is old; he has a dog, not a cat."
+
+
+@pytest.mark.parametrize("mode", ["published", "default", "reference"])
+def test_the_written_form_is_that_of_dataclasses(mode: Any) -> None:
+    (graph,) = describe([OPEN], mode=mode)
+    own = ("misplaced", "unasserted", "denials", "hanging")
+    written = {key: value for key, value in asdict(graph).items() if value or key not in own}
+    assert repr(graph.to_dict()) == repr(written)  # tuples and keys in their order too
+    assert unpacked(packed(graph)) == graph
+    graph.to_dict()["entities"][0]["heads"].clear()
+    assert graph.entities[0].heads
+
+
+@pytest.mark.parametrize("mode", ["published", "default"])
+def test_both_graphs_are_those_of_the_two_modes(mode: Any) -> None:
+    texts = [OPEN, "A red dog.", "A man with no hat.", "It may be red. A cat or a dog sits."]
+    both = describe_both(texts, texts[:3], mode=mode)
+    assert [graph for graph, _ in both] == describe(texts, mode=mode)
+    supporting = describe(texts, mode="reference" if mode == "default" else mode)
+    for (graph, other), expected in zip(both[:3], supporting, strict=False):
+        assert (replace(graph, hanging=[]) if other is None else other) == expected
+    assert [other is not None for _, other in both] == [mode == "default", False, False, False]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t "])

@@ -8,6 +8,7 @@ from spacy.tokens import Doc
 
 from spanreward.rewards.language.extract import graph_of
 from spanreward.rewards.language.rules import DEFAULT, PUBLISHED, Rules
+from spanreward.rewards.language.words import read_words
 from tests.support.parsed import VOCAB, shown, spelled
 from tests.support.paths import ROOT
 
@@ -116,8 +117,8 @@ CASES = [
 @pytest.mark.parametrize(("rule", "parse", "without", "with_rule"), CASES)
 def test_rule(rule: Any, parse: Any, without: Any, with_rule: Any) -> None:
     doc = spelled(parse)
-    assert shown(graph_of(doc, rules=PUBLISHED)) == without
-    assert shown(graph_of(doc, rules=Rules(**{rule: True}))) == with_rule
+    assert shown(graph_of(*read_words(doc), rules=PUBLISHED)) == without
+    assert shown(graph_of(*read_words(doc), rules=Rules(**{rule: True}))) == with_rule
 
 
 def test_every_rule_is_tested_and_on_by_default_only() -> None:
@@ -130,8 +131,8 @@ def test_every_rule_is_tested_and_on_by_default_only() -> None:
 def test_attributes_differing_in_case_are_one() -> None:
     doc = spelled("Red/ADJ/amod/1 hats/NOUN/ROOT/1 | red/ADJ/amod/3 hats/NOUN/ROOT/3")
     clusters = [[(1, 1), (3, 3)]]
-    assert graph_of(doc, clusters).entities[0].attributes == ["Red", "red"]
-    merged = graph_of(doc, clusters, DEFAULT).entities[0]
+    assert graph_of(*read_words(doc), clusters).entities[0].attributes == ["Red", "red"]
+    merged = graph_of(*read_words(doc), clusters, DEFAULT).entities[0]
     assert merged.attribute_text_spans == {"red": [(0, 3), (9, 12)]}
 
 
@@ -181,23 +182,23 @@ def test_hyphens(words: str, pos: str, dep: str, heads: Any, without: str, with_
     doc = Doc(
         VOCAB, words=tokens, spaces=spaces, pos=pos.split(), deps=dep.split(), heads=list(heads)
     )
-    assert shown(graph_of(doc)) == without
-    graph = graph_of(doc, rules=Rules(hyphens=True))
+    assert shown(graph_of(*read_words(doc))) == without
+    graph = graph_of(*read_words(doc), rules=Rules(hyphens=True))
     assert shown(graph) == with_rule
     assert all(doc.text[start:end] for entity in graph.entities for start, end in entity.text_spans)
 
 
 def test_a_hyphen_apart_is_no_attribute() -> None:
     doc = spelled("hats/NOUN/nsubj/1 are/AUX/ROOT/1/be -/ADJ/acomp/1 red/ADJ/acomp/1")
-    assert shown(graph_of(doc)) == "hats{-, red}"
-    assert shown(graph_of(doc, rules=Rules(hyphens=True))) == "hats{red}"
+    assert shown(graph_of(*read_words(doc))) == "hats{-, red}"
+    assert shown(graph_of(*read_words(doc), rules=Rules(hyphens=True))) == "hats{red}"
 
 
 def test_what_stands_before_the_verb_is_not_said_of_its_object() -> None:
     doc = spelled(
         "At/ADP/prep/3 tables/NOUN/pobj/0 men/NOUN/nsubj/3 hold/VERB/ROOT/3 hats/NOUN/dobj/3"
     )
-    assert shown(graph_of(doc, rules=DEFAULT)) == "tables men hats; (men, hold, hats)"
+    assert shown(graph_of(*read_words(doc), rules=DEFAULT)) == "tables men hats; (men, hold, hats)"
 
 
 def test_a_second_verb_is_not_where_the_first_is() -> None:
@@ -206,10 +207,13 @@ def test_a_second_verb_is_not_where_the_first_is() -> None:
         "smile/VERB/conj/1"
     )
     assert (
-        shown(graph_of(doc, rules=Rules(any_order=True)))
+        shown(graph_of(*read_words(doc), rules=Rules(any_order=True)))
         == "men benches; (men, sit on, benches) (men, smile on, benches)"
     )
-    assert shown(graph_of(doc, rules=DEFAULT)) == "men{smile} benches; (men, sit on, benches)"
+    assert (
+        shown(graph_of(*read_words(doc), rules=DEFAULT))
+        == "men{smile} benches; (men, sit on, benches)"
+    )
 
 
 def test_the_documents_name_every_rule_that_changes_a_graph() -> None:

@@ -21,7 +21,7 @@ from spanreward.rewards.language.backing import vocabulary
 from spanreward.rewards.language.parse import describe, parse_graphs
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.scene_graph import SceneGraph
-from spanreward.rewards.language.unasserted import unasserted
+from spanreward.rewards.language.unasserted import claims_of, unasserted
 from spanreward.rewards.language.words import read_words
 
 NLP = load_pipeline(None)
@@ -43,7 +43,7 @@ def claims(text: str, reference: str) -> list[str]:
     from.
     """
     words, _ = read_words(NLP(text))
-    read, known = unasserted(words), vocabulary([reference])
+    read, known = unasserted(words, claims_of(words)), vocabulary([reference])
     lost = {
         word.index
         for word, needs in read.hanging.items()
@@ -459,7 +459,7 @@ def test_the_work_is_linear_in_the_length(piece: str) -> None:
             calls += event in ("call", "c_call")
 
         sys.setprofile(count_call)
-        unasserted(words)
+        unasserted(words, claims_of(words))
         sys.setprofile(None)
         return calls
 

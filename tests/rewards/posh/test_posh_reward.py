@@ -9,12 +9,13 @@ import threading
 from typing import Any
 
 import pytest
+from spacy.language import Language
 
 from experiments.benchmark.given_graphs import assess_graphs
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.match.match_judge import MatchJudge
-from spanreward.rewards.language.parse import describe
+from spanreward.rewards.language.parse import describe, describe_both
 from spanreward.rewards.posh import PoshReward, parse_graphs
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.text.written import read_text
@@ -388,7 +389,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
     def describing(texts: Any, *settings: Any) -> Any:
         if any("car" in text for text in texts):
             read.set()
-        return describe(texts, *settings)
+        return describe_both(texts, *settings)
 
     class Waiting(FakeJudge):
         depth, entered = 0, 0
@@ -405,7 +406,7 @@ def test_the_next_texts_are_parsed_while_the_judge_works(monkeypatch: pytest.Mon
         def __exit__(self, *error: Any) -> None:
             self.depth -= 1
 
-    monkeypatch.setattr("spanreward.rewards.posh.reward.describe", describing)
+    monkeypatch.setattr("spanreward.rewards.posh.reward.describe_both", describing)
     judge = Waiting()
     assert PoshReward(judge).assess(samples) == alone
     assert judge.entered == 1  # awake over all parts
@@ -481,6 +482,42 @@ def test_the_better_thing_to_add_has_the_higher_credit() -> None:
         next(span for span in verdict.spans if span.start > 13) for verdict in (right, wrong)
     )
     assert star.credit > max(dog.credit, 0)
+
+
+def test_each_text_is_parsed_once_also_one_that_leaves_something_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+    pipe = Language.pipe
+
+    def counting(language: Language, texts: Any, **settings: Any) -> Any:
+        texts = list(texts)
+        parsed.extend(texts)
+        return pipe(language, texts, **settings)
+
+    monkeypatch.setattr(Language, "pipe", counting)
+    opened = "A red or orange bird sits on a branch. There is no cat."
+    texts = ["A red bird.", "An orange bird.", opened]
+    reward = match_reward()
+    verdicts = reward.assess([sample(text, opened, "A bird.") for text in texts])
+    assert sorted(parsed) == sorted([*texts, "A bird."])
+    assert [verdict.parts["precision"] for verdict in verdicts[:2]] == [1.0, 1.0]
+    parsed.clear()
+    assert reward.assess([sample("A red bird.", opened, "A bird.")]) == verdicts[:1]
+    assert parsed == ["A red bird."]
+
+
+def test_a_coreference_of_ones_own_gets_each_doc_once() -> None:
+    asked: list[str] = []
+
+    def resolve(docs: Any) -> Any:
+        asked.extend(doc.text for doc in docs)
+        return [[] for _ in docs]
+
+    opened = "A red or orange bird. It sings."
+    reward = match_reward(coref=resolve)
+    reward.assess([sample("A red bird.", opened)])
+    assert sorted(asked) == sorted(["A red bird.", opened])
 
 
 def test_verdicts_say_what_parsed_their_texts() -> None:

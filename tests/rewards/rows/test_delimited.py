@@ -2,10 +2,12 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.rows import delimited
 from spanreward.rewards.rows.lines import read_rows
 from spanreward.rewards.rows.tables import read_table, table_rows
 
@@ -141,3 +143,34 @@ def test_what_pandas_writes_for_a_missing_value_is_missing(
     assert last.id == "4"
     assert isinstance(last.sample, Sample)
     assert last.sample.completion == "nan"
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b'\xef\xbb\xbfid,text\n1,\xe2\x82\xac\r\n2,"a\nb"\r\n', "\u20ac"),
+        (b"\xef\xbb\xbfid,text\n1,\xe2\x82\xac\n2,\xff\n", "(invalid start byte at byte 16)"),
+        (b"id,text\n1,\xe2\x82", "(unexpected end of data at byte 10)"),
+        (b"id,text\n1,\xe2\x82\xac\n2,\x00\n3,\x00\n", "line 3 holds a NUL byte"),
+        (b'id,text\n1,"a\n', "in the row that begins in line 2"),
+        (b"", "[]"),
+        (b"\xef\xbb", "(unexpected end of data at byte 0)"),
+    ],
+)
+def test_a_table_is_read_alike_in_pieces(
+    tmp_path: Path, content: bytes, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(content)
+
+    def read(piece: int) -> Any:
+        monkeypatch.setattr(delimited, "PIECE", piece)
+        try:
+            return list(table_rows(path))
+        except ValueError as error:
+            return str(error)
+
+    whole = read(1 << 20)
+    for piece in (1, 2, 3, 5):
+        assert read(piece) == whole
+    assert fault in str(whole)

@@ -17,7 +17,8 @@ from huggingface_hub import try_to_load_from_cache
 from PIL import Image
 from transformers import ProcessorMixin
 
-from spanreward.rewards.files.outputs import object_in, write_whole
+from spanreward.rewards.files.json_lines import object_in
+from spanreward.rewards.files.outputs import write_whole
 from spanreward.rewards.judges import Question, closing
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge

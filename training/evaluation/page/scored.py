@@ -10,11 +10,14 @@ texts as texts.
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from spanreward.rewards.base.coloured_text import legible, level, segments
 from spanreward.rewards.base.unread import not_read
@@ -31,21 +34,13 @@ SCRIPT = Path(__file__).with_name("templates") / "scored.js.jinja"
 def write_scored(
     path: Path, title: str, rows: Sequence[InputRow], verdicts: Sequence[Verdict]
 ) -> None:
-    """Writes the page whole or not at all.
+    """Writes the page whole or not at all. Only the rows that it shows are in memory.
 
     Raises OSError, and ValueError for a span past its text.
     """
-    scores = {
-        number: verdict.score
-        for number, verdict in enumerate(verdicts)
-        if verdict.score is not None
-    }
-    order = sorted(scores, key=scores.__getitem__)
-    order += [number for number in range(len(rows)) if number not in scores]
-    completions = []
-    for row, verdict in zip(rows, verdicts, strict=True):
-        if isinstance(row.sample, Sample):
-            completions.append((row.sample.completion, verdict.unread))
+    tally = Tally()
+    read = not_read(tally.completions(rows, verdicts))
+    order = tally.order()
     pictured = set(ends(order, PICTURES))
     script = SCRIPT.read_text("utf-8")
     shown = [drawn(rows[n], verdicts[n], n in pictured) for n in ends(order, SHOWN)]
@@ -56,18 +51,45 @@ def write_scored(
         rows=legible(json.dumps(shown, ensure_ascii=False)).replace("<", "\\u003c"),
         shown=len(shown),
         count=len(rows),
-        scored=len(scores),
-        mean=fmean(scores.values()) if scores else None,
-        not_read=not_read(completions),
+        scored=len(tally.scores),
+        mean=fmean(tally.scores) if tally.scores else None,
+        not_read=read,
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
-def ends(order: list[int], most: int) -> list[int]:
+class Tally:
+    """The scores of all rows, 16 bytes a row. The rows and their verdicts are read one by one."""
+
+    def __init__(self) -> None:
+        self.scores = array("d")
+        self.scored = array("Q")  # the numbers of their rows
+        self.others = array("Q")
+
+    def completions(
+        self, rows: Iterable[InputRow], verdicts: Iterable[Verdict]
+    ) -> Iterator[tuple[str, Sequence[Unread]]]:
+        """Yields each completion with what of it was not read, and keeps the scores."""
+        for number, (row, verdict) in enumerate(zip(rows, verdicts, strict=True)):
+            if verdict.score is None:
+                self.others.append(number)
+            else:
+                self.scored.append(number)
+                self.scores.append(verdict.score)
+            if isinstance(row.sample, Sample):
+                yield row.sample.completion, verdict.unread
+
+    def order(self) -> Sequence[int]:
+        """Returns the rows' numbers from the worst to the best, and then those without a score."""
+        by_score = np.argsort(np.frombuffer(self.scores), kind="stable")
+        return array("Q", np.asarray(self.scored)[by_score].tolist()) + self.others
+
+
+def ends(order: Sequence[int], most: int) -> Sequence[int]:
     if len(order) <= most:
         return order
-    return order[: most // 2] + order[-most // 2 :]
+    return [*order[: most // 2], *order[-most // 2 :]]
 
 
 def drawn(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""What the lines of an earlier run are known by, and which row each is of.
+
+    earlier = Earlier(lines)        # of `resumed_lines`, each with id, score, status, fingerprint
+    earlier.places_of(marks)        # of each row's scored line, -1 for none
+
+They are some bytes a line: the lines stay in their file.
+"""
+
+from array import array
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spanreward.rewards.base.marks import (
+    Numbers,
+    Places,
+    as_numbers,
+    mark_number,
+    mark_numbers,
+    matched,
+)
+
+Line = dict[str, Any]
+
+
+class Earlier:
+    """18 bytes of each line. marks and ids: by `mark_number`. failed: the statuses of lines whose
+    judge failed.
+    """
+
+    def __init__(self, lines: Iterable[Line], failed: Container[str]) -> None:
+        marks, ids = array("Q"), array("Q")
+        scored, has_failed = bytearray(), bytearray()
+        for line in lines:
+            marks.append(mark_number(line["fingerprint"]))
+            ids.append(mark_number(line["id"]))
+            scored.append(line["score"] is not None)
+            has_failed.append(line["status"] in failed)
+        self.marks = as_numbers(marks)
+        self.ids = as_numbers(ids)
+        self._scored = np.frombuffer(scored, dtype=bool)
+        self._failed = np.frombuffer(has_failed, dtype=bool)
+
+    @property
+    def failed(self) -> Numbers:
+        """The marks of lines whose judge failed."""
+        return self.marks[self._failed]
+
+    def strangers(self, marks: Numbers, ids: Numbers) -> list[int]:
+        """Returns the places of the scored lines that are of no row with one of these marks or
+        ids.
+        """
+        known = np.concatenate((marks, ids))
+        met = np.isin(self.marks, known) | np.isin(self.ids, known)
+        places: list[int] = np.flatnonzero(self._scored & ~met).tolist()
+        return places
+
+    def places_of(self, marks: Numbers) -> Places:
+        """Returns the place of the scored line of each row, -1 for none; equal rows have one
+        each.
+        """
+        scored = np.flatnonzero(self._scored)
+        places = matched(self.marks[scored], marks)
+        met = places >= 0
+        places[met] = scored[places[met]]
+        return places
+
+    def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
+        """Returns of each row whether a line, with or without a score, has its mark or its id."""
+        known = np.concatenate((self.marks, self.ids))
+        return np.isin(marks, known) | np.isin(ids, known)
+
+
+def by_fingerprint(lines: Sequence[Line], marks: Iterable[str]) -> dict[int, Line]:
+    """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
+    fingerprints of the rows.
+    """
+    there = mark_numbers(line["fingerprint"] for line in lines)
+    places = matched(there, mark_numbers(marks)).tolist()
+    return {number: lines[place] for number, place in enumerate(places) if place >= 0}

@@ -1,0 +1,110 @@
+"""Sequences that lie on the disk, of which memory holds 8 bytes an entry.
+
+    rows = OnDisk(row for row in read())    # in a file without a name, which ends with them
+    rows[2], len(rows), list(rows)
+    lines = Lines(Path("verdicts.jsonl"))   # of JSON Lines that are there
+    lines[2], lines.grow()                  # an object; what was appended since is known too
+
+What is small stays in memory. A larger file without a name lies in the folder for temporary files,
+which the environment's TMPDIR names. No other program reaches it, so what is pickled in it is ours.
+"""
+
+import pickle
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any, Generic, TypeVar, overload
+from weakref import finalize
+
+from spanreward.rewards.files.json_lines import object_in
+
+T = TypeVar("T")
+IN_MEMORY = 1 << 20  # bytes of a file without a name that need no disk
+# what `pickle` raises for an object that cannot be written
+UNWRITABLE = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
+
+
+def without_name() -> Any:
+    """Returns an empty file for bytes, in memory up to IN_MEMORY, which ends when it is closed."""
+    return SpooledTemporaryFile(max_size=IN_MEMORY)
+
+
+class _Stored(Sequence[T], Generic[T]):
+    """Entries that a subclass reads by their number."""
+
+    def __init__(self) -> None:
+        self._ends = array("Q", [0])  # of each entry in the file, in bytes
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[T]: ...
+    def __getitem__(self, number: int | slice) -> T | list[T]:
+        if isinstance(number, slice):
+            return [self._entry(place) for place in range(len(self))[number]]
+        return self._entry(range(len(self))[number])
+
+    def _entry(self, number: int) -> T:
+        raise NotImplementedError
+
+
+class OnDisk(_Stored[T]):
+    """Values that are pickled one by one as they come. One that cannot be stays in memory."""
+
+    def __init__(self, values: Iterable[T]) -> None:
+        super().__init__()
+        self._file = without_name()
+        self._unwritable: dict[int, T] = {}
+        finalize(self, self._file.close)
+        for value in values:
+            self._append(value)
+
+    def _append(self, value: T) -> None:
+        try:
+            content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        except UNWRITABLE:
+            self._unwritable[len(self)] = value
+            content = b""
+        self._file.write(content)
+        self._ends.append(self._ends[-1] + len(content))
+
+    def _entry(self, number: int) -> T:
+        if number in self._unwritable:
+            return self._unwritable[number]
+        self._file.seek(self._ends[number])
+        value: T = pickle.loads(self._file.read(self._ends[number + 1] - self._ends[number]))
+        return value
+
+
+class Lines(_Stored[dict[str, Any]]):
+    """The objects of a file's whole lines, {} for a line that is none. Raises OSError."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = path.open("rb")
+        finalize(self, self._file.close)
+        self.grow()
+
+    @property
+    def size(self) -> int:
+        """The bytes of the whole lines."""
+        return self._ends[-1]
+
+    def forget(self) -> None:
+        """Takes in that the file was emptied."""
+        self._ends = array("Q", [0])
+
+    def grow(self) -> None:
+        """Takes in the lines that were appended since."""
+        self._file.seek(self.size)
+        for line in self._file:
+            if line.endswith(b"\n"):
+                self._ends.append(self.size + len(line))
+
+    def _entry(self, number: int) -> dict[str, Any]:
+        self._file.seek(self._ends[number])
+        return object_in(self._file.read(self._ends[number + 1] - self._ends[number]))

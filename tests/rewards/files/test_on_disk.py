@@ -1,0 +1,87 @@
+"""Sequences on the disk: what was put in comes out, and memory holds none of it."""
+
+import json
+import os
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanreward.rewards.files import on_disk
+from spanreward.rewards.files.on_disk import Lines, OnDisk
+from spanreward.rewards.rows.lines import read_rows
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 20])
+def test_values_come_back_in_any_order(in_memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_disk, "IN_MEMORY", in_memory)
+    lock = threading.Lock()  # cannot be pickled
+    values = [{"a": "\ud800"}, b"\0\n", lock, 10**400, None, "", (1.5, float("inf"))]
+    kept = OnDisk(iter(values))
+    assert len(kept) == len(values)
+    assert list(kept) == values
+    assert [kept[number] for number in (6, 0, 2, -1, -7)] == [
+        values[number] for number in (6, 0, 2, -1, -7)
+    ]
+    assert (kept[1:5:2], kept[9:], kept[2] is lock) == (values[1:5:2], [], True)
+    for number in (7, -8):
+        with pytest.raises(IndexError):
+            kept[number]
+    assert list(OnDisk([])) == []
+
+
+def test_values_are_on_the_disk_alone() -> None:
+    """8 bytes a value, however large; an array of them grows by an eighth at a time."""
+
+    def texts(count: int) -> Iterator[str]:
+        for number in range(count):
+            yield f"{number} " * 1000
+
+    def kept_bytes(count: int) -> int:
+        tracemalloc.start()
+        kept = OnDisk(texts(count))
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(kept) == count
+        return size
+
+    assert kept_bytes(2000) - kept_bytes(1000) <= 16 * 1000
+
+
+def test_whole_lines_are_read_where_they_lie(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'{"a": 1}\n[2]\nbroken\n\n{"a": 3}\n{"a"')
+    lines = Lines(path)
+    assert list(lines) == [{"a": 1}, {}, {}, {}, {"a": 3}]
+    assert lines.size == path.read_bytes().rindex(b"\n") + 1
+    with path.open("a") as file:
+        file.truncate(lines.size)
+        file.write('{"a": 4}\n')
+        file.flush()
+        assert len(lines) == 5
+        lines.grow()
+        assert (lines[5], lines[-6], lines[4:]) == ({"a": 4}, {"a": 1}, [{"a": 3}, {"a": 4}])
+        file.truncate(0)
+        lines.forget()
+        file.write('{"b": 5}\n')
+        file.flush()
+        lines.grow()
+    assert list(lines) == [{"b": 5}]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_rows_come_through_a_pipe(tmp_path: Path, ending: str) -> None:
+    """A pipe is read once, and a table's marks are looked at before its rows."""
+    content: Any = json.dumps({"completion": "A dog.", "reference": "A cat."}) + "\n"
+    if ending == "csv":
+        content = 'completion,reference\n"A dog.",A cat.\n'
+    pipe = tmp_path / f"rows.{ending}"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(content,))
+    writer.start()
+    (row,) = read_rows(pipe)
+    writer.join()
+    assert dict(row.held) == {"completion": "A dog.", "reference": "A cat."}

@@ -1,0 +1,84 @@
+"""What is loaded is left out of garbage collections while rows are judged, and only then."""
+
+import gc
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanreward.training.commands import compare, score, serve
+from spanreward.training.garbage import without_the_loaded
+
+METRIC = """import gc
+from spanreward import Sample, reward
+
+@reward()
+def frozen(sample: Sample) -> float:
+    return float(gc.get_freeze_count() > 1000)
+"""
+
+
+@pytest.fixture
+def metric(tmp_path: Path) -> str:
+    """A metric that scores 1 if what was loaded is left out."""
+    (tmp_path / "own.py").write_text(METRIC)
+    return f"{tmp_path}/own.py:frozen"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    lines = [{"id": str(place), "completion": "A dog.", "reference": "A cat."} for place in (0, 1)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def called(monkeypatch: pytest.MonkeyPatch, command: Any, *words: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["command", *map(str, words)])
+    command.main()
+
+
+def test_it_ends_with_the_block_also_by_an_exception() -> None:
+    counts = []
+
+    def fail() -> None:
+        with without_the_loaded():
+            counts.append(gc.get_freeze_count())
+            raise ValueError("within")
+
+    with pytest.raises(ValueError, match="within"):
+        fail()
+    assert counts[0] > 1000
+    assert gc.get_freeze_count() == 0
+
+
+def test_score(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metric: str, rows: Path) -> None:
+    output = tmp_path / "verdicts.jsonl"
+    called(monkeypatch, score, metric, "--input", rows, "--output", output)
+    verdicts = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [verdict["score"] for verdict in verdicts] == [1.0, 1.0]
+    assert gc.get_freeze_count() == 0
+
+
+def test_compare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metric: str, rows: Path) -> None:
+    output = tmp_path / "out"
+    sides = (f"one={rows}", f"same={rows}")
+    called(monkeypatch, compare, *sides, "--data", rows, "--metric", metric, "--output", output)
+    lines = (output / "completions.jsonl").read_text().splitlines()
+    assert lines
+    assert all('"score": 1.0' in line for line in lines)
+    assert gc.get_freeze_count() == 0
+
+
+def test_serve(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
+    server = pytest.importorskip("spanreward.training.serve.server").RewardServer
+    counts = []
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(server, "run", lambda *_, **__: counts.append(gc.get_freeze_count()))
+    called(monkeypatch, serve, metric, "--port", "0")
+    assert len(counts) == 1
+    assert counts[0] > 1000
+    assert gc.get_freeze_count() == 0
