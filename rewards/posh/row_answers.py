@@ -8,7 +8,6 @@ from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.language.scene_graph import SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 
-
 # the graph of a reference, and that of everything that it supports
 ReferenceGraphs = tuple[SceneGraph, SceneGraph]
 
