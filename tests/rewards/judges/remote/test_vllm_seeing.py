@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from PIL import Image
-from transformers import AutoTokenizer, Qwen2_5_VLForConditionalGeneration
 
 from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.harmonic import HarmonicReward
@@ -16,9 +14,8 @@ from spanreward.rewards.judges import Question, Rating
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
-from tests.gpu.models import save_policy
-from tests.gpu.phases.common import SIZES
 from tests.support.tiny_models import drawing
+from tests.support.tiny_rater import save_rater
 from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
 from tests.support.vllm_server import vllm_server
 
@@ -29,24 +26,6 @@ SHOWN: list[tuple[Image.Image, ...]] = [
     (drawing(1), drawing(2)),
     (),
 ]
-
-
-def save_rater(folder: Path) -> None:
-    """A tiny Qwen2.5-VL of random weights whose likeliest words are digits: a chat shows 20 words.
-
-    Of two digits with opposite rows one is always likely.
-    """
-    save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], folder)
-    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(folder, dtype=torch.float32)
-    words = AutoTokenizer.from_pretrained(folder)
-    rows = model.get_output_embeddings().weight.detach().clone() * 0.005
-    drawn = torch.randn(3, rows.shape[1], generator=torch.Generator().manual_seed(0)) * 6.0
-    digits = words.convert_tokens_to_ids(list("12345"))
-    rows[digits] = torch.stack([drawn[0], -drawn[0], drawn[1], -drawn[1], drawn[2]])
-    for config in (model.config, model.config.get_text_config()):
-        config.tie_word_embeddings = False
-    model.lm_head.weight = torch.nn.Parameter(rows)
-    model.save_pretrained(folder)
 
 
 @pytest.fixture(scope="module")
