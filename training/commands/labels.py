@@ -79,26 +79,26 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         chunks = (samples[start : start + CHUNK] for start in range(0, len(samples), CHUNK))
         verdicts = [verdict for chunk in chunks for verdict in reward.judge_samples(chunk)]
 
-    from spanreward.training.evaluation.statistics.span_reliability import labelled  # slow
+    from spanreward.training.evaluation.statistics.span_reliability import (  # slow
+        judge_errors,
+        labelled,
+    )
 
     rows = labelled(texts, verdicts)
     title = f"{len(rows)} labelled completions, {arguments.metric} with {settings['judge']}"
     if len(rows) < len(texts):
         title += f"; {len(texts) - len(rows)} without a verdict left out"
     found, tables = reliability_of(rows, title)
-    return defined({"metric": settings, "completions": len(rows), **found}), tables
+    errors = judge_errors(rows)
+    numbers = {"metric": settings, "completions": len(rows), **found, "errors": errors}
+    return defined(numbers), [*tables, table_of_errors(errors)]
 
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
-    """Returns r, the advice and how often the judge errs, as numbers and as tables."""
-    from spanreward.training.evaluation.statistics.span_reliability import (
-        advice,
-        judge_errors,
-        reliability,
-    )
+    """Returns r and the advice, as numbers and as a table."""
+    from spanreward.training.evaluation.statistics.span_reliability import advice, reliability
 
     found = reliability(rows)
-    errors = judge_errors(rows)
     numbers = [
         Column(name, justify="right") for name in ("r", "95 %", "phrases", "wrong", "blamed")
     ]
@@ -114,8 +114,7 @@ def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, An
         table.add_row(
             kind, *known, f"{row['phrases']:,}", f"{row['wrong']:.0%}", f"{row['blamed']:.0%}"
         )
-    counted = {"reliability": found, "advice": advice(found["all"]), "errors": errors}
-    return counted, [table, table_of_errors(errors)]
+    return {"reliability": found, "advice": advice(found["all"])}, [table]
 
 
 def table_of_errors(errors: dict[str, dict[str, Any]]) -> Table:
