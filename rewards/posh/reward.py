@@ -129,7 +129,7 @@ class PoshReward(ReadingReward):
     """
 
     columns = ("reference",)
-    main_parts = ("f1", "precision", "recall")
+    main_parts: tuple[str, ...] = ("f1", "precision", "recall")
     lowest = dict.fromkeys(SCORES, 0.0)
 
     def __init__(
