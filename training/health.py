@@ -41,6 +41,8 @@ class Limits:
         truncated: the most completions cut at the maximal length, where that number grows. This and
             the one before count while the reward does not fall.
         agreement: the least agreement of a cascade's student and teacher (`fall`).
+        yes_rate: the most of health/yes_rate.
+        yes_growth: the most by which it may be above that of the first `window` batches.
     """
 
     failed_fraction: float = 0.5
@@ -51,6 +53,8 @@ class Limits:
     runaway: float = 1.5
     truncated: float = 0.1
     agreement: float = 0.7
+    yes_rate: float = 0.5
+    yes_growth: float = 0.15
     window: int = 10
 
 
@@ -58,6 +62,7 @@ class Limits:
 class CompletionRow:
     """One completion. scores: of each reward. failed: why it could not be judged, or None.
     unscored: why no reward scores it though no judge failed, or None. Lengths in characters.
+    yes_rate: the mean part `yes_rate` of its verdicts, from 0 to 1, or None where none has it.
     """
 
     scores: tuple[float | None, ...]
@@ -66,6 +71,7 @@ class CompletionRow:
     length: int
     reference_length: int
     degenerate: bool
+    yes_rate: float | None = None
 
     @property
     def reward(self) -> float | None:
@@ -98,6 +104,9 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
         notes = []
         reasons = []  # of rewards without a score
         deciding = 0
+        yes_rates = [
+            verdict.parts["yes_rate"] for verdict in verdicts if "yes_rate" in verdict.parts
+        ]
         for judgment, verdict in zip(judged, verdicts, strict=True):
             if not judgment.decides:
                 continue
@@ -117,6 +126,7 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
                 length=len(sample.completion),
                 reference_length=max(map(len, sample.references), default=0),
                 degenerate=is_degenerate(sample),
+                yes_rate=fmean(yes_rates) if yes_rates else None,
             )
         )
     return rows
@@ -145,7 +155,8 @@ class RewardHealth:
         and on how many of them both judges agreed.
         """
         numbers = health(rows, self.group)
-        for name, value in numbers.items():
+        # a batch without it has its place, so that a window is the same batches for all numbers
+        for name, value in {"yes_rate": math.nan, **numbers}.items():
             self._history.setdefault(name, []).append(value)
         self._why = {
             "failed": next((row.failed for row in rows if row.failed), ""),
@@ -189,6 +200,9 @@ def health(rows: Sequence[CompletionRow], group: int) -> dict[str, float]:
         "length_ratio": mean(ratios),
         "degenerate_fraction": mean([row.degenerate for row in rows]),
     }
+    yes_rates = [row.yes_rate for row in rows if row.yes_rate is not None]
+    if yes_rates:
+        numbers["yes_rate"] = fmean(yes_rates)
     if group > 1:
         groups = [rows[first : first + group] for first in range(0, len(rows), group)]
         numbers["zero_variance_groups"] = mean([flat(of_group) for of_group in groups])
@@ -236,6 +250,11 @@ def problems(
         )
     if batches >= window:
         sentences |= levels(means(history, slice(-window, None)), limits)
+        yes_rates = history.get("yes_rate", [])
+        known = [rate for rate in yes_rates if not math.isnan(rate)]
+        sentence = eager(mean(yes_rates[-window:]), mean(known[:window]), limits)
+        if sentence:
+            sentences["yes_rate"] = sentence
     if batches >= 2 * window:
         late = means(history, slice(-window, None))
         early = means(history, slice(-2 * window, -window))
@@ -271,6 +290,26 @@ def levels(late: Mapping[str, float], limits: Limits) -> dict[str, str]:
             "learning rate."
         )
     return sentences
+
+
+def eager(late: float, first: float, limits: Limits) -> str:
+    """Returns a sentence if the judge says yes to too many things that pictures lack, else "".
+
+    late, first: the yes-rates of the last and the first window, NaN where no picture was asked.
+    """
+    cause = ""
+    if late > limits.yes_rate:
+        cause = f"limit {limits.yes_rate:.0%}"
+    elif late > first + limits.yes_growth:
+        cause = f"limit {limits.yes_growth:.0%} more"
+    if not cause:
+        return ""
+    return (
+        f"the judge says yes to {late:.0%} of the things that pictures lack (at the start "
+        f"{first:.0%}, {cause}), so its yes says little, and the policy may learn words to which "
+        "it says yes: take a judge that sees better or evidence='reference', and go back to an "
+        "earlier checkpoint."
+    )
 
 
 def growth(

@@ -5,22 +5,21 @@ python -m experiments labels table docent-granular granular.jsonl --judge vllm:Q
 --set mode=published
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.posh.components import components, spans_of
-from spanreward.rewards.posh.reward import Pair
+from spanreward.rewards.posh.row_answers import RowAnswers
 
 
 class EveryComponent(PoshReward):
     """PoshReward, where a component rated 5 is in `missed` with score 1."""
 
-    def _verdict(self, sample: Sample, pairs: Sequence[Pair]) -> Verdict:
-        verdict = super()._verdict(sample, pairs)
+    def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
+        verdict = super()._verdict(sample, answers)
         wanted = next(
-            components(pair.recall) for pair in pairs if pair.reference == verdict.reference
+            components(pair.recall) for pair in answers.pairs if pair.reference == verdict.reference
         )
         return replace(
             verdict,

@@ -126,9 +126,10 @@ def load_prompts(source: PromptSource | None = None) -> PoshPrompts:
 
 
 def _published(files: Iterable[Path]) -> PoshPrompts:
-    return PoshPrompts(
-        *(read_as(DirectionPrompts, read_value(one.read_bytes(), str(one)), one) for one in files)
+    precision, recall = (
+        read_as(DirectionPrompts, read_value(one.read_bytes(), str(one)), one) for one in files
     )
+    return PoshPrompts(precision, recall)
 
 
 def _only(folder: Path, pattern: str) -> Path:

@@ -129,7 +129,7 @@ class PoshReward(ReadingReward):
     """
 
     columns = ("reference",)
-    main_parts = ("f1", "precision", "recall")
+    main_parts: tuple[str, ...] = ("f1", "precision", "recall")
     lowest = dict.fromkeys(SCORES, 0.0)
 
     def __init__(
@@ -184,15 +184,36 @@ class PoshReward(ReadingReward):
         return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
-        """See `Reward.cost`. QUESTIONS_PER_WORD is measured."""
-        questions = round(QUESTIONS_PER_WORD * words * (1 + references))
-        each = (PROMPT_WORDS + words) / WORDS_PER_TOKEN
+        """See `Reward.cost`. QUESTIONS_PER_WORD is measured.
+
+        Decoys are left out: there are DECOYS a picture of a call, which its completions share.
+        """
+        of_texts = round(QUESTIONS_PER_WORD * words * (1 + references))
         how = (
             f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), "
             f"{words:.0f} words each"
         )
+        of_pictures = 0
+        if self.evidence != "reference":
+            of_pictures = round(QUESTIONS_PER_WORD * words)
+        if self.evidence == "picture":
+            of_texts -= of_pictures
+            how += "; those of the completion are asked of the picture"
+        elif self.evidence == "both":
+            how += (
+                f"; and at most {QUESTIONS_PER_WORD} per word of the completion of the picture, "
+                "which is asked only for what no reference plainly has"
+            )
+        questions = of_texts + of_pictures
+        # a question about a picture holds no description
+        read = of_texts * (PROMPT_WORDS + words) + of_pictures * PROMPT_WORDS
         return Cost(
-            questions, questions * each, questions, False, how, questions * COMPUTED_PER_QUESTION
+            questions,
+            read / WORDS_PER_TOKEN,
+            questions,
+            False,
+            how,
+            questions * COMPUTED_PER_QUESTION,
         )
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:

@@ -19,6 +19,7 @@ from spanreward.training.health import (
     Limits,
     RewardHealth,
     completion_rows,
+    eager,
     fall,
     health,
     interval,
@@ -110,6 +111,10 @@ def test_steady_numbers_are_no_problem() -> None:
         ),
         ("runaway", {"length_ratio": [math.nan] * 20, "length": [100.0] * 10 + [160.0] * 10}),
         ("runaway", {"truncated_fraction": [0.0] * 10 + [0.15] * 10}),
+        ("yes_rate", {"yes_rate": [0.45] * 10 + [0.55] * 10}),
+        ("yes_rate", {"yes_rate": [0.55] * 20}),
+        ("yes_rate", {"yes_rate": [0.1] * 10 + [0.3] * 10}),
+        ("yes_rate", {"yes_rate": [0.1] * 10 + [math.nan] * 9 + [0.3]}),
     ],
 )
 def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, list[float]]) -> None:
@@ -134,14 +139,50 @@ def test_each_problem_is_told_past_its_limit(problem: str, changes: dict[str, li
         {"truncated_fraction": [0.3] * 10 + [0.2] * 10},
         {"truncated_fraction": [0.0] * 19 + [0.5]},
         {"degenerate_fraction": [0.0] * 19 + [0.5]},
+        {"yes_rate": [0.1] * 19 + [0.9]},
+        {"yes_rate": [0.36] * 10 + [0.5] * 10},
+        {"yes_rate": [0.4] * 10 + [0.1] * 10},
+        {"yes_rate": [math.nan] * 20},
+        {"yes_rate": [0.1] * 10 + [math.nan] * 10},
+        {"yes_rate": [0.9] * 9 + [0.1] * 11},
     ],
 )
 def test_one_bad_batch_is_no_problem_yet(changes: dict[str, list[float]]) -> None:
     assert told(changes) == set()
 
 
+def test_the_sentence_on_a_yes_rate_has_both_numbers() -> None:
+    limits = Limits()
+    said = eager(0.3, 0.1, limits)
+    assert said.startswith("the judge says yes to 30% of the things that pictures lack (at the ")
+    assert "start 10%, limit 15% more)" in said
+    assert "(at the start 58%, limit 50%)" in eager(0.6, 0.58, limits)
+    assert "take a judge that sees better" in said
+
+
+def test_the_yes_rate_of_a_batch_is_the_mean_of_the_verdicts_that_have_one() -> None:
+    reward = PoshReward(MatchJudge())
+    watched = RewardHealth(limits=Limits(window=1))
+    samples = [Sample("", REFERENCE, references=(REFERENCE,))] * 3
+    plain = [Verdict(0.5)] * 3
+    assert "yes_rate" not in watched.add(completion_rows(samples, [Judged(reward, plain)]))
+    first = [Verdict(0.5, parts={"yes_rate": rate}) for rate in (0.1, 0.3)] + [Verdict(0.5)]
+    second = [Verdict(0.5, parts={"yes_rate": 0.5}), *plain[1:]]
+    judged = [Judged(reward, first), Judged(reward, second)]
+    numbers = watched.add(completion_rows(samples, judged))
+    assert numbers["yes_rate"] == pytest.approx((0.3 + 0.3) / 2)  # of two rows: (.1 + .5) / 2, .3
+    assert "yes_rate" not in watched.problems()  # the first batch had none to compare with
+    high = [Judged(reward, [Verdict(0.5, parts={"yes_rate": 0.7})] * 3)]
+    watched.add(completion_rows(samples, high))
+    assert (
+        "yes to 70% of the things that pictures lack (at the start 30%"
+        in (watched.problems()["yes_rate"])
+    )
+
+
 def test_nothing_but_failures_is_told_before_the_window_is_full() -> None:
     bad = {"saturated_fraction": [1.0] * 9, "length": [1.0] * 9}
+    bad |= {"yes_rate": [0.9] * 9}
     bad |= {"degenerate_fraction": [1.0] * 9, "reward": [0.5] * 9, "length_ratio": [9.0] * 9}
     assert told({"failed_fraction": [0.0] * 9, **bad}) == set()
     assert told({"failed_fraction": [1.0], "length": [1.0]}) == {"failed"}

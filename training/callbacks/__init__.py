@@ -13,4 +13,5 @@ PROBLEMS = {
     "degenerate": "completions are padded with words that say nothing",
     "runaway": "completions outgrow their references, or are cut, while the reward rises",
     "audit": "a cascade's teacher finds its student wrong more often than at the start",
+    "yes_rate": "a judge of pictures says yes to many things that they lack",
 }

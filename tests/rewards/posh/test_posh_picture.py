@@ -12,7 +12,7 @@ from spanreward.rewards.judges import MatchJudge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, rating_of
 from spanreward.rewards.judges.probe import PictureProbe
 from spanreward.rewards.posh.picture_evidence import DECOYS, believed_rating
-from spanreward.rewards.posh.reward import PoshEvidence
+from spanreward.rewards.posh.reward import EVIDENCES, PoshEvidence
 from spanreward.rewards.reward.viewers import check_seen
 
 PICTURE = Image.new("RGB", (8, 8), "red")
@@ -353,3 +353,30 @@ def test_one_picture_alone_has_no_decoys() -> None:
 )
 def test_believed_ratings_by_hand(rating: float, yes_rate: float, expected: float) -> None:
     assert believed_rating(rating, yes_rate) == pytest.approx(expected)
+
+
+def test_what_the_evidences_cost() -> None:
+    costs = {
+        evidence: PoshReward(SeeingJudge(SHOWN), evidence=evidence).cost(100, 2)
+        for evidence in EVIDENCES
+    }
+    assert {name: cost.questions for name, cost in costs.items()} == {
+        "reference": 168,  # of the completion and of each reference
+        "picture": 168,  # those of the completion are asked of the picture
+        "both": 224,
+    }
+    for cost in costs.values():
+        assert cost.written_tokens == cost.questions
+    by_reference, by_picture, by_both = (costs[name].prompt_tokens for name in EVIDENCES)
+    assert by_picture < by_reference < by_both  # a question about a picture holds no description
+    assert "of the picture" not in costs["reference"].how
+    assert "asked of the picture" in costs["picture"].how
+    assert "only for what no reference plainly has" in costs["both"].how
+
+
+def test_no_more_is_asked_than_both_may_cost() -> None:
+    """The picture's part is at most what the picture alone is asked."""
+    for completion in COMPLETIONS:
+        _, alone = verdict_on(completion, "picture")
+        _, beside = verdict_on(completion, "both")
+        assert len(beside) <= len(alone)

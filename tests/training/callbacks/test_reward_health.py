@@ -1,6 +1,7 @@
 """The callback over training/health.py: what is logged and told in the steps of a trainer."""
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,6 +84,24 @@ def test_with_two_rewards_a_batch_counts_once_both_have_judged(args: TrainingArg
     # logged elsewhere
     assert not logged.keys() & {"health/failed_fraction", "health/reward", "health/length"}
     assert logged["health/saturated_fraction"] == 0
+
+
+class Eager(Scored):
+    """A reward whose judge says yes to six of ten things that pictures lack."""
+
+    def assess(self, samples: Any) -> list[Verdict]:
+        return [replace(verdict, parts={"yes_rate": 0.6}) for verdict in super().assess(samples)]
+
+
+def test_the_yes_rate_is_logged_and_told_where_a_reward_has_one(args: TrainingArguments) -> None:
+    for reward, expected in ((Scored(lambda _: 0.5), None), (Eager(lambda _: 0.5), 0.6)):
+        recorder = Recorder(reward)
+        callback = RewardHealthCallback([recorder], limits=Limits(window=2), stop_on=["yes_rate"])
+        callback.on_train_begin(args, TrainerState(), TrainerControl())
+        steps = [step(callback, recorder, ["A star."] * 4, number, args) for number in (1, 2)]
+        assert [logged.get("health/yes_rate") for logged in steps] == [expected] * 2
+        assert [logged["stop"] for logged in steps] == [False, expected is not None]
+        assert ("says yes to 60%" in callback.stopped) == (expected is not None)
 
 
 HOSTILE = [

@@ -3,6 +3,7 @@ for mistakes.
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found["reliability"]["entity"]["r"] is None  # none of them is wrong
     assert found["advice"].startswith("span_coef=0.5")
     assert found["advice"] in " ".join(done.out.split())
+    assert found["errors"] == {
+        "right": {"judged_wrong": 0, "low": 0, "high": 0, "phrases": 72},
+        "wrong": {"judged_right": 0, "low": 0, "high": 0, "phrases": 24},
+    }
+    assert re.search(r"right, judged wrong\W+0.00\W+0.00, 0.00\W+72", done.out)
+    assert re.search(r"wrong, judged right\W+0.00\W+0.00, 0.00\W+24", done.out)
 
 
 def test_a_repeated_row_counts_once(tmp_path: Path) -> None:

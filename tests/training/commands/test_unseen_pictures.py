@@ -48,6 +48,24 @@ def test_score(folder: Path) -> None:
     assert TOLD not in spanreward(*words, "--output", folder / "c.jsonl").err
 
 
+def test_posh_that_looks_at_pictures(folder: Path) -> None:
+    """No words take a picture's place, so a row without one is no way out."""
+    rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
+    looking = {"metric": "posh", "judge": "match", "options": {"evidence": "both"}}
+    told = "posh: the judge match reads text only, and the metric shows it pictures"
+    words = ("score", "posh", "--judge", "match", "--input", rows, "--output", folder / "a.jsonl")
+    refused = spanreward(*words, "--set", "evidence=picture")
+    assert (refused.code, told in refused.err) == (1, True)
+    assert spanreward(*words).code == 0  # by default nothing is shown
+    path = recipe(folder, rows, rewards=[looking])
+    for dry in (["--dry-run"], []):
+        done = spanreward("train", path, *dry)
+        assert (done.code, f"the data row 1: {told}" in done.err) == (1, True)
+    labels = write(folder / "labels.jsonl", {**PICTURED, "mistakes": []})
+    done = spanreward("labels", "spans", labels, "--set", "evidence=both")
+    assert (done.code, told in done.err) == (1, True)
+
+
 def test_compare(folder: Path) -> None:
     rows = write(folder / "rows.jsonl", PICTURED, PICTURED)
     sides = [write(folder / f"{name}.jsonl", {}, {}) for name in ("one", "two")]

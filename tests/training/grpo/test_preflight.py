@@ -89,6 +89,14 @@ def test_rewards_that_read_pictures_take_a_dataset_with_them() -> None:
             "train_dataset",
             rows([[USER]], other=["x"]),
         )
+    looking = PoshReward("match", evidence="picture")
+    with pytest.raises(ValueError, match="posh needs the dataset column 'image' or 'images'"):
+        check_rows(
+            [looking],
+            load_policy(TINY)[1],
+            "train_dataset",
+            rows([[USER]], reference=["A dog."]),
+        )
 
 
 @pytest.mark.parametrize("column", ["image", "images"])
@@ -99,9 +107,8 @@ def test_pictures_that_the_judge_cannot_see_are_refused_before_a_model_loads(
     broken = str(tmp_path / "broken.png")
     pictures: list[Any] = [None, broken if column == "image" else [broken]]
     kind = Picture() if column == "image" else List(Picture())
-    data = rows([[USER]] * 2, context=["A dog."] * 2, **{column: pictures}).cast_column(
-        column, kind
-    )
+    words = {"context": ["A dog."] * 2, "reference": ["A dog."] * 2}
+    data = rows([[USER]] * 2, **words, **{column: pictures}).cast_column(column, kind)
     args = SpanGRPOConfig(output_dir=str(tmp_path), **COMMON)
     told = r"train_dataset row 2: harmonic: the judge match reads text only"
     many = concatenate_datasets([data] * 4)
@@ -110,6 +117,9 @@ def test_pictures_that_the_judge_cannot_see_are_refused_before_a_model_loads(
         SpanGRPOTrainer("no model", reward_funcs=[reward], args=args, train_dataset=many)
     with pytest.raises(ValueError, match=r"eval_dataset\['hard'\] row 2: harmonic"):
         check_pictures([reward], "eval_dataset", {"hard": data})
+    looking = PoshReward("match", evidence="both")
+    with pytest.raises(ValueError, match=told.replace("harmonic", "posh")):
+        SpanGRPOTrainer("no model", reward_funcs=[looking], args=args, train_dataset=many)
     check_pictures([PoshReward("match"), HarmonicReward("match", evidence="context")], "it", data)
     check_pictures([reward], "it", data.select([0]))
 

@@ -3,6 +3,7 @@ them?
 
     found = reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
     found["all"]["r"], found["all"]["low"], advice(found["all"])
+    judge_errors(rows)["right"]["judged_wrong"]      # of the phrases that people leave alone
 
 r is Pearson's correlation of a phrase's credit with its label, over the phrases that the judge was
 asked about. The label is 0 where a wrong range touches the phrase's first mention, else 1. The
@@ -21,7 +22,7 @@ from scipy.stats import pearsonr
 
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.comparison.figures import estimate
-from spanreward.rewards.comparison.resampling import bootstrap
+from spanreward.rewards.comparison.resampling import bootstrap, ratio_interval
 from spanreward.training.data.marks import CharacterSpans
 from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit
 
@@ -31,6 +32,7 @@ RESAMPLES = 1000
 # with this r or more, spans raised what a policy samples (add_centred 0.5, docs/evidence/credit.md)
 ENOUGH = 0.25
 COEFFICIENT = 0.5
+HALF = 0.5  # a phrase with a lower score is judged wrong
 FEW = 20  # completions: with fewer the interval says too little
 
 
@@ -84,7 +86,7 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
         for p in phrases_of(own, row.text, row.group)
     ]
     labels = [
-        float(not any(start < span.end and span.start < end for start, end in row.wrong))
+        float(not touches(span, row.wrong))
         for row, own in zip(rows, mentions, strict=True)
         for span in own
     ]
@@ -116,6 +118,53 @@ def reliability(rows: Sequence[Labelled], resamples: int = RESAMPLES) -> dict[st
             "blamed": float(np.mean([phrases[i].credit < 0 for i in chosen])),
         }
     return found
+
+
+def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
+    """Returns how often the judge errs on the phrases that are "right" (people leave them alone)
+    and on those that are "wrong" (a wrong range touches them).
+
+    Of each: "phrases", their number; "judged_wrong" of right ones (a score below HALF) or
+    "judged_right" of wrong ones, a share; "low" and "high", its 95 % interval over completions. A
+    phrase is its first mention, and one that the judge was not asked about does not count. Shares
+    and bounds are None where there are no phrases, bounds where one completion has them all.
+    """
+    judged_wrong: dict[str, list[int]] = {"right": [], "wrong": []}
+    phrases: dict[str, list[int]] = {"right": [], "wrong": []}
+    for row in rows:
+        of_row: dict[str, list[bool]] = {"right": [], "wrong": []}
+        for span in first_mentions(row.spans):
+            label = "wrong" if touches(span, row.wrong) else "right"
+            of_row[label].append(span.score < HALF)
+        for label, judgments in of_row.items():
+            if judgments:
+                judged_wrong[label].append(sum(judgments))
+                phrases[label].append(len(judgments))
+    judged_right = [
+        count - blamed
+        for count, blamed in zip(phrases["wrong"], judged_wrong["wrong"], strict=True)
+    ]
+    return {
+        "right": _error("judged_wrong", judged_wrong["right"], phrases["right"]),
+        "wrong": _error("judged_right", judged_right, phrases["wrong"]),
+    }
+
+
+def _error(name: str, errors: Sequence[int], phrases: Sequence[int]) -> dict[str, Any]:
+    """Returns the share of errors among phrases, given by completion, under a name."""
+    count = sum(phrases)
+    bounds = ratio_interval(errors, phrases)
+    return {
+        "phrases": count,
+        name: sum(errors) / count if count else None,
+        "low": None if bounds is None else bounds.low,
+        "high": None if bounds is None else bounds.high,
+    }
+
+
+def touches(span: Span, wrong: Sequence[tuple[int, int]]) -> bool:
+    """Returns whether one of the ranges [start, end) touches the span."""
+    return any(start < span.end and span.start < end for start, end in wrong)
 
 
 def advice(found: dict[str, Any]) -> str:

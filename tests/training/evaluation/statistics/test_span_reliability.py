@@ -10,6 +10,7 @@ from spanreward.rewards.base.verdict import Span
 from spanreward.training.evaluation.statistics.span_reliability import (
     Labelled,
     advice,
+    judge_errors,
     pearson,
     reliability,
 )
@@ -100,3 +101,42 @@ def test_the_advice(low: float, high: float, said: str) -> None:
     assert advice({"r": 0.5, "low": low, "high": high, "completions": 20}).startswith(said)
     few = advice({"r": 0.5, "low": low, "high": high, "completions": 19})
     assert few == "No advice from 19 completions: label 20 or more."
+
+
+def judged(scores: dict[str, float], wrong: list[str], **others: Any) -> Labelled:
+    """A completion with these scores of its words."""
+    given = row(dict.fromkeys(scores, 0.0), wrong, **others)
+    spans = tuple(
+        replace(span, score=score) for span, score in zip(given.spans, scores.values(), strict=True)
+    )
+    return replace(given, spans=spans)
+
+
+def test_how_often_the_judge_errs_by_hand() -> None:
+    rows = [
+        judged({"red": 0.4, "cat": 1.0, "blue": 0.5, "dog": 0.0}, ["blue", "dog"]),
+        judged({"red": 0.9, "cat": 0.0}, []),
+        judged({"cat": 0.0}, [], asked=False),
+    ]
+    errors = judge_errors(rows)
+    right = errors["right"]  # red, cat, red, cat
+    assert (right["phrases"], right["judged_wrong"]) == (4, 0.5)
+    assert right["low"] <= 0.5 <= right["high"]
+    # blue, of a score of .5, and dog. One completion has both, so no interval
+    assert errors["wrong"] == {"phrases": 2, "judged_right": 0.5, "low": None, "high": None}
+
+
+def test_without_wrong_phrases_there_is_no_share_of_them() -> None:
+    errors = judge_errors([judged({"red": 1.0}, [])] * 3)
+    assert errors["wrong"] == {"phrases": 0, "judged_right": None, "low": None, "high": None}
+    assert errors["right"] == {"phrases": 3, "judged_wrong": 0.0, "low": 0.0, "high": 0.0}
+
+
+def test_a_later_mention_is_no_second_phrase() -> None:
+    """And a wrong range that touches part of a phrase makes it wrong."""
+    twice = judged({"red": 0.0, "cat": 0.0}, [])
+    one_component = tuple(replace(span, component=0) for span in twice.spans)
+    (first, second) = WORDS["red"], WORDS["cat"]
+    assert judge_errors([replace(twice, spans=one_component)])["right"]["phrases"] == 1
+    touched = replace(twice, wrong=((first[1] - 1, second[0]),))
+    assert judge_errors([touched])["wrong"]["phrases"] == 1
