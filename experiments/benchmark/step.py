@@ -34,6 +34,7 @@ ask              questions, keys, verdicts
 keys             microseconds to hash a question anew
 encode           microseconds to turn a question into a prompt of token ids
 json             microseconds to write these ids for a server
+match            PoSh as a whole with the judge `match`, which compares words
 kept_bytes       what the questions keep in memory
 hashes           of all token ids, and of all scores, spans and notes: equal for equal results"""
 CONTEXT = 32_768  # tokens of a judge
@@ -99,6 +100,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     encode, batch = cpu_seconds(
         lambda: encoded(encoder.ahead(questions, CONTEXT), encoder.prompt, CONTEXT)
     )
+    match, _ = cpu_seconds(lambda: PoshReward("match").assess(samples))
     ids = [list(prompt.ids) for prompt in batch.inputs]
     as_json, _ = cpu_seconds(lambda: [json.dumps({"prompt": of_one}) for of_one in ids])
     found = [[verdict.to_dict() for verdict in verdicts], batch.cuts]
@@ -111,7 +113,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "questions": len(questions),
         "questions_each": len(questions) / len(pairs),
         "tokens_each": sum(map(len, ids)) / len(ids),
-        "seconds": {"spacy": spacy, "parse": parse, "ask": ask, "encode": encode},
+        "seconds": {"spacy": spacy, "parse": parse, "ask": ask, "encode": encode, "match": match},
         "microseconds_a_question": {
             "ask": ask / len(questions) * 1e6,
             "keys": keys / len(questions) * 1e6,

@@ -179,10 +179,11 @@ def in_order(command_line: Sequence[str]) -> list[str]:
     last: list[str] = []
     takes_values = False
     for word in command_line:
+        is_first = bool(last) and takes_values and last[-1] in TAKING_SEVERAL
         if word in TAKING_SEVERAL:
             takes_values = True
             last.append(word)
-        elif takes_values and "=" in word and not word.startswith("-"):
+        elif takes_values and not word.startswith("-") and (is_first or "=" in word):
             last.append(word)
         else:
             takes_values = False

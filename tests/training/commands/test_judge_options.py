@@ -107,6 +107,7 @@ def test_labels_passes_them_on(tmp_path: Path) -> None:
         ("--set seed=1 output=o RECIPE --dry-run", "RECIPE --dry-run --set seed=1 output=o"),
         ("RECIPE --set seed=1", "RECIPE --set seed=1"),
         ("posh --columns a=b --set c=d IN --set e=f", "posh IN --columns a=b --set c=d --set e=f"),
+        ("--set seed RECIPE", "RECIPE --set seed"),  # its value lacks a sign, which is then said
         ("--set seed=1 -- RECIPE", "--set seed=1 -- RECIPE"),
         ("a=DIR b=DIR --json out", "a=DIR b=DIR --json out"),
     ],
