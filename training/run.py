@@ -33,6 +33,7 @@ from spanreward.training.callbacks.span_table import SpanTableCallback
 from spanreward.training.callbacks.stop_on_signal import StopOnSignal
 from spanreward.training.callbacks.win_rate import WinRateCallback
 from spanreward.training.data.load import load_data
+from spanreward.training.data.row_cautions import row_cautions
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.full_disk import named_full_disk
 from spanreward.training.garbage import without_the_loaded
@@ -61,6 +62,7 @@ from spanreward.training.recipe_rewards import (
 )
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume
 from spanreward.training.sft import SupervisedTrainer, check_lengths, whole_rows
+from spanreward.training.turn_end import tokenizer_of
 
 log = logging.getLogger(__name__)
 
@@ -230,6 +232,11 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     }
     with refusals():
         if not learned:
+            if PartialState().is_main_process:
+                validation_rows, limit = shared["eval_dataset"], args.max_completion_length
+                tokenizer = tokenizer_of(processor)
+                for caution in row_cautions(dataset, validation_rows, tokenizer, limit):
+                    log.warning("%s", caution)
             return SpanGRPOTrainer(reward_funcs=[*rewards], **shared)
         for part in ("train_dataset", "eval_dataset"):
             check_same_rows(part, shared[part])

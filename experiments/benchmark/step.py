@@ -4,6 +4,7 @@ python -m experiments benchmark step --pairs pairs.jsonl --json step.json
 """
 
 import argparse
+import gc
 import hashlib
 import json
 import time
@@ -32,6 +33,8 @@ parse            graphs of the completions and references
 ask              questions, keys, verdicts
 keys             microseconds to hash a question anew
 encode           microseconds to turn a question into a prompt of token ids
+json             microseconds to write these ids for a server
+match            PoSh as a whole with the judge `match`, which compares words
 kept_bytes       what the questions keep in memory
 hashes           of all token ids, and of all scores, spans and notes: equal for equal results"""
 CONTEXT = 32_768  # tokens of a judge
@@ -85,6 +88,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     encoder.fit(warm_up, CONTEXT)
     describe(["A warm-up."])
 
+    gc.collect()
+    gc.freeze()  # as `spanreward train` does
     judge = PlainJudge()
     reward = PoshReward(judge)
     spacy, _ = cpu_seconds(lambda: list(language_of(None).pipe(texts)))
@@ -95,7 +100,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     encode, batch = cpu_seconds(
         lambda: encoded(encoder.ahead(questions, CONTEXT), encoder.prompt, CONTEXT)
     )
-    ids = [prompt.ids for prompt in batch.inputs]
+    match, _ = cpu_seconds(lambda: PoshReward("match").assess(samples))
+    ids = [list(prompt.ids) for prompt in batch.inputs]
+    as_json, _ = cpu_seconds(lambda: [json.dumps({"prompt": of_one}) for of_one in ids])
     found = [[verdict.to_dict() for verdict in verdicts], batch.cuts]
     return {
         "completions": len(pairs),
@@ -106,11 +113,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "questions": len(questions),
         "questions_each": len(questions) / len(pairs),
         "tokens_each": sum(map(len, ids)) / len(ids),
-        "seconds": {"spacy": spacy, "parse": parse, "ask": ask, "encode": encode},
+        "seconds": {"spacy": spacy, "parse": parse, "ask": ask, "encode": encode, "match": match},
         "microseconds_a_question": {
             "ask": ask / len(questions) * 1e6,
             "keys": keys / len(questions) * 1e6,
             "encode": encode / len(questions) * 1e6,
+            "json": as_json / len(questions) * 1e6,
         },
         "kept_bytes_a_question": kept_bytes(rows[:8]),
         "hashes": {"ids": digest(ids), "verdicts": digest(found)},

@@ -6,10 +6,14 @@
     lines[2], lines.grow()                  # an object; what was appended since is known too
 
 What is small stays in memory. A larger file without a name lies in the folder for temporary files,
-which the environment's TMPDIR names. No other program reaches it, so what is pickled in it is ours.
+which the environment's TMPDIR names. Reading a pickle that somebody else wrote runs their code. So
+each entry has a hash that only this process can make, and one without it is not read.
 """
 
+import hashlib
+import hmac
 import pickle
+import secrets
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,6 +25,7 @@ from spanreward.rewards.files.json_lines import object_in
 
 T = TypeVar("T")
 IN_MEMORY = 1 << 20  # bytes of a file without a name that need no disk
+HASH_BYTES = 16
 # what `pickle` raises for an object that cannot be written
 UNWRITABLE = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
 
@@ -53,10 +58,14 @@ class _Stored(Sequence[T], Generic[T]):
 
 
 class OnDisk(_Stored[T]):
-    """Values that are pickled one by one as they come. One that cannot be stays in memory."""
+    """Values that are pickled one by one as they come. One that cannot be stays in memory.
+
+    Raises RuntimeError where a value is read that another program changed.
+    """
 
     def __init__(self, values: Iterable[T]) -> None:
         super().__init__()
+        self._key = secrets.token_bytes(HASH_BYTES)
         self._file = without_name()
         self._unwritable: dict[int, T] = {}
         finalize(self, self._file.close)
@@ -69,6 +78,7 @@ class OnDisk(_Stored[T]):
         except UNWRITABLE:
             self._unwritable[len(self)] = value
             content = b""
+        content = self._hash(content) + content
         self._file.write(content)
         self._ends.append(self._ends[-1] + len(content))
 
@@ -76,8 +86,18 @@ class OnDisk(_Stored[T]):
         if number in self._unwritable:
             return self._unwritable[number]
         self._file.seek(self._ends[number])
-        value: T = pickle.loads(self._file.read(self._ends[number + 1] - self._ends[number]))
+        content = self._file.read(self._ends[number + 1] - self._ends[number])
+        given, pickled = content[:HASH_BYTES], content[HASH_BYTES:]
+        if not hmac.compare_digest(given, self._hash(pickled)):
+            raise RuntimeError(
+                "another program changed rows in the folder for temporary files: let TMPDIR name a "
+                "folder that is yours alone."
+            )
+        value: T = pickle.loads(pickled)
         return value
+
+    def _hash(self, content: bytes) -> bytes:
+        return hashlib.blake2b(content, key=self._key, digest_size=HASH_BYTES).digest()
 
 
 class Lines(_Stored[dict[str, Any]]):

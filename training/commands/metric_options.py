@@ -49,6 +49,7 @@ OF_METRIC = (
 )
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
+TAKING_SEVERAL = ("--set", "--columns")
 PREFIX = "judge."  # of the judge's options among those of --set
 REFUSED_FROM = "0.2"  # the version without options that are written otherwise than by --set
 
@@ -142,7 +143,9 @@ def read_arguments(
     Options in the old ways are among them, and one line on standard error says how to write them.
     command_line: that of the process where none is given.
     """
-    arguments = parser.parse_intermixed_args(command_line)
+    arguments = parser.parse_intermixed_args(
+        in_order(sys.argv[1:] if command_line is None else command_line)
+    )
     given = vars(arguments)
     words = arguments.words if "words" in given else []
     judge_options = arguments.judge_option if "judge_option" in given else []
@@ -162,6 +165,30 @@ def read_arguments(
         named = [option.removeprefix(PREFIX) for option in of_judge]
         arguments.judge_option = [*judge_options, *named]
     return arguments
+
+
+def in_order(command_line: Sequence[str]) -> list[str]:
+    """Returns the command line with the values of --set and --columns last.
+
+    argparse gives an option of several values every word up to the next option, so `train --set
+    seed=1 RECIPE` would lack its recipe.
+    """
+    if "--" in command_line:
+        return list(command_line)
+    others: list[str] = []
+    last: list[str] = []
+    takes_values = False
+    for word in command_line:
+        is_first = bool(last) and takes_values and last[-1] in TAKING_SEVERAL
+        if word in TAKING_SEVERAL:
+            takes_values = True
+            last.append(word)
+        elif takes_values and not word.startswith("-") and (is_first or "=" in word):
+            last.append(word)
+        else:
+            takes_values = False
+            others.append(word)
+    return [*others, *last]
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from spanreward.rewards.files import on_disk
-from spanreward.rewards.files.on_disk import Lines, OnDisk
+from spanreward.rewards.files.on_disk import HASH_BYTES, Lines, OnDisk
 from spanreward.rewards.rows.lines import read_rows
 
 
@@ -85,3 +86,15 @@ def test_rows_come_through_a_pipe(tmp_path: Path, ending: str) -> None:
     (row,) = read_rows(pipe)
     writer.join()
     assert dict(row.held) == {"completion": "A dog.", "reference": "A cat."}
+
+
+def test_what_another_program_wrote_is_not_read() -> None:
+    """It would run as ours: a pickle may call any function."""
+    rows = OnDisk([{"id": "a"}, {"id": "b"}])
+    evil = pickle.dumps({"id": "c"})
+    start = rows._ends[1]
+    rows._file.seek(start + HASH_BYTES)
+    rows._file.write(evil)
+    assert rows[0] == {"id": "a"}
+    with pytest.raises(RuntimeError, match="another program changed rows"):
+        _ = rows[1]

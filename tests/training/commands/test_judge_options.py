@@ -15,6 +15,7 @@ from spanreward.training.commands.metric_options import (
     ASKING,
     add_flags,
     add_words,
+    in_order,
     judge_alone,
     judge_of,
     read_arguments,
@@ -97,3 +98,19 @@ def test_labels_passes_them_on(tmp_path: Path) -> None:
         done.err
         == "spanreward labels: unknown option of the judge match: 'corref': did you mean 'coref'?\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("--set seed=1 RECIPE", "RECIPE --set seed=1"),
+        ("--set seed=1 output=o RECIPE --dry-run", "RECIPE --dry-run --set seed=1 output=o"),
+        ("RECIPE --set seed=1", "RECIPE --set seed=1"),
+        ("posh --columns a=b --set c=d IN --set e=f", "posh IN --columns a=b --set c=d --set e=f"),
+        ("--set seed RECIPE", "RECIPE --set seed"),  # its value lacks a sign, which is then said
+        ("--set seed=1 -- RECIPE", "--set seed=1 -- RECIPE"),
+        ("a=DIR b=DIR --json out", "a=DIR b=DIR --json out"),
+    ],
+)
+def test_what_follows_the_values_of_an_option_is_not_its_value(line: str, expected: str) -> None:
+    assert in_order(line.split()) == expected.split()

@@ -40,6 +40,7 @@ from tests.support.server import SOON, Server, text_of
 from tests.support.tiny_trainer import Scored
 from tests.support.tokenizer import tokenizer
 
+TIMES = ("seconds", "cpu_seconds", "encode_seconds", "wake_seconds", "sleep_seconds")
 PROMPTS = ["Describe the picture."] * 4
 TEXTS = ["A red star above a blue square.", "", "A blue square. A dog sits.", "Two green stars."]
 COLUMNS: dict[str, Any] = {
@@ -179,7 +180,7 @@ def found_by(ask: Any, rewards: Sequence[Reward]) -> dict[str, Any]:
     logged: dict[str, float] = {}
     usage = ask(recorders, logged.__setitem__)
     return {
-        "usage": replace(usage, seconds=0.0, wake_seconds=0.0, sleep_seconds=0.0),
+        "usage": replace(usage, **dict.fromkeys(TIMES, 0.0)),
         "by judge": [count_of(judge) for judge in judges_of(rewards)],
         "logged": list(logged.items()),  # and their order
         "samples": [recorder.samples for recorder in recorders],

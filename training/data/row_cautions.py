@@ -1,0 +1,79 @@
+"""What about a training's rows makes its figures worth little. It is said before the first step.
+
+    for caution in row_cautions(dataset, validation, tokenizer, max_completion_length=64):
+        log.warning("%s", caution)
+
+Nothing here ends a run: a reader may have meant it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import Any
+
+from datasets import Dataset
+
+MEASURED = 256  # rows whose references are counted in tokens
+TEXTS = ("reference", "answers", "question")  # columns that tell rows apart, beside the prompt
+
+
+def row_cautions(
+    dataset: Dataset, validation: Dataset | None, tokenizer: Any, max_completion_length: int | None
+) -> Iterator[str]:
+    """Yields sentences. tokenizer: of the policy. max_completion_length: in tokens, None for no
+    limit.
+    """
+    if max_completion_length is not None:
+        length = reference_length(dataset, tokenizer)
+        if length > max_completion_length:
+            yield (
+                f"a completion may have {max_completion_length} tokens "
+                f"(trainer.max_completion_length), and half of the references have more than "
+                f"{length:.0f}: much of what they say cannot be said, which costs recall. Set it "
+                f"above {length:.0f}."
+            )
+    if validation is not None:
+        shared = shared_rows(dataset, validation)
+        if shared:
+            yield (
+                f"{shared} of the {len(validation)} validation rows are training rows too, so they "
+                "do not tell what the policy does on others: give validation other rows."
+            )
+
+
+def reference_length(dataset: Dataset, tokenizer: Any) -> float:
+    """Returns the median length of a row's longest reference in tokens, over the first rows; 0
+    without references.
+    """
+    if "reference" not in dataset.column_names:
+        return 0.0
+    lengths: list[int] = []
+    for given in dataset.select(range(min(len(dataset), MEASURED)))["reference"]:
+        texts = [text for text in _texts_of(given) if text.strip()]
+        if texts:
+            ids = tokenizer(texts, add_special_tokens=False)["input_ids"]
+            lengths.append(max(map(len, ids)))
+    return float(median(lengths)) if lengths else 0.0
+
+
+def shared_rows(dataset: Dataset, validation: Dataset) -> int:
+    """Returns how many rows of `validation` have the prompt, references, question and answers of a
+    row of `dataset`. Rows without references and answers are told apart by their pictures, which
+    are not opened, and do not count.
+    """
+    trained = set(_row_keys(dataset))
+    return sum(key in trained for key in _row_keys(validation))
+
+
+def _row_keys(dataset: Dataset) -> Iterator[str]:
+    columns = [name for name in ("prompt", *TEXTS) if name in dataset.column_names]
+    for row in dataset.select_columns(columns):
+        if any(_texts_of(row.get(name)) for name in ("reference", "answers")):
+            yield repr([row[name] for name in columns])
+
+
+def _texts_of(given: str | Sequence[str] | None) -> Iterable[str]:
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return [given]
+    return [text for text in given if text is not None]
