@@ -45,6 +45,7 @@ def logged_steps(judge: str, evidence: str, output: Path) -> list[dict[str, Any]
         f"rewards.0.judge={judge}",
         f"rewards.0.options.evidence={evidence}",
         f"trainer.max_steps={STEPS}",
+        "trainer.per_device_train_batch_size=8",  # two pictures: each has decoys of the other
         "trainer.span_coef=0.5",
         f"output={output}",
     )
@@ -67,9 +68,11 @@ def check_steps(steps: list[dict[str, Any]]) -> None:
     for step in steps:
         assert step["judge/failed_fraction"] == 0
         assert step["judge/questions"] > 0
-        assert 0 <= step["posh/yes_rate"] <= 1
         assert 0 <= step["rewards/posh/mean"] <= 1
         assert math.isfinite(step["loss"])
+    rates = [step["posh/yes_rate"] for step in steps if "posh/yes_rate" in step]
+    assert rates
+    assert 0 <= min(rates) <= max(rates) <= 1
 
 
 @pytest.mark.parametrize("evidence", ["picture", "both"])
