@@ -12,6 +12,7 @@ which the environment's TMPDIR names. No other program reaches it, so what is pi
 import pickle
 from array import array
 from collections.abc import Iterable, Sequence
+from os import SEEK_END
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any, Generic, TypeVar, overload
@@ -100,6 +101,8 @@ class Lines(_Stored[dict[str, Any]]):
 
     def grow(self) -> None:
         """Takes in the lines that were appended since."""
+        # To the end first, which empties the buffer: the file may have been cut since it was read.
+        self._file.seek(0, SEEK_END)
         self._file.seek(self.size)
         for line in self._file:
             if line.endswith(b"\n"):

@@ -72,6 +72,19 @@ def test_whole_lines_are_read_where_they_lie(tmp_path: Path) -> None:
     assert list(lines) == [{"b": 5}]
 
 
+def test_a_cut_end_that_was_read_is_not_read_again(tmp_path: Path) -> None:
+    """What a killed run left of a long line may be longer than all lines that follow."""
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"a": 1}\n{"a": "' + 1000 * "x")
+    lines = Lines(path)
+    assert list(lines) == [{"a": 1}]
+    with path.open("a") as file:
+        file.truncate(lines.size)
+        file.write('{"a": 2}\n{"a": 3}\n')
+    lines.grow()
+    assert list(lines) == [{"a": 1}, {"a": 2}, {"a": 3}]
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
 def test_rows_come_through_a_pipe(tmp_path: Path, ending: str) -> None:
     """A pipe is read once, and a table's marks are looked at before its rows."""
