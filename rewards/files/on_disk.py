@@ -12,9 +12,10 @@ which the environment's TMPDIR names. No other program reaches it, so what is pi
 import pickle
 from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from os import SEEK_END
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, Generic, TypeVar, overload
 from weakref import finalize
 
@@ -29,6 +30,12 @@ UNWRITABLE = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
 def without_name() -> Any:
     """Returns an empty file for bytes, in memory up to IN_MEMORY, which ends when it is closed."""
     return SpooledTemporaryFile(max_size=IN_MEMORY)
+
+
+def _close(file: Any) -> None:
+    """Closes a file whose last bytes nobody wants: on a full disk they cannot be written."""
+    with suppress(OSError):
+        file.close()
 
 
 class _Stored(Sequence[T], Generic[T]):
@@ -54,13 +61,16 @@ class _Stored(Sequence[T], Generic[T]):
 
 
 class OnDisk(_Stored[T]):
-    """Values that are pickled one by one as they come. One that cannot be stays in memory."""
+    """Values that are pickled one by one as they come. One that cannot be stays in memory.
+
+    Raises OSError, which names the folder, where there is no room.
+    """
 
     def __init__(self, values: Iterable[T]) -> None:
         super().__init__()
         self._file = without_name()
         self._unwritable: dict[int, T] = {}
-        finalize(self, self._file.close)
+        finalize(self, _close, self._file)
         for value in values:
             self._append(value)
 
@@ -70,7 +80,11 @@ class OnDisk(_Stored[T]):
         except UNWRITABLE:
             self._unwritable[len(self)] = value
             content = b""
-        self._file.write(content)
+        try:
+            self._file.write(content)
+        except OSError as error:
+            place = f"the folder for temporary files, {gettempdir()}, which TMPDIR names"
+            raise OSError(error.errno, f"{error.strerror} in {place}") from None
         self._ends.append(self._ends[-1] + len(content))
 
     def _entry(self, number: int) -> T:

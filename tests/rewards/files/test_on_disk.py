@@ -1,10 +1,13 @@
 """Sequences on the disk: what was put in comes out, and memory holds none of it."""
 
+import gc
 import json
 import os
+import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +52,19 @@ def test_values_are_on_the_disk_alone() -> None:
         return size
 
     assert kept_bytes(2000) - kept_bytes(1000) <= 16 * 1000
+
+
+def test_a_full_disk_is_named_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """People seldom know that rows lie in the folder for temporary files."""
+    monkeypatch.setattr(on_disk, "without_name", partial(Path("/dev/full").open, "r+b"))
+    unraisable: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    with pytest.raises(OSError, match=r"No space left on device in .*TMPDIR"):
+        OnDisk(number * "x" for number in range(1000))
+    gc.collect()
+    assert unraisable == []
 
 
 def test_whole_lines_are_read_where_they_lie(tmp_path: Path) -> None:
