@@ -16,8 +16,10 @@ import pickle
 import secrets
 from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from os import SEEK_END
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, Generic, TypeVar, overload
 from weakref import finalize
 
@@ -33,6 +35,12 @@ UNWRITABLE = (pickle.PicklingError, TypeError, AttributeError, RecursionError)
 def without_name() -> Any:
     """Returns an empty file for bytes, in memory up to IN_MEMORY, which ends when it is closed."""
     return SpooledTemporaryFile(max_size=IN_MEMORY)
+
+
+def _close(file: Any) -> None:
+    """Closes a file whose last bytes nobody wants: on a full disk they cannot be written."""
+    with suppress(OSError):
+        file.close()
 
 
 class _Stored(Sequence[T], Generic[T]):
@@ -60,7 +68,8 @@ class _Stored(Sequence[T], Generic[T]):
 class OnDisk(_Stored[T]):
     """Values that are pickled one by one as they come. One that cannot be stays in memory.
 
-    Raises RuntimeError where a value is read that another program changed.
+    Raises OSError, which names the folder, where there is no room, and where a value is read that
+    another program changed.
     """
 
     def __init__(self, values: Iterable[T]) -> None:
@@ -68,7 +77,7 @@ class OnDisk(_Stored[T]):
         self._key = secrets.token_bytes(HASH_BYTES)
         self._file = without_name()
         self._unwritable: dict[int, T] = {}
-        finalize(self, self._file.close)
+        finalize(self, _close, self._file)
         for value in values:
             self._append(value)
 
@@ -79,7 +88,11 @@ class OnDisk(_Stored[T]):
             self._unwritable[len(self)] = value
             content = b""
         content = self._hash(content) + content
-        self._file.write(content)
+        try:
+            self._file.write(content)
+        except OSError as error:
+            place = f"the folder for temporary files, {gettempdir()}, which TMPDIR names"
+            raise OSError(error.errno, f"{error.strerror} in {place}") from None
         self._ends.append(self._ends[-1] + len(content))
 
     def _entry(self, number: int) -> T:
@@ -89,7 +102,7 @@ class OnDisk(_Stored[T]):
         content = self._file.read(self._ends[number + 1] - self._ends[number])
         given, pickled = content[:HASH_BYTES], content[HASH_BYTES:]
         if not hmac.compare_digest(given, self._hash(pickled)):
-            raise RuntimeError(
+            raise OSError(
                 "another program changed rows in the folder for temporary files: let TMPDIR name a "
                 "folder that is yours alone."
             )
@@ -120,6 +133,8 @@ class Lines(_Stored[dict[str, Any]]):
 
     def grow(self) -> None:
         """Takes in the lines that were appended since."""
+        # To the end first, which empties the buffer: the file may have been cut since it was read.
+        self._file.seek(0, SEEK_END)
         self._file.seek(self.size)
         for line in self._file:
             if line.endswith(b"\n"):

@@ -40,6 +40,7 @@ class FunctionJudge(Judge):
 
     name = ""
     sees_pictures = False  # the function gets a text
+    _takes_shared = True
 
     def __init__(self, name: str, function: Callable[[str], Any]) -> None:
         self.name = name

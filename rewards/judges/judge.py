@@ -152,6 +152,9 @@ class Judge(ABC):
     reads_source: bool = False
     deadline: float | None = None
     _depth = 0  # how many `with` of this judge are open
+    # Whether it may get a SharedPrompt. A judge of a user's own gets the messages as a list, which
+    # it may write as JSON or give to a client.
+    _takes_shared = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Lets a judge that defines `rate` or `write` itself get each question once, too.
@@ -278,9 +281,19 @@ def _distinctly(
         else:
             seen[key] = question
     if seen:
-        answers = _answers(list(seen.values()), ask)
+        taken = list(seen.values())
+        if not judge._takes_shared:
+            taken = [_with_a_list(question) for question in taken]
+        answers = _answers(taken, ask)
         by_key |= zip(seen, answers, strict=True)
     return [by_key[key] for key in keys]
+
+
+def _with_a_list(question: Question) -> Question:
+    """Returns the question with its messages as a list."""
+    if isinstance(question.messages, list):
+        return question
+    return replace(question, messages=list(question.messages))
 
 
 def _answers(

@@ -16,6 +16,7 @@ Many questions share all of a chat up to the end of its description. Where this 
 import json
 import math
 import re
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -40,8 +41,8 @@ MIN_MASS = 0.05
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
 AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
 LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
-# beginnings whose ids are cached, more than a step's completions and references; 400 tokens take
-# 15 kB
+# beginnings whose ids are cached, more than a step's completions and references; 32,000 tokens take
+# 128 kB
 BEGINNINGS = 512
 PLAIN = "plain"  # in place of a chat template
 _SLOT = "slot-{}-for-content"
@@ -103,7 +104,8 @@ class ChatEncoder:
         self._split = re.compile("|".join(patterns) or "(?!)")
         self._plain = _without_added_tokens(tokenizer)
         self._ahead: dict[str, list[int]] = {}  # texts that were encoded together, and their ids
-        self._beginnings: OrderedDict[str, list[int]] = OrderedDict()  # least recently used first
+        # least recently used first, in 4 bytes a token
+        self._beginnings: OrderedDict[str, array[int]] = OrderedDict()
         for text, number in self._added.items():
             if number in self.control_ids and not self.control_ids.isdisjoint(
                 self._plain_ids(text)
@@ -345,12 +347,12 @@ class ChatEncoder:
             for role, content in zip(roles, contents, strict=True)
         ]
 
-    def _shared_ids(self, text: str) -> list[int]:
+    def _shared_ids(self, text: str) -> "array[int]":
         """Returns the ids of a beginning, which are kept for the other chats that have it."""
         if text in self._beginnings:
             self._beginnings.move_to_end(text)
         else:
-            self._beginnings[text] = self._plain_ids(text)
+            self._beginnings[text] = array("I", self._plain_ids(text))
             if len(self._beginnings) > BEGINNINGS:
                 self._beginnings.popitem(last=False)
         return self._beginnings[text]

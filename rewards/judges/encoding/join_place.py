@@ -17,6 +17,7 @@ Unicode category on both sides.
 
 import sys
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, product
@@ -27,11 +28,19 @@ from tokenizers.models import BPE
 EMPTY_LINE = "\n\n"
 # Stands before the second part while that is encoded: some tokenizers put a space before a text.
 ANCHOR_WORD = "x"
-# A newline in a vocabulary: itself or a byte in SentencePiece's, a letter in a byte-level one.
-NEWLINE, NEWLINE_BYTE, NEWLINE_LETTER = "\n", "<0x0A>", "\u010a"
-# White space of both: space, tab, carriage return.
-SPACE_SIGNS = frozenset(" \t\r\u2581\u0120\u0109\u010d")
+SPACE_SIGN = "\u2581"  # SentencePiece's: a text's own is a space too
+# White space in a vocabulary, by its newline: itself in SentencePiece's, where the letters of the
+# other are letters, and a letter in a byte-level one. Each has space, tab and carriage return.
+SPACE_SIGNS = {
+    "\n": frozenset(f"\n \t\r{SPACE_SIGN}"),
+    "\u010a": frozenset("\u010a\u0120\u0109\u010d"),
+}
 TRIED_OF_A_CATEGORY = 2  # characters
+# Some patterns name signs, such as the slash: each is tried beside the line, with a few across it.
+SIGNS = tuple(map(chr, range(33, 127)))
+ACROSS_FROM_SIGNS = ("a", ".", '"', "5")
+
+Token = tuple[int, bool]  # its id, and whether a word of the pattern begins with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +77,47 @@ def find_join_place(plain: Tokenizer) -> JoinPlace | None:
 
     Only byte-pair encodings have one: the best pieces of a Unigram model depend on the whole text.
     """
-    if not isinstance(plain.model, BPE):
+    newline = _newline_sign(plain)
+    if not isinstance(plain.model, BPE) or not newline:
         return None
     for behind in (False, True):
         anchor = ANCHOR_WORD + EMPTY_LINE if behind else ANCHOR_WORD
         anchor_tokens = len(plain.encode(anchor, add_special_tokens=False).ids)
         place = JoinPlace(behind, anchor, anchor_tokens)
-        if not _crossed_by_a_token(plain, behind) and _joins_hard_texts(plain, place):
+        if not _crossed_by_a_token(plain, newline, behind) and _joins_hard_texts(plain, place):
             return place
     return None
 
 
 def _is_visible(character: str) -> bool:
-    return character != "" and not character.isspace()
+    """Returns whether no normaliser of Unicode makes white space of it, or removes it."""
+    if character in ("", SPACE_SIGN):
+        return False
+    normal = unicodedata.normalize("NFKC", character)
+    return normal.isprintable() and not any(map(str.isspace, normal))
 
 
-def _crossed_by_a_token(plain: Tokenizer, behind: bool) -> bool:
+def _newline_sign(plain: Tokenizer) -> str:
+    """Returns what the vocabulary has for a newline. "" where the tokenizer drops it, or makes a
+    space of it, which tokens of several words may hold.
+    """
+    text = ANCHOR_WORD + EMPTY_LINE + ANCHOR_WORD
+    if plain.normalizer is not None:
+        text = plain.normalizer.normalize_str(text)
+    if plain.pre_tokenizer is not None:
+        text = "".join(piece for piece, _ in plain.pre_tokenizer.pre_tokenize_str(text))
+    for newline in SPACE_SIGNS:
+        if text.endswith(ANCHOR_WORD + 2 * newline + ANCHOR_WORD):
+            return newline
+    return ""
+
+
+def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
     """Returns whether a token has a character that is no white space next to a newline: before it,
     or behind it.
     """
     vocabulary = plain.get_vocab(with_added_tokens=False)
-    newline = NEWLINE
-    if NEWLINE not in vocabulary and NEWLINE_BYTE not in vocabulary:
-        newline = NEWLINE_LETTER
-    spaces = SPACE_SIGNS | {newline}
+    spaces = SPACE_SIGNS[newline]
     for token in vocabulary:
         if newline in token:
             for left, right in pairwise(token):
@@ -107,28 +133,55 @@ def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
     """Returns whether both parts have the tokens of the whole, for hard characters beside the
     line.
     """
-    characters = hard_characters()
-    endings = [f"cat {character}" for character in characters]
-    endings += [f"a{character}" for character in characters]
-    beginnings = [f"{character}s it" for character in characters]
-    beginnings += [f"{character}{character} is it" for character in characters]
+    tried = (
+        (hard_characters(), hard_characters()),
+        (SIGNS, ACROSS_FROM_SIGNS),
+        (ACROSS_FROM_SIGNS, SIGNS),
+    )
+    return all(_joins(plain, place, before, behind) for before, behind in tried)
+
+
+def _joins(
+    plain: Tokenizer, place: JoinPlace, before: Sequence[str], behind: Sequence[str]
+) -> bool:
+    """before, behind: the characters beside the line, each with each.
+
+    Each part must also have the words of the pattern that it has in the whole: which tokens a
+    wrong word has depends on the vocabulary.
+    """
+    endings = [f"cat {character}" for character in before]
+    endings += [f"a{character}" for character in before]
+    beginnings = [f"{character}s it" for character in behind]
+    beginnings += [f"{character}{character} is it" for character in behind]
     line_of_first = EMPTY_LINE if place.behind else ""
     line_of_second = "" if place.behind else EMPTY_LINE
     firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
     anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
-    seconds = [ids[place.anchor_tokens :] for ids in _encode_all(plain, anchored)]
+    seconds = [
+        _begin_word(tokens[place.anchor_tokens :], 0) for tokens in _encode_all(plain, anchored)
+    ]
     wholes = [ending + EMPTY_LINE + beginning for ending, beginning in product(endings, beginnings)]
     for whole, (first, second) in zip(
         _encode_all(plain, wholes), product(firsts, seconds), strict=True
     ):
-        if whole != first + second:
+        if _begin_word(whole, len(first)) != first + second:
             return False
     return True
 
 
-def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[int]]:
-    encodings = plain.encode_batch_fast(texts, add_special_tokens=False)
-    return [encoding.ids for encoding in encodings]
+def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
+    tokens_of_texts = []
+    for encoding in plain.encode_batch(texts, add_special_tokens=False):
+        words = encoding.word_ids
+        starts = [True, *(left != right for left, right in pairwise(words))]
+        tokens_of_texts.append(list(zip(encoding.ids, starts[: len(words)], strict=True)))
+    return tokens_of_texts
+
+
+def _begin_word(tokens: list[Token], place: int) -> list[Token]:
+    """Returns the tokens, of which that at this place begins a word."""
+    beginning = [(number, True) for number, _ in tokens[place : place + 1]]
+    return [*tokens[:place], *beginning, *tokens[place + 1 :]]
 
 
 @lru_cache(maxsize=1)

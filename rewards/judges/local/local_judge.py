@@ -62,6 +62,7 @@ class LocalJudge(Judge):
     kind: str  # the judge's kind and number format, with which its name begins
     # Questions in one call of the model. The next ones are encoded while it answers.
     most_together: int = sys.maxsize
+    _takes_shared = True
 
     def __init__(
         self,

@@ -55,6 +55,7 @@ class MatchJudge(Judge):
     """
 
     sees_pictures = False
+    _takes_shared = True
 
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline

@@ -18,7 +18,6 @@ import json
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -206,7 +205,7 @@ async def all_in_time(
     """Returns one answer per ask, in order; None for what had no answer after `seconds`.
 
     An ask that waits for its next attempt keeps its place, so that a troubled server gets fewer at
-    a time.
+    a time. Raises what an ask raises, and ends the others.
     """
     answers: list[T | None] = [None] * len(asks)
     places = asyncio.Semaphore(concurrency)
@@ -215,10 +214,14 @@ async def all_in_time(
         async with places:
             answers[number] = await asks[number]()
 
-    with suppress(TimeoutError):
+    try:
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             for number in range(len(asks)):
                 group.create_task(settle(number))
+    except TimeoutError:
+        pass
+    except ExceptionGroup as errors:  # callers know what an ask raises, and no groups
+        raise errors.exceptions[0] from None
     return answers
 
 

@@ -76,6 +76,7 @@ class RemoteJudge(Judge):
     """
 
     remote = True
+    _takes_shared = True
 
     def __init__(
         self,

@@ -47,6 +47,8 @@ class CachedJudge(OuterJudge):
         ValueError: for a path to a file of another kind or version.
     """
 
+    _takes_shared = True
+
     def __init__(
         self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30
     ) -> None:

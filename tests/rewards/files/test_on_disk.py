@@ -1,11 +1,14 @@
 """Sequences on the disk: what was put in comes out, and memory holds none of it."""
 
+import gc
 import json
 import os
 import pickle
+import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +55,19 @@ def test_values_are_on_the_disk_alone() -> None:
     assert kept_bytes(2000) - kept_bytes(1000) <= 16 * 1000
 
 
+def test_a_full_disk_is_named_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """People seldom know that rows lie in the folder for temporary files."""
+    monkeypatch.setattr(on_disk, "without_name", partial(Path("/dev/full").open, "r+b"))
+    unraisable: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    with pytest.raises(OSError, match=r"No space left on device in .*TMPDIR"):
+        OnDisk(number * "x" for number in range(1000))
+    gc.collect()
+    assert unraisable == []
+
+
 def test_whole_lines_are_read_where_they_lie(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'{"a": 1}\n[2]\nbroken\n\n{"a": 3}\n{"a"')
@@ -71,6 +87,19 @@ def test_whole_lines_are_read_where_they_lie(tmp_path: Path) -> None:
         file.flush()
         lines.grow()
     assert list(lines) == [{"b": 5}]
+
+
+def test_a_cut_end_that_was_read_is_not_read_again(tmp_path: Path) -> None:
+    """What a killed run left of a long line may be longer than all lines that follow."""
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"a": 1}\n{"a": "' + 1000 * "x")
+    lines = Lines(path)
+    assert list(lines) == [{"a": 1}]
+    with path.open("a") as file:
+        file.truncate(lines.size)
+        file.write('{"a": 2}\n{"a": 3}\n')
+    lines.grow()
+    assert list(lines) == [{"a": 1}, {"a": 2}, {"a": 3}]
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
@@ -96,5 +125,5 @@ def test_what_another_program_wrote_is_not_read() -> None:
     rows._file.seek(start + HASH_BYTES)
     rows._file.write(evil)
     assert rows[0] == {"id": "a"}
-    with pytest.raises(RuntimeError, match="another program changed rows"):
+    with pytest.raises(OSError, match="another program changed rows"):
         _ = rows[1]

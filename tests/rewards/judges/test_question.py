@@ -2,6 +2,7 @@
 not.
 """
 
+import json
 import pickle
 from collections.abc import Sequence
 
@@ -70,6 +71,7 @@ class Keeping(Judge):
 
     name = "keeping"
     sees_pictures = False
+    _takes_shared = True
 
     def __init__(self) -> None:
         self.asked: list[Question] = []
@@ -99,6 +101,20 @@ def test_questions_about_one_text_share_it() -> None:
     assert len(shared) == len(prompts) > 20
     assert len({id(beginning) for beginning in shared}) == 2  # of precision and of recall
     assert max(len(prompt.rest) for prompt in prompts if isinstance(prompt, SharedPrompt)) < 400
+
+
+def test_a_judge_of_a_users_own_may_send_the_messages_as_json() -> None:
+    class Sending(Judge):
+        name = "sending"
+        sees_pictures = False
+
+        def rate_each(self, questions: Sequence[Question], scale: Sequence[str]) -> list[Rating]:
+            for question in questions:
+                assert json.loads(json.dumps(question.messages)) == question.messages
+            return [rating_of(5.0, scale)] * len(questions)
+
+    shared = [Question(SharedPrompt("ab", rest)) for rest in "cdc"]
+    assert [rating.mean for rating in Sending().rate(shared)] == [5.0] * 3  # type: ignore[union-attr]
 
 
 def test_twice_the_text_is_twice_the_hashing(monkeypatch: pytest.MonkeyPatch) -> None:

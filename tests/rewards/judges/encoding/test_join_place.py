@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoTokenizer
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
@@ -140,6 +140,51 @@ def test_a_token_across_the_line_forbids_the_place() -> None:
     plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     plain.train_from_iterator(["A kite.\n\nIs it red?\n\nDoes it fly."] * 50, trainer)
     assert find_join_place(plain) is None
+
+
+# GPT-4o's, also Llama 4's: a slash behind a sign and an empty line is in one word with them
+GPT_4O = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+"
+SPACES = normalizers.Replace(" ", "\u2581")
+NEWLINES_LOST = normalizers.Sequence([normalizers.Replace("\n", " "), SPACES])
+
+
+def trained(text: str, normalizer: Any, pattern: str = "") -> Tokenizer:
+    """Returns a byte-level tokenizer with a pattern, without one a SentencePiece's."""
+    plain = Tokenizer(models.BPE())
+    alphabet: list[str] = []
+    if pattern:
+        split = pre_tokenizers.Split(Regex(pattern), "isolated")
+        byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        plain.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+    if normalizer is not None:
+        plain.normalizer = normalizer
+    trainer = trainers.BpeTrainer(vocab_size=500, initial_alphabet=alphabet, show_progress=False)
+    plain.train_from_iterator([text] * 50, trainer)
+    return plain
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "pattern", "learnt", "content"),
+    [
+        (SPACES, "", "a re\u010d\n\nx. a b\u010d\n\nx", "b\u010d\n\nx"),
+        (SPACES, "", "a  \n\na", "a \u2581\n\nb"),
+        (NEWLINES_LOST, "", "the kite is of the red kite. x of the x", "kite\n\nx of"),
+        (None, GPT_4O, "a dog.\n\nx and/foo or/foo", "a dog.\n\n/foo"),
+    ],
+    ids=["Czech letter", "sign of a space", "newline as a space", "slash"],
+)
+def test_a_word_across_the_line_forbids_the_place(
+    normalizer: Any, pattern: str, learnt: str, content: str
+) -> None:
+    """Else the two parts would have other tokens than the whole."""
+    plain = trained(learnt, normalizer, pattern)
+    place = find_join_place(plain)
+    cut = place.cut(content, content.index("\n")) if place is not None else 0
+    if place is not None and cut:
+        first = plain.encode(content[:cut]).ids
+        second = plain.encode(place.anchor + content[cut:]).ids[place.anchor_tokens :]
+        assert first + second == plain.encode(content).ids
 
 
 def test_a_unigram_model_has_no_place() -> None:

@@ -531,6 +531,8 @@ def test_questions_and_scales_that_are_refused(judge: Any, server: Any) -> None:
         ChatJudge(server.url, "m").rate([give(1)], scale=("1", "10"))
     with pytest.raises(ValueError, match=r"no tokenizer is found for '/no/such'.*chat:URL#MODEL"):
         ServerJudge(server.url, "m", "/no/such").rate([give(1)])
+    with pytest.raises(ValueError, match=r"no tokenizer is found for '/no/such'.*chat:URL#MODEL"):
+        ServerJudge(server.url, "m", "/no/such").write([give(1)], 4)
     assert server.bodies == []
 
 
