@@ -306,9 +306,8 @@ def eager(late: float, first: float, limits: Limits) -> str:
         return ""
     return (
         f"the judge says yes to {late:.0%} of the things that pictures lack (at the start "
-        f"{first:.0%}, {cause}), so its yes says little, and the policy may learn words to which "
-        "it says yes: take a judge that sees better or evidence='reference', and go back to an "
-        "earlier checkpoint."
+        f"{first:.0%}, {cause}), so its yes says little: take a judge that sees better or "
+        "evidence='reference', and go back to an earlier checkpoint."
     )
 
 
