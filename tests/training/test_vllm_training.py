@@ -3,10 +3,8 @@ judge may stand.
 """
 
 import importlib.util
-import json
 import math
 import os
-import subprocess
 import sys
 import time
 import uuid
@@ -16,29 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.dapo_run import logged_steps
 from tests.support.vllm_server import vllm_server
 
-RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 MARK = "SPANREWARD_TEST_RUN"  # in the environment of all that a run starts
 STEPS = 2
-HARD_TIMEOUT = 1200  # seconds: far more than it takes, and a hang is an error
-SHRUNK = (
-    *(
-        "policy.model=experiments/scenes/policy.py:tiny",
-        "data.count=8",
-        f"trainer.max_steps={STEPS}",
-    ),
-    "trainer.per_device_train_batch_size=4",
-    "trainer.steps_per_generation=null",
-    "trainer.logging_steps=1",
-    *(
-        "trainer.num_generations=4",
-        "trainer.max_completion_length=16",
-        "trainer.soft_overlong_cache=4",
-    ),
-)
-
 ENGINE = "options: {dtype: float32, max_model_len: 2048}"
 
 pytestmark = pytest.mark.vllm
@@ -64,19 +44,8 @@ def run_dapo(judge: str, ranks: int, output: Path) -> list[dict[str, Any]]:
         "--nproc_per_node",
         str(ranks),
     ]
-    overrides = [f"output={output}", *SHRUNK, f"rewards.0.judge={judge}"]
-    done = subprocess.run(
-        [*launch, "scripts/train.py", RECIPE, *overrides],
-        cwd=ROOT,
-        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=HARD_TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    return [line for line in lines if "loss" in line]
+    changes = [f"trainer.max_steps={STEPS}", f"rewards.0.judge={judge}"]
+    return logged_steps(launch, changes, os.environ, output)
 
 
 def check_judged(steps: list[dict[str, Any]]) -> None:

@@ -1,6 +1,5 @@
 """Pictures through vLLM's own server, as ids' neighbour and as chats: rated as by transformers."""
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,7 @@ from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.tiny_models import drawing
-from tests.support.tiny_rater import save_rater
-from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
-from tests.support.vllm_server import vllm_server
+from tests.support.tiny_rater import rater_folder, served_rater
 
 pytestmark = pytest.mark.vllm
 SHOWN: list[tuple[Image.Image, ...]] = [
@@ -30,18 +27,12 @@ SHOWN: list[tuple[Image.Image, ...]] = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if importlib.util.find_spec("vllm") is None or not FOLDER.is_dir():
-        pytest.skip("needs vllm and torchvision: make test-vllm")
-    folder = tmp_path_factory.mktemp("rater")
-    save_rater(folder)
-    return folder
+    return rater_folder(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def url(folder: Path) -> Iterator[str]:
-    options = ("--dtype", "float32", "--max-model-len", "1024", "--block-size", "32")
-    limits = ("--limit-mm-per-prompt", '{"video": 0}')
-    with vllm_server(str(folder), *options, *limits, environment=with_torchvision()) as url:
+    with served_rater(folder) as url:
         yield url
 
 
