@@ -47,7 +47,7 @@ def test_a_judge_lost_on_one_rank_stops_both_with_one_sentence(tmp_path: Path) -
     (step,), (other,) = first["log"], second["log"]
     counts = {name: value for name, value in step.items() if name.startswith("judge/")}
     assert counts == {name: value for name, value in other.items() if name.startswith("judge/")}
-    assert len(counts) == 9  # no question timed out, and no answer was unparsed
+    assert len(counts) == 11  # no question timed out, and no answer was unparsed
     assert not counts.keys() & {"judge/timeout", "judge/unparsed"}
     assert (counts["judge/failed_fraction"], counts["judge/retries"]) == (0, 3)
     assert (counts["judge/wake_seconds"], counts["judge/peak_memory_gb"]) == (20, 2)
