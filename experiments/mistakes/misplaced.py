@@ -305,7 +305,7 @@ MISPLACED = [
         "BB",
         score(
             "a trainer's setting for a metric",
-            "valid are coref, judged_part, mode",
+            "valid are coref, evidence, judged_part, mode",
             *MATCH,
             "--set",
             "span_coef=0.5",

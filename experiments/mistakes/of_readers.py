@@ -234,12 +234,12 @@ OPTIONS = [
         ),
     ),
     graded(
-        "CC",
+        "CA",
         Mistake(
             "a recipe behind its options",
-            "arguments are required: recipe",
+            "The policy and its metrics are in",
             ("train", "--set", "seed=1", "recipe.yaml"),
-            status=2,
+            status=0,
         ),
     ),
     graded(
