@@ -1,17 +1,33 @@
-"""Some entries of a sequence, each read when it is asked for.
+"""Sequences whose entries are read when they are asked for.
 
 view = View(rows, [2, 5], lambda row: row.id)
 view[1], list(view), len(view)      # of the row 5, of both, 2
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
 
-class View(Sequence[T]):
-    """numbers: which entries of the sequence, in what order. read: what is seen of an entry."""
+class LazySequence(Sequence[T], Generic[T]):
+    """A subclass defines `__len__`, and `_entry` for a number from 0 on."""
+
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[T]: ...
+    def __getitem__(self, number: int | slice) -> T | list[T]:
+        if isinstance(number, slice):
+            return [self._entry(place) for place in range(len(self))[number]]
+        return self._entry(range(len(self))[number])
+
+    def _entry(self, number: int) -> T:
+        raise NotImplementedError
+
+
+class View(LazySequence[T]):
+    """Some entries of a sequence. numbers: which, in what order. read: what is seen of an entry."""
 
     def __init__(
         self, entries: Sequence[Any], numbers: Sequence[int], read: Callable[[Any], T]
@@ -23,11 +39,5 @@ class View(Sequence[T]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[T]: ...
-    def __getitem__(self, place: int | slice) -> T | list[T]:
-        if isinstance(place, slice):
-            return [self[number] for number in range(len(self))[place]]
-        return self._read(self._entries[self._numbers[place]])
+    def _entry(self, number: int) -> T:
+        return self._read(self._entries[self._numbers[number]])

@@ -22,6 +22,13 @@ def encodable(row: dict[str, Any], where: str) -> dict[str, Any]:
     return row
 
 
+def exact_json(data: Any) -> bytes:
+    """Returns JSON without escapes: escaped, two lone surrogates would equal the emoji that they
+    form together.
+    """
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
 def lines_of(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yields the number and the bytes of each line that is not blank, without its line break."""
     for number, line in enumerate(file, start=1):

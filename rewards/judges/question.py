@@ -8,7 +8,6 @@ call.
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from uuid import uuid4
 from PIL import Image
 from PIL.ExifTags import Base
 
+from spanreward.rewards.files.json_lines import exact_json
 from spanreward.rewards.judges.probe import PresenceProbe
 from spanreward.rewards.rows.pictures import PICTURE_LOCK
 
@@ -102,11 +102,11 @@ def question_keys(questions: Sequence[Question], about: Mapping[str, Any] = NOTH
                 question.top,
                 question.again,
             ]
-            object.__setattr__(question, "_key", _sha256(_json(content))[:32])
+            object.__setattr__(question, "_key", _sha256(exact_json(content))[:32])
     keys = [str(question._key) for question in questions]
     if not about:
         return keys
-    shared = _json(dict(about))
+    shared = exact_json(dict(about))
     return [_sha256(shared + key.encode())[:32] for key in keys]
 
 
@@ -199,10 +199,3 @@ def _picture_content(image: Any) -> bytes:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _json(data: Any) -> bytes:
-    """Without escapes: escaped, two lone surrogates would equal the emoji that they form
-    together.
-    """
-    return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")

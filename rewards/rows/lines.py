@@ -14,6 +14,7 @@ from typing import Any
 
 from spanreward.rewards.base.texts import is_joined
 from spanreward.rewards.base.verdict import Sample
+from spanreward.rewards.base.views import View
 from spanreward.rewards.files.on_disk import OnDisk
 from spanreward.rewards.rows.messages import messages_in
 from spanreward.rewards.rows.pictures import located
@@ -22,6 +23,8 @@ from spanreward.rewards.rows.tables import Rows, check_texts, folder_of, no_rows
 from spanreward.rewards.rows.values import plain_value
 
 log = logging.getLogger(__name__)
+
+Line = list[Any]  # the arguments of `read_row` but the folder, as JSON has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +49,13 @@ def read_rows(
     """
     folder = folder_of(source)
     joined = _Joined()
-    read = (joined.noted(read_row(*row, folder)) for row in table_rows(source, columns, limit))
-    on_disk = isinstance(source, str | Path)
-    rows: Sequence[InputRow] = OnDisk(read) if on_disk else list(read)
+    rows: Sequence[InputRow]
+    lines = (joined.noted(*row) for row in table_rows(source, columns, limit))
+    if isinstance(source, str | Path):
+        on_disk = OnDisk(lines)
+        rows = View(on_disk, range(len(on_disk)), lambda line: _row_of_line(line, folder))
+    else:
+        rows = [_row_of_line(line, folder) for line in lines]
     if not rows:
         raise no_rows(source)
     check_texts(rows[0].held, source)
@@ -63,14 +70,17 @@ class _Joined:
         self.count = 0
         self.first: Any = None
 
-    def noted(self, row: InputRow) -> InputRow:
-        """Returns the row, and counts it."""
-        answers = row.held.get("answers")
+    def noted(self, number: int, where: str, row: dict[str, Any] | str) -> Line:
+        """Returns the line with plain values, and counts it."""
+        if isinstance(row, str):
+            return [number, where, row]
+        held = plain_row(row)
+        answers = held.get("answers")
         if is_joined(answers):
             if not self.count:
                 self.first = answers
             self.count += 1
-        return row
+        return [number, where, held]
 
     def say(self, rows: int, source: object) -> None:
         """Logs it. rows: how many there are."""
@@ -107,6 +117,11 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
         completion = held.get("completion")
         sample = f"{where} needs the key 'completion' with a text, got {completion!r}"
     return InputRow(number, row_id(held, number), held, sample)
+
+
+def _row_of_line(line: Line, folder: Path) -> InputRow:
+    number, where, row = line
+    return read_row(number, where, row, folder)
 
 
 def plain_row(row: Mapping[Any, Any]) -> dict[str, Any]:

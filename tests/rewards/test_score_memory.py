@@ -14,7 +14,6 @@ import pytest
 
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.rewards.files import on_disk
-from spanreward.rewards.files.on_disk import OnDisk
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows import delimited
 from spanreward.rewards.rows.lines import InputRow, read_rows
@@ -85,8 +84,9 @@ def peak(work: Callable[[], Any]) -> int:
     """
     gc.collect()
     gc.disable()  # it lets them go
-    OnDisk(InputRow(number, "", {}, Sample("", "")) for number in range(2500))
-    OnDisk(Verdict(0.5) for _ in range(2500))
+    for size in range(1, 21):
+        let_go = [tuple(range(size)) for _ in range(2500)]
+        del let_go
     tracemalloc.start()
     work()
     _, most = tracemalloc.get_traced_memory()

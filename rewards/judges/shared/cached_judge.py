@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from spanreward.rewards.files import CACHE
+from spanreward.rewards.files.json_lines import exact_json
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.judges.shared.store import Store
@@ -151,12 +152,9 @@ def _without(
 
 
 def _packed(answer: Rating | str) -> bytes:
-    """An answer as JSON.
-
-    Without escapes: escaped, two lone surrogates would equal the emoji that they form together.
-    """
+    """Returns an answer as JSON."""
     data: Any = answer
     if isinstance(answer, Rating):
         probabilities = dict(answer.probabilities)
         data = {"probabilities": probabilities, "mass": answer.mass, "cut": answer.cut}
-    return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return exact_json(data)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from spanreward.rewards.files import on_disk
-from spanreward.rewards.files.on_disk import HASH_BYTES, Lines, OnDisk
+from spanreward.rewards.files.on_disk import Lines, OnDisk
 from spanreward.rewards.rows.lines import read_rows
 
 
@@ -117,13 +117,39 @@ def test_rows_come_through_a_pipe(tmp_path: Path, ending: str) -> None:
     assert dict(row.held) == {"completion": "A dog.", "reference": "A cat."}
 
 
-def test_what_another_program_wrote_is_not_read() -> None:
-    """It would run as ours: a pickle may call any function."""
-    rows = OnDisk([{"id": "a"}, {"id": "b"}])
-    evil = pickle.dumps({"id": "c"})
-    start = rows._ends[1]
-    rows._file.seek(start + HASH_BYTES)
-    rows._file.write(evil)
+def test_what_another_program_wrote_never_runs() -> None:
+    """It would, if the file held pickles: one may call any function."""
+    rows = OnDisk([{"id": "a"}, {"id": "b" * 100}])
+    rows._file.seek(rows._ends[1])
+    rows._file.write(pickle.dumps(Calling("planted")))
     assert rows[0] == {"id": "a"}
-    with pytest.raises(OSError, match="another program changed rows"):
+    with pytest.raises(ValueError, match=r"codec|Expecting|Extra data"):
         _ = rows[1]
+    assert CALLS == []
+
+
+CALLS: list[str] = []
+
+
+class Calling:
+    """A value whose pickle notes that it was read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __reduce__(self) -> Any:
+        return CALLS.append, (self.name,)
+
+
+def test_values_that_json_has_not_come_back_too() -> None:
+    """Bytes lie behind the JSON. What would come back as another value stays in memory."""
+    values = [
+        {"image": {"bytes": b"\x89PNG\0", "path": None}, "again": [b"", b"\xff"]},
+        {1: "a number for a key"},
+        {"a tuple": (1, 2)},
+        {"halves": "\ud83d\ude00", "whole": "\U0001f600"},
+        {"set": {1}},
+    ]
+    kept = OnDisk(values)
+    assert list(kept) == values
+    assert [*kept._in_memory] == [1, 2, 4]

@@ -130,7 +130,7 @@ def test_a_judge_that_defines_rate_gets_each_question_once_and_is_checked() -> N
 def test_a_question_is_keyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     (question,) = asked("How red is it?")
     key = question_keys([question])
-    monkeypatch.setattr("spanreward.rewards.judges.question._json", lambda data: b"")
+    monkeypatch.setattr("spanreward.rewards.judges.question.exact_json", lambda data: b"")
     assert question_keys([question]) == key
     assert replace(question, top=5)._key is None
 
