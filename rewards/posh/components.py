@@ -214,7 +214,7 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     no reference has; then only entities that say nothing new beside an earlier one are surplus.
     """
     view = sheets[0].interview.source
-    supported = [_named_in(sheet.interview.target_graph) for sheet in sheets]
+    supported = [named_in(sheet.interview.target_graph) for sheet in sheets]
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
         if entity.fixed is None:
@@ -237,7 +237,7 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     return frozenset(result)
 
 
-def _named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
+def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     """Returns how many entities of each name a graph has, infinity for a plural."""
     counts: dict[frozenset[str], float] = defaultdict(float)
     for entity in graph.entities:

@@ -25,12 +25,13 @@ from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import Entity, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Found
-from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT
+from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT, named_in
 from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import PicturePrompts
 from spanreward.rewards.posh.questions import Component, presence_question, question_text
 from spanreward.rewards.posh.row_answers import ParsedRow
+from spanreward.rewards.posh.scores import span_score
 from spanreward.rewards.reward.rows import open_pictures
 
 Pictures = tuple[Image.Image, ...]
@@ -151,11 +152,6 @@ def decoy_question(decoy: Decoy, sheet: AnswerSheet) -> Question:
     return presence_question(sheet.interview, component, text, published=False)
 
 
-def yes_share(rating: float) -> float:
-    """Returns a rating of 1..5 as 0 (no) .. 1 (yes)."""
-    return (rating - ABSENT) / (RIGHT - ABSENT)
-
-
 def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     """Returns the sheet with each rating less the yes-rate (0..1).
 
@@ -181,12 +177,12 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
 
 
 def believed_rating(rating: float, yes_rate: float) -> float:
-    """Returns 1 + 4 (s - y) / (1 - y), and 1 where that is less: s is the rating as 0..1, y the
-    yes-rate. With a yes-rate of 1 all ratings are 1.
+    """Returns 1 + 4 (s - y) / (1 - y), and 1 where that is less: s is the rating's `span_score`, y
+    the yes-rate. With a yes-rate of 1 all ratings are 1.
     """
     if yes_rate >= NEARLY_ONE:
         return ABSENT
-    share = (yes_share(rating) - yes_rate) / (1 - yes_rate)
+    share = (span_score(rating) - yes_rate) / (1 - yes_rate)
     return ABSENT + (RIGHT - ABSENT) * max(share, 0.0)
 
 
@@ -212,8 +208,7 @@ def _names(row: ParsedRow) -> set[frozenset[str]]:
     """Returns the names of all things in the texts about a row's picture."""
     names: set[frozenset[str]] = set()
     for graph in (row.graph, *(supporting for _, supporting in row.references)):
-        for entity in graph.entities:
-            names |= {lemmas(head) for head in (entity.head, *entity.heads)}
+        names |= named_in(graph).keys()
         names |= {lemmas(denial.head) for denial in graph.denials}
     return names
 

@@ -61,7 +61,6 @@ from spanreward.rewards.posh.picture_evidence import (
     open_row_pictures,
     picture_sheet,
     take_plain_answers,
-    yes_share,
 )
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.row_answers import (
@@ -81,6 +80,7 @@ from spanreward.rewards.posh.scores import (
     f1,
     penalise,
     penalise_unread,
+    span_score,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.reading import ReadingReward
@@ -176,6 +176,7 @@ class PoshReward(ReadingReward):
         # packed graphs, least recently used first; None for the second where it is the first
         self._references: OrderedDict[str, tuple[bytes, bytes | None]] = OrderedDict()
         self._answers = AnswerCache()
+        self._warned_of_yes = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_references": OrderedDict(), "_answers": AnswerCache()}
@@ -349,7 +350,8 @@ class PoshReward(ReadingReward):
         """
         decoys = [share for judged in parts for share in judged.decoys]
         yes_rate = fmean(decoys) if decoys else None
-        if yes_rate is not None and yes_rate > MUCH_YES:
+        if yes_rate is not None and yes_rate > MUCH_YES and not self._warned_of_yes:
+            self._warned_of_yes = True  # a training has this rate in its log at each step
             log.warning(
                 "%s: %r says yes to %.0f %% of the things that pictures lack, so its yes says "
                 "little, and the score hardly counts it: take a judge that sees better.",
@@ -414,7 +416,7 @@ class PoshReward(ReadingReward):
         ]
         for answer in cache.complete(questions, partial(rate_questions, self.judge)):
             if not isinstance(answer, Failure):
-                judged.decoys.append(yes_share(answer.value))
+                judged.decoys.append(span_score(answer.value))
 
     def _pair(
         self,

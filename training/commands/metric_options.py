@@ -178,16 +178,19 @@ def in_order(command_line: Sequence[str]) -> list[str]:
     others: list[str] = []
     last: list[str] = []
     takes_values = False
+    previous = ""
     for word in command_line:
-        is_first = bool(last) and takes_values and last[-1] in TAKING_SEVERAL
         if word in TAKING_SEVERAL:
             takes_values = True
-            last.append(word)
-        elif takes_values and not word.startswith("-") and (is_first or "=" in word):
+        elif word.startswith("-"):
+            takes_values = False
+        elif previous not in TAKING_SEVERAL:  # the first word after them is a value
+            takes_values = takes_values and "=" in word
+        if takes_values:
             last.append(word)
         else:
-            takes_values = False
             others.append(word)
+        previous = word
     return [*others, *last]
 
 

@@ -12,8 +12,10 @@ from typing import Any
 
 from datasets import Dataset
 
+from spanreward.training.data.row_content import row_content
+
+COLUMNS = ("question", "reference", "answers")  # of `row_content`
 MEASURED = 256  # rows whose references are counted in tokens
-TEXTS = ("reference", "answers", "question")  # columns that tell rows apart, beside the prompt
 
 
 def row_cautions(
@@ -56,19 +58,19 @@ def reference_length(dataset: Dataset, tokenizer: Any) -> float:
 
 
 def shared_rows(dataset: Dataset, validation: Dataset) -> int:
-    """Returns how many rows of `validation` have the prompt, references, question and answers of a
-    row of `dataset`. Rows without references and answers are told apart by their pictures, which
-    are not opened, and do not count.
+    """Returns how many rows of `validation` have the content of a row of `dataset`. Rows without
+    references and answers are told apart by their pictures, which are not opened, and do not count.
     """
-    trained = set(_row_keys(dataset))
-    return sum(key in trained for key in _row_keys(validation))
+    trained = set(_contents(dataset))
+    return sum(content in trained for content in _contents(validation))
 
 
-def _row_keys(dataset: Dataset) -> Iterator[str]:
-    columns = [name for name in ("prompt", *TEXTS) if name in dataset.column_names]
+def _contents(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
+    columns = [name for name in COLUMNS if name in dataset.column_names]
     for row in dataset.select_columns(columns):
-        if any(_texts_of(row.get(name)) for name in ("reference", "answers")):
-            yield repr([row[name] for name in columns])
+        question, references, answers = row_content(row)
+        if references or answers:
+            yield question, references, answers
 
 
 def _texts_of(given: str | Sequence[str] | None) -> Iterable[str]:

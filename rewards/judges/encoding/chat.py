@@ -133,10 +133,8 @@ class ChatEncoder:
                 ids.append(piece)
             elif piece.is_shared:
                 ids += self._shared_ids(piece.text)
-            elif piece.anchor_tokens:
-                ids += self._plain_ids(piece.text)[piece.anchor_tokens :]
             else:
-                ids += self._plain_ids(piece.text)
+                ids += self._plain_ids(piece.text)[piece.anchor_tokens :]
         return ids
 
     def ahead(self, questions: Sequence[Question], budget: int) -> Iterator[Question]:

@@ -179,7 +179,7 @@ def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
 
 
 def _begin_word(tokens: list[Token], place: int) -> list[Token]:
-    """Returns the tokens, of which that at this place begins a word."""
+    """Returns the tokens. The one at this place now begins a word."""
     beginning = [(number, True) for number, _ in tokens[place : place + 1]]
     return [*tokens[:place], *beginning, *tokens[place + 1 :]]
 

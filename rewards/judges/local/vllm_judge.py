@@ -66,8 +66,8 @@ CHECK_DIFFERENCE = 0.1
 ATTEMPTS = 2  # within one `with judge:`
 END_SECONDS = 10.0  # for a process to end by itself
 DEADLINE = 1200.0  # seconds
-# Questions in one call of the engine: a second of its work, of which it idles some milliseconds at
-# the end of a call.
+# Questions in one call of the engine, which are about a second of its work. At the end of a call it
+# idles for some milliseconds.
 MOST_TOGETHER = 1024
 LEAST_BYTES = 2**20  # of a KV cache; no model's first block of tokens fits into less
 # for an engine to fall asleep; the first time it pins main memory for its weights

@@ -1,8 +1,8 @@
 """Requests that are encoded while earlier ones are under way.
 
 requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
-requests[0]                                   # encodes the first AHEAD questions
-answers = requests.by_question(answers)       # in the order of the questions
+requests.take(0)                              # encodes the first AHEAD questions
+answers, cuts = requests.by_question(answers)     # in the order of the questions
 """
 
 from collections.abc import Callable, Mapping, Sequence

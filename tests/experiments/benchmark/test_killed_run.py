@@ -17,25 +17,16 @@ from experiments.benchmark.kills import (
     prepare,
 )
 from experiments.benchmark.kills_compare import compare
-from experiments.scenes.parts import TINY
+from tests.support.dapo_run import SHRUNK
 from tests.support.paths import ROOT
 
 HANGS = 400  # seconds: far more than a launch takes
-SHRUNK = (
-    *(
-        f"policy.model={TINY}",
-        "data.count=8",
-        "trainer.max_steps=6",
-        "trainer.per_device_train_batch_size=4",
-        "trainer.steps_per_generation=null",
-        "trainer.logging_steps=1",
-    ),
-    *(
-        "trainer.num_generations=4",
-        "trainer.max_completion_length=16",
-        "trainer.soft_overlong_cache=4",
-    ),
-    *("trainer.save_strategy=steps", "trainer.save_steps=2", "trainer.dynamic_sampling=true"),
+CHANGES = (
+    *SHRUNK,
+    "trainer.max_steps=6",
+    "trainer.save_strategy=steps",
+    "trainer.save_steps=2",
+    "trainer.dynamic_sampling=true",
     "rewards.0.judge={name: match, cache: true}",
 )
 
@@ -47,7 +38,7 @@ def test_a_killed_run_ends_as_one_that_was_not(
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    arguments = parser.parse_args([str(ROOT / "recipes/quickstart/scenes-dapo.yaml"), *SHRUNK])
+    arguments = parser.parse_args([str(ROOT / "recipes/quickstart/scenes-dapo.yaml"), *CHANGES])
     whole, killed = (prepare(arguments, tmp_path, name) for name in ("whole", "killed0"))
 
     run = Run(arguments, whole, [], tmp_path / "whole.log")

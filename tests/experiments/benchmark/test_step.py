@@ -51,7 +51,7 @@ def test_longer_texts_are_made_of_those_of_the_file(arguments: Namespace) -> Non
 
 
 def test_what_is_serial_by_hand() -> None:
-    """Ten seconds, of which the engine has questions from 2 to 5 and from 6 to 9."""
+    """The step takes ten seconds. The engine has questions from 2 to 5 and from 6 to 9."""
     intervals: dict[str, Any] = {
         "parse": [(0.0, 1.0), (2.0, 4.0)],
         "encode": [(1.0, 1.5), (3.0, 5.5)],

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -21,6 +20,7 @@ from scipy.stats import binomtest
 
 from spanreward.rewards.base.unread import MUCH, NotRead, not_read
 from spanreward.rewards.rows.tables import is_table, read_table
+from spanreward.training.data.row_content import row_content
 from spanreward.training.data.rows import read_values
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
@@ -135,7 +135,7 @@ def leaks(setup: Setup) -> Iterator[str]:
     """
     rows = setup.prompts.rows
     source = setup.prompts.source
-    asked = {content(row) for row in rows} - {content({})}
+    asked = {row_content(row) for row in rows} - {row_content({})}
     parts = (
         []
         if source.get("source") in (None, "rows")
@@ -150,7 +150,7 @@ def leaks(setup: Setup) -> Iterator[str]:
             if isinstance(part, JsonlPart) and Path(part.path).is_file():
                 records = read_table(part.path)
                 shared = asked & {
-                    content(read_values(record, part.columns, name)) for name, record in records
+                    row_content(read_values(record, part.columns, name)) for name, record in records
                 }
                 if shared:
                     yield (
@@ -159,15 +159,6 @@ def leaks(setup: Setup) -> Iterator[str]:
                     )
             elif rows_of(part) in map(rows_of, parts):
                 yield f"{side} ({run}) was trained on these data ({where})"
-
-
-def content(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns what a row asks for and is judged by, which tells it from others wherever it
-    stands.
-    """
-    return row.get("question"), *(
-        tuple(map(str, row.get(name) or ())) for name in ("reference", "answers")
-    )
 
 
 def looks(

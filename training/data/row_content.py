@@ -1,0 +1,14 @@
+"""What a row asks for and is judged by, which tells it from others wherever it stands.
+
+row_content({"question": "Which?", "answers": ["red"]})     # ("Which?", (), ("red",))
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def row_content(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Returns the question, the references and the answers."""
+    return row.get("question"), *(
+        tuple(map(str, row.get(name) or ())) for name in ("reference", "answers")
+    )
