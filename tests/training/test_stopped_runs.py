@@ -13,25 +13,20 @@ from typing import Any
 import pytest
 from transformers import Trainer, TrainerCallback
 
-from experiments.scenes.parts import TINY
 from spanreward.training.recipe import load_recipe
 from spanreward.training.run import build_trainer, run
 from spanreward.training.run_folder import checkpoint_to_resume, checkpoints
+from tests.support.dapo_run import SHRUNK
 from tests.support.paths import ROOT
 
 HANGS = 240  # seconds: far more than it takes
 RECIPE = str(ROOT / "recipes/quickstart/scenes-dapo.yaml")
-SHRUNK = (
-    *(
-        f"policy.model={TINY}",
-        "data.count=8",
-        "trainer.per_device_train_batch_size=4",
-        "trainer.steps_per_generation=null",
-        "trainer.logging_steps=1",
-        "trainer.num_generations=4",
-    ),
-    *("trainer.max_completion_length=16", "trainer.soft_overlong_cache=4", "trainer.use_cpu=true"),
-    *("trainer.bf16=false", "trainer.save_strategy=steps", "trainer.save_steps=2"),
+CHANGES = (
+    *SHRUNK,
+    "trainer.use_cpu=true",
+    "trainer.bf16=false",
+    "trainer.save_strategy=steps",
+    "trainer.save_steps=2",
 )
 
 
@@ -42,7 +37,7 @@ def launched(output: Path, *overrides: str, **environment: str) -> "subprocess.P
         "spanreward",
         "train",
         RECIPE,
-        *SHRUNK,
+        *CHANGES,
         f"output={output}",
         *overrides,
     ]
@@ -86,7 +81,7 @@ def test_a_callback_that_raises_leaves_the_checkpoint_before_it(tmp_path: Path) 
         trainer.add_callback(Breaking())
         return trainer
 
-    recipe = load_recipe(RECIPE, [*SHRUNK, f"output={tmp_path / 'out'}", "trainer.max_steps=4"])
+    recipe = load_recipe(RECIPE, [*CHANGES, f"output={tmp_path / 'out'}", "trainer.max_steps=4"])
     with pytest.raises(RuntimeError, match="no step 3 for me"):
         run(recipe, build=breaking)
     assert not (tmp_path / "out" / "model.safetensors").exists()
