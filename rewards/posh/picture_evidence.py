@@ -25,7 +25,7 @@ from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import Entity, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Found
-from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT, named_in
+from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT, named_in, surplus
 from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import Interview
 from spanreward.rewards.posh.prompts import PicturePrompts
@@ -98,17 +98,25 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     """Puts into a picture's sheet what a reference plainly has, so that it is not asked about.
 
     Of several references, the best rating counts. Denials are left out, because a reference that
-    has the thing makes a denial wrong, and the picture may say otherwise.
+    has the thing makes a denial wrong, and the picture may say otherwise. Left out is also what is
+    said of surplus things: a reference has one star, and the picture may show the second one.
     """
+    if not references:
+        return
+    too_often = surplus(references)
+    ends = ends_by_detail(picture)
     for sheet in references:
         for number, entity in sheet.entities.items():
             known = picture.entities.get(number)
-            if entity.rating >= PLAIN and (known is None or entity.rating > known.rating):
+            is_better = known is None or entity.rating > known.rating
+            if entity.rating >= PLAIN and is_better and number not in too_often:
                 picture.entities[number] = entity
         for key, answer in sheet.details.items():
+            if key[0] == "denied" or not too_often.isdisjoint(ends[key]):
+                continue
             earlier = picture.details.get(key)
             is_better = earlier is None or answer.rating > earlier.rating
-            if key[0] != "denied" and answer.rating >= PLAIN and is_better:
+            if answer.rating >= PLAIN and is_better:
                 picture.details[key] = answer
 
 
@@ -162,18 +170,25 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
         rating = believed_rating(entity.rating, yes_rate)
         present = rating >= sheet.interview.presence_threshold
         entities[number] = replace(entity, rating=rating, present=present)
-    relations = {relation.number: relation for relation in sheet.interview.source.relations}
+    ends = ends_by_detail(sheet)
     details: dict[tuple[str | int, ...], ComponentRating] = {}
     for key, answer in sheet.details.items():
-        number = int(key[1])
-        ends: tuple[int, ...] = ()  # a denied thing is none of the completion's entities
-        if key[0] == "attribute":
-            ends = (number,)
-        elif key[0] == "relation":
-            ends = (relations[number].subject, relations[number].object)
-        if all(entities[end].present for end in ends):
+        # a denied thing is none of the completion's entities
+        if all(entities[end].present for end in ends.get(key, ())):
             details[key] = replace(answer, rating=believed_rating(answer.rating, yes_rate))
     return replace(sheet, entities=entities, details=details)
+
+
+def ends_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
+    """Returns the entities of each attribute and relation, by its key in `AnswerSheet.details`."""
+    view = sheet.interview.source
+    ends: dict[tuple[str | int, ...], tuple[int, ...]] = {}
+    for number, entity in enumerate(view.entities):
+        for place in range(len(entity.attributes)):
+            ends["attribute", number, place] = (number,)
+    for relation in view.relations:
+        ends["relation", relation.number] = (relation.subject, relation.object)
+    return ends
 
 
 def believed_rating(rating: float, yes_rate: float) -> float:

@@ -464,12 +464,16 @@ class PoshReward(ReadingReward):
         pairs = answers.pairs
         default = self.mode == "default"
         of_references = answers.precision
-        sheets = list(of_references)
+        # References have a thing so often. A picture does not count things, so there only what says
+        # nothing new is too often.
+        groups = [of_references]
         if answers.picture is not None:
-            sheets.append(answers.picture)
-        # a picture does not count things, so references decide where there are any
-        too_often = surplus(of_references or sheets) if default else frozenset()
-        said = best_of([components(sheet, too_often, reaching=default) for sheet in sheets])
+            groups.append([answers.picture])
+        versions: list[list[RatedComponent]] = []
+        for sheets in groups:
+            too_often = surplus(sheets) if default and sheets else frozenset()
+            versions += [components(sheet, too_often, reaching=default) for sheet in sheets]
+        said = best_of(versions)
         said += denials(of_references, answers.picture)
         counted = [component for component in said if component.counts]
         precision = direction_score([component.rating for component in counted])

@@ -131,8 +131,31 @@ def test_two_references_and_a_picture() -> None:
     }
 
 
+def test_a_second_thing_of_a_name_is_looked_up_in_the_picture() -> None:
+    """The reference has one kite, and the picture shows two."""
+    text = "A red kite is above a house. A white kite is beside a tree."
+    shown = {**SHOWN, "kite": {"red", "white"}}
+    by_reference, _ = verdict_on(text, "reference", shown)
+    assert scores_by_words(by_reference, text)["white"] == 0.0
+    by_both, seen = verdict_on(text, "both", shown)
+    assert set(scores_by_words(by_both, text).values()) == {1.0}
+    assert ("attribute", "white") in {(probe.kind, probe.words) for probe in seen}
+    without_it, _ = verdict_on(text, "both", {**SHOWN, "kite": {"red"}})
+    assert scores_by_words(without_it, text)["white"] == 0.0
+
+
+@pytest.mark.parametrize("evidence", ["reference", "both"])
+def test_the_same_thing_said_again_is_no_second_one(evidence: PoshEvidence) -> None:
+    """A picture does not count things, and the second mention says nothing new."""
+    text = "A red kite. A red kite."
+    verdict, _ = verdict_on(text, evidence)
+    kites = [span.score for span in verdict.spans if span.kind == "entity"]
+    assert kites == [1.0, 0.0]
+
+
 COMPLETIONS = [
     TRUE_DETAIL,
+    "A red kite is above a house. A white kite is beside a tree. A kite.",
     "A red kite. A red kite. A red kite.",
     "A blue kite is above a white house. There is no dog.",
     "Two dogs play near three trees. There is no house and no cat.",
