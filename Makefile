@@ -1,4 +1,5 @@
-# make quickstart   a policy gets better in minutes: base, SFT and DAPO with PoSh's spans, compared in one report
+# make quickstart   a policy gets better in minutes: base, SFT on references as people write them, then DAPO with PoSh
+#                  and the picture, compared in one report
 # make test         the tests of the package, without an engine
 # make test-runs    the tests that start whole commands: every recipe, two ranks, runs that are interrupted
 # make test-experiments   the tests of experiments/, the code behind the figures of docs/evidence
@@ -49,14 +50,14 @@ quickstart: venv
 	@set -e; for seed in $(SEEDS); do \
 	  run=$(OUTPUT)/seed$$seed; \
 	  $(TRAIN) $(RECIPES)/scenes-base.yaml --set seed=$$seed output=$$run/base overwrite=true; \
-	  $(TRAIN) $(RECIPES)/scenes-sft.yaml --set seed=$$seed output=$$run/sft policy.model=$$run/base overwrite=true; \
-	  $(TRAIN) $(RECIPES)/scenes-dapo.yaml --set seed=$$seed output=$$run/dapo policy.model=$$run/base overwrite=true; \
+	  $(TRAIN) $(RECIPES)/people-sft.yaml --set seed=$$seed output=$$run/sft policy.model=$$run/base overwrite=true; \
+	  $(TRAIN) $(RECIPES)/people-dapo.yaml --set seed=$$seed output=$$run/dapo policy.model=$$run/sft overwrite=true; \
 	done
 	@$(BIN)/spanreward compare $(foreach model,base sft dapo,$(model)=$(call folders,$(model))) \
-	  --seeds $(SEEDS) --recipe $(RECIPES)/scenes-dapo.yaml --output $(OUTPUT) --slice objects \
-	  --title "Scenes: base, SFT and DAPO with PoSh" --overwrite $(STRICT)
-	@for seed in $(if $(STRICT),$(SEEDS)); do for part in base sft dapo; do \
-	  $(BIN)/python -m tests.support.run_checks $(RECIPES)/scenes-$$part.yaml $(OUTPUT)/seed$$seed/$$part || exit 1; \
+	  --seeds $(SEEDS) --recipe $(RECIPES)/people-dapo.yaml --output $(OUTPUT) --slice objects \
+	  --title "Scenes: base, SFT on people's references, then DAPO with PoSh and the picture" --overwrite $(STRICT)
+	@for seed in $(if $(STRICT),$(SEEDS)); do for part in scenes-base people-sft people-dapo; do \
+	  $(BIN)/python -m tests.support.run_checks $(RECIPES)/$$part.yaml $(OUTPUT)/seed$$seed/$${part#*-} || exit 1; \
 	done; done
 
 # Side by side, each with one thread. One more than there are cores: some tests wait for processes that they start.

@@ -38,6 +38,10 @@ COMMANDS = {  # each command: its module, and what it is for
         "mistakes.command",
         "what people get wrong, what they are told, and after how many seconds",
     ),
+    "picture-map": (
+        "picture_map.command",
+        "when it pays to show the judge the picture, by training",
+    ),
     "repeat": ("commands.repeat", "train one recipe over seeds and numerical environments"),
     "reproduce": (
         "reproduce.command",

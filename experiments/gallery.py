@@ -1,6 +1,6 @@
 """The pages that docs/gallery.md shows, made by the product's own commands when the site is built.
 
-    build(Path("outputs/docs/gallery"))      # report.html, spans.html, doctor.html
+    build(Path("outputs/docs/gallery"))      # report.html, spans.html, pictures.html, doctor.html
 
 docs/gallery/ holds what policies of a short quickstart wrote (DAPO with 32 completions a step in
 place of 128): the answers of three to held-out pictures, and the completions of DAPO's last step.
@@ -19,17 +19,20 @@ import torch
 from transformers import TrainerControl, TrainerState
 from trl import GRPOConfig
 
+from experiments.scenes.language import PROMPT
 from experiments.scenes.parts import scenes_part
 from experiments.scenes.policy import tiny_tokenizer
 from spanreward import PoshReward, Recorder, SpanTableCallback
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.by_group import group_advantages
 from spanreward.training.grpo.recorder import Received
+from spanreward.training.recipe import FilePart, load_recipe
 
 ROOT = Path(__file__).parents[1]
 ANSWERS = ROOT / "docs" / "gallery"
 SPAN_COEF = 0.25  # of the recipe
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
+PEOPLE = "recipes/quickstart/people-dapo.yaml"
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>spanreward doctor</title>
 <pre style="font-size: 13px">{}</pre></html>
@@ -43,6 +46,7 @@ def build(folder: Path) -> None:
         work = Path(name)
         compare(folder / "report.html", work)
         spans(folder / "spans.html", work)
+        pictures(folder / "pictures.html", work)
     asked = [
         "doctor",
         "--recipe",
@@ -99,6 +103,29 @@ def spans(page: Path, work: Path) -> None:
     shutil.copy(written, page)
 
 
+def pictures(page: Path, work: Path) -> None:
+    """What `spanreward score` shows of DAPO's answers to held-out pictures, whose references leave
+    much out.
+    """
+    answers = [json.loads(line) for line in (ANSWERS / "dapo.jsonl").read_text().splitlines()]
+    recipe = load_recipe(ROOT / PEOPLE)
+    assert isinstance(recipe.validation_data, FilePart)
+    rows = load_data(recipe.validation_data.model_copy(update={"count": len(answers)}))
+    lines = []
+    for number, (row, answer) in enumerate(zip(rows, answers, strict=True)):
+        name = f"{number}.png"
+        row["image"].save(work / name)
+        kept = {"image": name, "prompt": PROMPT, "reference": row["reference"]}
+        lines.append(json.dumps(kept | {"completion": answer["completion"]}) + "\n")
+    (work / "rows.jsonl").write_text("".join(lines), encoding="utf-8")
+    # the page names files as they are given, so these have short names
+    judge = "from experiments.scenes.picture_judge import PictureJudge\n"
+    (work / "scenes_judge.py").write_text(judge, encoding="utf-8")
+    words = ["--judge", "scenes_judge.py:PictureJudge", "--set", "evidence=both"]
+    words += ["--input", "rows.jsonl", "--output", "verdicts.jsonl", "--html", str(page.resolve())]
+    spanreward("score", "posh", *words, folder=work)
+
+
 def received(
     reward: Recorder, size: int, coef: float = SPAN_COEF
 ) -> tuple[list[float], dict[int, Received]]:
@@ -123,11 +150,11 @@ def received(
     return scalars, tokens
 
 
-def spanreward(*arguments: str, ok: tuple[int, ...] = (0,)) -> str:
-    """What the command prints."""
+def spanreward(*arguments: str, ok: tuple[int, ...] = (0,), folder: Path = ROOT) -> str:
+    """What the command prints. folder: where it runs."""
     env = os.environ | {"COLUMNS": "84", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-m", "spanreward", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     if done.returncode not in ok:
         raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
     return done.stdout

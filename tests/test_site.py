@@ -58,7 +58,12 @@ def test_formulas_are_not_highlighted_as_python() -> None:
 
 @pytest.mark.parametrize(
     ("page", "text"),
-    [("spans", "What each token received"), ("report", "Drawn pictures"), ("doctor", "torch")],
+    [
+        ("spans", "What each token received"),
+        ("pictures", "Does the picture show"),
+        ("report", "Drawn pictures"),
+        ("doctor", "torch"),
+    ],
 )
 def test_the_gallery_is_there(page: str, text: str) -> None:
     assert text in (SITE / "gallery" / f"{page}.html").read_text()

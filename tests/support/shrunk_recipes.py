@@ -74,7 +74,9 @@ def shrunk(path: Path, folder: Path) -> list[str]:
         changes["trainer.eval_steps"] = 2 * updates
     changes["policy.model"] = tiny_policy(recipe, folder.parent)
     for number, reward in enumerate(recipe.rewards):
-        changes[f"rewards.{number}.judge"] = "experiments/scenes/word_judge.py:WordJudge"
+        # a judge of Scenes that sees needs no model either
+        if reward.options.get("evidence", "reference") == "reference" or reward.metric != "posh":
+            changes[f"rewards.{number}.judge"] = "experiments/scenes/word_judge.py:WordJudge"
         # it sees no pictures, and looks things up in a column `context`
         if reward.metric == "harmonic":
             changes[f"rewards.{number}.options.evidence"] = "context"

@@ -210,7 +210,13 @@ def caveats(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
             f"not known; the others decode greedily, at most {setup.max_tokens} tokens"
         )
     words = [len(text.split()) for row in setup.prompts.rows for text in row.get("reference") or ()]
-    if any(part.metric == "posh" for part in setup.parts) and words and np.median(words) < SHORT:
+    # a true detail that a picture shows is right, however short the references are
+    in_references = [
+        part
+        for part in setup.parts
+        if part.metric == "posh" and part.options.get("evidence", "reference") == "reference"
+    ]
+    if in_references and words and np.median(words) < SHORT:
         yield (
             f"the references have {np.median(words):.0f} words (median): PoSh is made for detailed "
             "ones, and calls true details that short references lack wrong"

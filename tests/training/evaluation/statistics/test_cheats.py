@@ -201,6 +201,10 @@ def test_the_first_rows_only(tmp_path: Path) -> None:
     )
     # references of two words
     assert any("PoSh is made for detailed ones" in note for note in found.notes)
+    with_pictures = RewardPart(metric="posh", options={"evidence": "both"})
+    seen = setup(TRAINED, prompts=prompts, parts=[with_pictures])
+    found = summarise(seen, judged({"posh_f1": 0.1}))
+    assert not any("PoSh is made for detailed ones" in note for note in found.notes)
 
 
 def test_longer_answers() -> None:

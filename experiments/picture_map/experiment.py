@@ -1,0 +1,94 @@
+"""One run of one cell: DAPO on Scenes from the terse base of its seed, measured by the truth.
+
+    train_run(Cell(0.5, "both", 0.2, spans=True), Start("outputs/base/seed3", 3), Path("scratch"))
+    # {"greedy": {"truth_f1": .81, "precision": .92, "recall": .75, "tokens": 20.3}, ...}
+
+The recipe is the quickstart's, with the settings of the cell. A run has a seed of its own, and the
+bases of every second one are perturbed by 1e-6, which stands for another machine
+(experiments/perturb.py).
+"""
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.perturb import perturb
+from experiments.picture_map.cell import Cell
+from experiments.scenes.held_out import HeldOutPictures
+from spanreward.rewards.judges import closing
+from spanreward.rewards.reward.reward import judges_of
+from spanreward.training.garbage import without_the_loaded
+from spanreward.training.policy import load_policy
+from spanreward.training.recipe import FilePart, load_recipe
+from spanreward.training.recipe_rewards import build_rewards
+from spanreward.training.run import build_trainer
+
+RECIPE = "recipes/quickstart/scenes-dapo.yaml"
+PICTURES = 256  # held out
+PERTURBATION = 1e-6
+LOGGED = (
+    "reward",
+    "rewards/posh/mean",
+    "posh/precision",
+    "posh/recall",
+    "posh/yes_rate",
+    "entropy",
+)
+LAST = 5  # rollouts, of which what the judge said is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a run starts. base: the folder of the policy. seed: of the base, and of the run."""
+
+    base: str
+    seed: int
+
+    @property
+    def perturbation(self) -> float:
+        return PERTURBATION if self.seed % 2 else 0.0
+
+
+def train_run(cell: Cell, start: Start, folder: Path) -> dict[str, Any]:
+    """Trains, and returns what is known of the run. folder: for the trainer's own files."""
+    overrides = [f"seed={start.seed}", f"output={folder}", f"policy.model={start.base}"]
+    recipe = load_recipe(RECIPE, [*overrides, *cell.overrides])
+    rewards = build_rewards(recipe.rewards)
+    with closing(judges_of(rewards)):
+        trainer = build_trainer(recipe, rewards)
+        assert trainer.model is not None
+        perturb(trainer.model, start.perturbation)
+        with without_the_loaded():  # as `spanreward train` does
+            trainer.train()
+    assert isinstance(recipe.validation_data, FilePart)
+    pictures = HeldOutPictures(recipe.validation_data, PICTURES)
+    processor = load_policy(start.base)[1]
+    max_tokens = recipe.trainer["max_completion_length"]
+    logged = [line for line in trainer.state.log_history if "reward" in line]
+    kept = [{key: line[key] for key in LOGGED if key in line} for line in logged]
+    shutil.rmtree(folder, ignore_errors=True)
+    return {
+        "cell": asdict(cell),
+        "seed": start.seed,
+        "perturbation": start.perturbation,
+        "greedy": pictures.measure(trainer.model, processor, max_tokens),
+        "sampled": pictures.measure_sampled(trainer.model, processor, max_tokens, start.seed),
+        "judge_said": kept[-LAST:],
+    }
+
+
+def measure_base(start: Start) -> dict[str, Any]:
+    """Returns the same figures of the policy that runs of this seed start from."""
+    recipe = load_recipe(RECIPE)
+    assert isinstance(recipe.validation_data, FilePart)
+    pictures = HeldOutPictures(recipe.validation_data, PICTURES)
+    model, processor = load_policy(start.base)
+    perturb(model, start.perturbation)
+    max_tokens = recipe.trainer["max_completion_length"]
+    return {
+        "seed": start.seed,
+        "perturbation": start.perturbation,
+        "greedy": pictures.measure(model, processor, max_tokens),
+        "sampled": pictures.measure_sampled(model, processor, max_tokens, start.seed),
+    }
