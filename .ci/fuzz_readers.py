@@ -29,8 +29,8 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
     import spanreward.rewards.lave.prompts as lave
     import spanreward.rewards.pairwise.questions as pairwise
     import spanreward.rewards.posh.prompts as posh
+    from spanreward.rewards.judges.cache.store import Store
     from spanreward.rewards.judges.encoding.chat import rating_from_logprobs, rating_from_top
-    from spanreward.rewards.judges.shared.store import Store
     from spanreward.rewards.language.scene_graph import Entity, SceneGraph
     from spanreward.rewards.lave.reward import read_rating
     from spanreward.rewards.pairwise.ranking import read_ranking

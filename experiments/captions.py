@@ -27,7 +27,7 @@ from typing import Any
 from experiments.agreement.caption_sets import load_discosg_graphs
 from spanreward.rewards.base.texts import texts
 from spanreward.rewards.rows.tables import read_table
-from spanreward.training.experimental.judge.data import picture_name, place_of
+from spanreward.training.experimental.judge_training.data import picture_name, place_of
 
 SETS = {  # file: the keys of the picture and of its captions
     "flickr8k_expert/flickr8k_expert.jsonl": ("image_id", ("references",)),

@@ -16,7 +16,7 @@ from experiments.scenes.parts import scenes_part
 from experiments.scenes.policy import tiny_tokenizer
 from experiments.span_picture import draw_text
 from spanreward import PoshReward, Recorder, token_credit
-from spanreward.rewards.base.coloured_text import LEVELS
+from spanreward.rewards.base.verdict_html import LEVELS
 from spanreward.training.data.load import load_data
 
 NUMBER = 3  # of the completion in the group

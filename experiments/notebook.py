@@ -20,7 +20,7 @@ from typing import Any
 
 from PIL import Image
 
-from spanreward.rewards.base.coloured_text import Html
+from spanreward.rewards.base.verdict_html import Html
 
 SOURCE = Path(__file__).parents[1] / "docs" / "gallery" / "verdicts.py"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}

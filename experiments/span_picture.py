@@ -11,8 +11,8 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from spanreward.rewards.base.coloured_text import LEVELS, legible, level, segments
 from spanreward.rewards.base.verdict import Span
+from spanreward.rewards.base.verdict_html import LEVELS, legible, level, segments
 
 
 @dataclass(frozen=True, slots=True)

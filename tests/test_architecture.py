@@ -20,7 +20,7 @@ FLOORS = {
     ),
     "rewards.judges": (
         "usage probe question judge smollm2 model_files encoding written_rating function_judge "
-        "match local remote shared by_name"
+        "match local remote cache by_name"
     ),
     "rewards.experimental": (
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"
@@ -30,8 +30,8 @@ FLOORS = {
         "policy adapters before_loading sft run_folder full_disk garbage evaluation callbacks run plan serve "
         "commands experimental"
     ),
-    "training.evaluation": "answers judged statistics page",
-    "training.experimental": "judge judge_command criteria_command",
+    "training.evaluation": "answers answer_scores statistics page",
+    "training.experimental": "judge_training judge_command criteria_command",
 }
 # Names on a command line, in a recipe or in `spanreward` are looked up here. by_name.py and main.py
 # have names of modules, which are no imports.

@@ -17,7 +17,7 @@ from tokenizers import AddedToken
 from spanreward.rewards.experimental.differences import listed
 from spanreward.rewards.judges import written_rating
 from spanreward.rewards.judges.encoding import chat
-from spanreward.rewards.judges.remote import manner
+from spanreward.rewards.judges.remote import request_form
 from spanreward.rewards.lave import answer, compared, options
 from spanreward.rewards.rows import delimited
 from spanreward.rewards.text import judged_part, quoting, tool_calls
@@ -52,8 +52,10 @@ HANDED_TO_MATCH = {
 
 def asked_again() -> None:
     request = {"model": "gpt-4.1", "max_tokens": 1, "logprobs": 20}
-    refused = manner.Refused(400, "unknown parameter of the model")
-    manner.better(manner.Manner({"max_tokens": "max_tokens"}), request, refused, [], "")
+    refused = request_form.Refused(400, "unknown parameter of the model")
+    request_form.better(
+        request_form.RequestForm({"max_tokens": "max_tokens"}), request, refused, [], ""
+    )
 
 
 def answers_of_all_kinds() -> None:
@@ -92,7 +94,7 @@ BUILT: dict[str, Callable[[], Any]] = {
         ["a", "red", "kite"], "a red kite", range(10)
     ),
     "rewards.judges.encoding.chat:__init__": chat_with_wide_tokens,
-    "rewards.judges.remote.manner:better": asked_again,
+    "rewards.judges.remote.request_form:better": asked_again,
     "rewards.judges.written_rating:_is_list_mark": lambda: written_rating._is_list_mark("2.", 0),
     "rewards.lave.answer:kind_of": lambda: answer.kind_of(["a kite"]),
     "rewards.lave.answer:_of_kind": answers_of_all_kinds,
@@ -117,7 +119,7 @@ MATCHED = ("entry", "link")  # the others are searched for
 # These are a user's own, which read at most LONGEST characters.
 USERS = {"rewards.text.judged_part:check_part", "rewards.text.judged_part:_expression"}
 # Words of captions that training draws, joined by "|".
-WORDS = {"training.experimental.judge.changes:example"}
+WORDS = {"training.experimental.judge_training.labelled_changes:example"}
 
 
 def slowest(pattern: re.Pattern[Any], anchored: bool) -> Pumped | None:

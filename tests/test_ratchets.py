@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 import spanreward
 from spanreward.training import recipe
-from spanreward.training.experimental.judge.data import JudgeRecipe
+from spanreward.training.experimental.judge_training.data import JudgeRecipe
 from tests.import_graph import files_of
 from tests.support.command_parsers import WORDS, catch_parsers
 from tests.support.paths import ROOT

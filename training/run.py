@@ -153,7 +153,7 @@ def train(
         # where judges fail the trainer stops itself
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)
         callbacks += [health, SpanTableCallback(trainer.recorders, recipe.spans_every)]
-        stopping += [health, trainer.pulse]
+        stopping += [health, trainer.learning_monitor]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
     for part in recipe.watching:

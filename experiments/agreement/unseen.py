@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 
 from experiments.agreement.caption_sets import read_set
-from spanreward.training.experimental.judge.data import picture_name
-from spanreward.training.experimental.judge.fit import SETTINGS
+from spanreward.training.experimental.judge_training.data import picture_name
+from spanreward.training.experimental.judge_training.fit import SETTINGS
 
 FILES = {  # by set: its file, and the key of the picture's name
     "hat_aloha": ("hat_trainval.jsonl", "image_path"),

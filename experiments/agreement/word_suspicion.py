@@ -28,8 +28,8 @@ from spanreward.rewards.experimental.encoder_judge import EncoderJudge
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.bag_of_words import STOP_WORDS, WORD
 from spanreward.training.data.marks import CharacterSpans
-from spanreward.training.experimental.judge.data import picture_of
-from spanreward.training.experimental.judge.fit import SETTINGS
+from spanreward.training.experimental.judge_training.data import picture_of
+from spanreward.training.experimental.judge_training.fit import SETTINGS
 
 Marked = tuple[Sample, CharacterSpans]
 Scores = Sequence[tuple[tuple[int, int], float]]

@@ -158,7 +158,7 @@ def generate_loop(questions: Sequence[Any], count: int) -> dict[str, Any]:
 
 def cached_lines(judge: Any, questions: Sequence[Any]) -> list[dict[str, Any]]:
     """The judge through a new cache, twice."""
-    from spanreward.rewards.judges.shared.cached_judge import CachedJudge
+    from spanreward.rewards.judges.cache.cached_judge import CachedJudge
 
     lines = []
     with (

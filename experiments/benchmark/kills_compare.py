@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from spanreward.rewards.judges.shared.store import Store
+from spanreward.rewards.judges.cache.store import Store
 
 # How long something took, how much memory, and what was asked anew as nobody remembered it: a
 # resumed process begins with empty memories (rewards/reward/answer_cache.py), so that it asks again

@@ -192,8 +192,8 @@ def posh_run(
     from spanreward.rewards import PoshReward, Sample
     from spanreward.rewards.base.checks import Mode
     from spanreward.rewards.judges import load_judge
+    from spanreward.rewards.judges.cache.cached_judge import CachedJudge
     from spanreward.rewards.judges.local.local_judge import LocalJudge
-    from spanreward.rewards.judges.shared.cached_judge import CachedJudge
     from spanreward.rewards.language.parse import describe
 
     mode: Mode = "default" if measured == "default" else "published"

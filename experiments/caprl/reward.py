@@ -28,7 +28,7 @@ from spanreward.rewards.language.answer_text import answer_words
 from spanreward.rewards.language.parse import describe, reader_name
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
-from spanreward.rewards.reward.reading import ReadingReward
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 from spanreward.rewards.reward.rows import judged, penalise
 from spanreward.rewards.text.filler import FUNCTION_WORDS, WORD
 from spanreward.rewards.text.quoting import one_line
@@ -38,7 +38,7 @@ ANSWER_TOKENS = 16  # at most
 QUESTIONS = 4  # of a row, as `cost` assumes
 
 
-class CaprlReward(ReadingReward):
+class CaprlReward(PlainTextReward):
     """Reward that scores a description by the questions that it answers (CapRL, arXiv 2509.22647,
     section 3).
 

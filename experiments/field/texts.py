@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.reward.reading import plain_sample
+from spanreward.rewards.reward.plain_text_reward import plain_sample
 from spanreward.rewards.reward.reward import Reward
 
 FOLDER = Path(__file__).parents[2] / "../shared/field"

@@ -6,7 +6,7 @@
 
 A picture has a detailed caption and facts that restate it: people's (DeCapBench), people's scene graphs as sentences
 (DiscoSG), and the caption's own sentences (IIW in posh_oracle). A text is three to nine of the facts. Three of ten are
-changed as training/experimental/judge/changes.py changes captions, or are of another picture. Of three texts one is beside half of
+changed as training/experimental/judge_training/labelled_changes.py changes captions, or are of another picture. Of three texts one is beside half of
 its own facts, and wrong are the words that none of them has: what is not said. FaithScore's facts are people's labels.
 """
 
@@ -21,7 +21,12 @@ from typing import Any
 from experiments.agreement.caption_sets import load_discosg_foil, load_discosg_graphs, read_set
 from experiments.agreement.known_sets import flagged_words
 from spanreward.rewards.language.words import PLACING
-from spanreward.training.experimental.judge.changes import Changes, Places, Word, marked
+from spanreward.training.experimental.judge_training.labelled_changes import (
+    Changes,
+    Places,
+    Word,
+    marked,
+)
 
 CHANGED = 0.3  # of the facts of a text
 KINDS = {"replaced": 4, "swapped": 1, "added": 1, "other": 1, "unclaimed": 1}

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from spanreward.training.experimental.judge.fit import packaged_model
+from spanreward.training.experimental.judge_training.fit import packaged_model
 
 BATCH = 256
 REMEMBERED = 65536

@@ -21,9 +21,9 @@ from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.judge import Failure, Rating, rating_of
 from spanreward.rewards.judges.match.text_index import PLACES, WRONG, TextIndex
 from spanreward.rewards.judges.probe import CriterionProbe, Link, Mention, PresenceProbe
-from spanreward.rewards.language.backing import backed, vocabulary
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.language.supported_claims import backed, vocabulary
 
 LOOKED_UP = ("correctness", "completeness")
 SEES_NOTHING = (

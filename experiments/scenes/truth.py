@@ -15,10 +15,10 @@ from functools import cache
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Split, make_scenes
 from spanreward import Sample, Span, Status, Verdict
-from spanreward.rewards.reward.reading import ReadingReward
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 
 
-class Truth(ReadingReward):
+class Truth(PlainTextReward):
     columns = ("scene",)
     main_parts = ("f1", "precision", "recall")
 

@@ -69,7 +69,7 @@ def all_cut(policy: str, folder: Path) -> str:
         "max_steps": 60,
     }
     trainer = trainer_of(policy, folder, **settings)
-    return f"stops after {trained(trainer)}: {trainer.pulse.stopped}"
+    return f"stops after {trained(trainer)}: {trainer.learning_monitor.stopped}"
 
 
 def best_checkpoint(policy: str, folder: Path) -> str:

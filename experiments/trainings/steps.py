@@ -244,7 +244,7 @@ def weight_decay(policy: str, folder: Path) -> str:
         max_completion_length=4,
     )
     steps = trained(trainer)
-    return f"{steps} of 60: {trainer.pulse.stopped or 'no reason given'}"
+    return f"{steps} of 60: {trainer.learning_monitor.stopped or 'no reason given'}"
 
 
 def watched_reward(policy: str, folder: Path) -> str:
@@ -286,7 +286,7 @@ class Freezing(TrainerCallback):
 def freezing(policy: str, folder: Path) -> str:
     trainer = trainer_of(policy, folder, max_steps=4)
     trainer.add_callback(Freezing())
-    return f"trains: {trained(trainer)} of 4, {trainer.pulse.stopped or 'not stopped'}"
+    return f"trains: {trained(trainer)} of 4, {trainer.learning_monitor.stopped or 'not stopped'}"
 
 
 def merged_policy(policy: str, folder: Path) -> str:

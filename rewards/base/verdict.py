@@ -17,8 +17,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from spanreward.rewards.base.checks import explained
-from spanreward.rewards.base.coloured_text import Html, render
 from spanreward.rewards.base.texts import people, texts
+from spanreward.rewards.base.verdict_html import Html, render
 
 FORBID = {"extra": "forbid"}  # unknown keys, where pydantic reads a verdict
 # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy

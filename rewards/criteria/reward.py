@@ -32,8 +32,8 @@ from spanreward.rewards.pairwise.questions import (
     question_of,
     show,
 )
-from spanreward.rewards.reward.by_row import Raw, Row, Spans
 from spanreward.rewards.reward.judged_reward import JudgedReward
+from spanreward.rewards.reward.row_reward import Raw, Row, Spans
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 

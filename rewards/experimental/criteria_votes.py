@@ -13,7 +13,7 @@ from spanreward.rewards.criteria.reward import read_criteria
 from spanreward.rewards.judges.judge import Judge, Question
 from spanreward.rewards.pairwise.questions import Shown, Texts, ask
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward.by_row import Raw, Row
+from spanreward.rewards.reward.row_reward import Raw, Row
 from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in
 

@@ -40,8 +40,8 @@ from spanreward.rewards.harmonic.scores import (
 from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
-from spanreward.rewards.reward.by_row import Place, Raw, Row
 from spanreward.rewards.reward.judged_reward import JudgedReward
+from spanreward.rewards.reward.row_reward import Place, Raw, Row
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.

@@ -1,7 +1,8 @@
 """Turns ratings of sentences into spans, one component per sentence.
 
     sentence_spans(places, whole, ratings, adds)      # each sentence was rated within the text
-    named_spans(spans, whole, others)  # the text was rated without each sentence (reward/by_row.py)
+    # the text was rated without each sentence (reward/row_reward.py)
+    named_spans(spans, whole, others)
 
 The credit of a sentence is the score minus the score without it, in the score's unit, 0 to 1.
 "ablation" measures it. "sentences" estimates it from questions about the one text. With the text's
@@ -21,7 +22,7 @@ from dataclasses import replace
 
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.harmonic.scores import Aggregate, overall, unit
-from spanreward.rewards.reward.by_row import Place
+from spanreward.rewards.reward.row_reward import Place
 
 
 def sentence_spans(

@@ -8,8 +8,8 @@ cache, juries and cascades.
 from typing import Any
 
 from spanreward.rewards.judges.by_name import load_judge
+from spanreward.rewards.judges.cache.cached_judge import CachedJudge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, closing
-from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 
 __all__ = [
     "CachedJudge",

@@ -15,8 +15,8 @@ from spanreward.rewards.base.checks import CLOSE, check_known, unknown
 from spanreward.rewards.base.needs import lacking
 from spanreward.rewards.files.custom_file import custom_part, is_custom
 from spanreward.rewards.files.http_client import without_secret
+from spanreward.rewards.judges.cache.cached_judge import CachedJudge
 from spanreward.rewards.judges.judge import Judge
-from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 
 # A judge is named `kind:GIVEN`. By kind: the class below spanreward.rewards, which is imported when
 # it is needed, and what GIVEN stands for. This is the one place of the judges that names what is

@@ -7,7 +7,7 @@ Texts name things in countless frames that do not claim them ("think of a dog", 
 no list has them all. But what a clause names hangs from its verb, that verb's subject and adverbs,
 and the words that open the clause; a noun hangs from the noun before "of". Each of these governors
 is neutral, fitting every picture ("there is", "shows", "in"), or a need: a reference must have one
-of its words (backing.py). "A man leaps" needs a man or a leap.
+of its words (supported_claims.py). "A man leaps" needs a man or a leap.
 
 No reference backs what is no claim by its form: an order, the future, a wish, what was (if the text
 has a present), what the writer or reader does, a denial (denial.py), a question, and alternatives:
@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence, Set
 from math import inf
 
 from spanreward.rewards.language.denial import denied_from, near_denials, stands_for_itself
-from spanreward.rewards.language.framing import CONDITIONS, DENIED, DENYING, Needs, framed
 from spanreward.rewards.language.lemmas import lemma
+from spanreward.rewards.language.retracted_parts import CONDITIONS, DENIED, DENYING, Needs, framed
 from spanreward.rewards.language.words import (
     ADVERBS,
     FINITE,

@@ -16,7 +16,7 @@ there, and so it stays unread.
 from collections.abc import Iterator, Sequence, Set
 from math import inf
 
-from spanreward.rewards.language.framing import DENYING
+from spanreward.rewards.language.retracted_parts import DENYING
 from spanreward.rewards.language.scene_graph import PART_OF, Denial
 from spanreward.rewards.language.words import (
     HAVING,

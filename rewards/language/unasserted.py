@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from spanreward.rewards.language.claims import NEVER, OPEN, hanging
 from spanreward.rewards.language.denial import absences, denying
-from spanreward.rewards.language.framing import ASKED, DENIED, Needs
+from spanreward.rewards.language.retracted_parts import ASKED, DENIED, Needs
 from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.language.words import Word
 

@@ -91,7 +91,7 @@ _WHY = word_set("explanation reason reasoning rationale because since as note")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class AnswerRules:
     """How answers are found. weighs: whether a sentence of claims stays whole where people say yes
     or no, and letters count that the text does not deny.
     """
@@ -101,13 +101,13 @@ class Manner:
     weighs: bool
 
 
-DEFAULT = Manner(trimming.DEFAULT, KINDS, weighs=True)
+DEFAULT = AnswerRules(trimming.DEFAULT, KINDS, weighs=True)
 # For published mode, whose prompts stay as they are.
-PUBLISHED = Manner(trimming.PUBLISHED, _PUBLISHED_KINDS, weighs=False)
+PUBLISHED = AnswerRules(trimming.PUBLISHED, _PUBLISHED_KINDS, weighs=False)
 
 
 def find_answer(
-    text: str, answers: Sequence[str] = (), manner: Manner = DEFAULT
+    text: str, answers: Sequence[str] = (), rules: AnswerRules = DEFAULT
 ) -> tuple[int, int]:
     """Returns the answer's characters [start, end) in the text as written; start == end if it holds
     none.
@@ -115,15 +115,15 @@ def find_answer(
     answers: people's, of which only the kind counts: letters, numbers, or yes and no. Time is
     linear in the length.
     """
-    if not manner.weighs:
+    if not rules.weighs:
         read = _HIDDEN.sub(_spaces, blanked(text, calls=False))
-        return _found(read, announced(read), answers, manner)
+        return _found(read, announced(read), answers, rules)
     read = _COMMENT.sub(_spaces, blanked(text))
     place = announced(read)
     begin, finish = place or (0, len(text))
     plain, written = without_marks(read[begin:finish])
     whole = (0, len(plain)) if place else None
-    start, end = _found(plain, whole, answers, manner)
+    start, end = _found(plain, whole, answers, rules)
     if not any("=" in answer for answer in answers):
         start = _value_of_equation(plain, start, end)
     if start == end:
@@ -197,40 +197,40 @@ def _spaces(match: re.Match[str]) -> str:
 
 
 def _found(
-    text: str, place: tuple[int, int] | None, answers: Sequence[str], manner: Manner
+    text: str, place: tuple[int, int] | None, answers: Sequence[str], rules: AnswerRules
 ) -> tuple[int, int]:
     """Returns the answer's characters in a text. place: of what the text announces, if it does."""
-    edges = manner.edges
+    edges = rules.edges
     start, end = trimmed(text, *(place or (0, len(text))), edges)
     if place is None and end - start > SHORT and (sentence := _END.search(text, start, end)):
         end = sentence.end()
-    kind = kind_of(answers, manner)
+    kind = kind_of(answers, rules)
     predicate = trimmed(text, *_predicate(text, start, end, place is not None), edges)
     for begin, finish in (predicate, (start, end)):
-        if said := _of_kind(text[begin:finish], kind, manner):
+        if said := _of_kind(text[begin:finish], kind, rules):
             return begin + said[0], begin + said[1]
-    if manner.weighs and kind == BINARY and answers:
+    if rules.weighs and kind == BINARY and answers:
         return trimmed(text, start, end, edges)
     return predicate
 
 
-def kind_of(answers: Sequence[str], manner: Manner = DEFAULT) -> str:
+def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT) -> str:
     """Returns the kind of most of people's answers, "" if they have none, and BINARY without
     answers.
     """
-    forms = [comparable(answer, manner) for answer in answers] or ["yes"]
-    for kind in manner.kinds:
+    forms = [comparable(answer, rules) for answer in answers] or ["yes"]
+    for kind in rules.kinds:
         if 2 * sum(re.fullmatch(kind, form) is not None for form in forms) > len(forms):
             return kind
     return ""
 
 
-def comparable(answer: str, manner: Manner = DEFAULT) -> str:
+def comparable(answer: str, rules: AnswerRules = DEFAULT) -> str:
     """Returns an answer without markup as VQA's evaluation compares it, but with the signs that
     tell answers apart (`comparable_form`), or in lower case if that is empty ("A").
     """
-    if manner is PUBLISHED:
-        start, end = trimmed(answer, 0, len(answer), manner.edges)
+    if rules is PUBLISHED:
+        start, end = trimmed(answer, 0, len(answer), rules.edges)
         plain, _ = plain_text(answer[start:end])
         return normalise(plain) or plain.lower()
     return _comparable(answer)
@@ -244,18 +244,18 @@ def _comparable(answer: str) -> str:
     return comparable_form(plain) or plain.lower()
 
 
-def _of_kind(said: str, kind: str, manner: Manner) -> tuple[int, int] | None:
+def _of_kind(said: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
     """Returns the characters of the one letter, number, yes or no that is said."""
     text, against = said, DENYING
-    if manner.weighs and kind in (LETTER, SEVERAL):  # "D. A is wrong." says D alone
+    if rules.weighs and kind in (LETTER, SEVERAL):  # "D. A is wrong." says D alone
         text, against = only(said, asserted(pieces_of(said, ()))), frozenset()
         if kind == LETTER and lists_several(text):
             return None
-    for sign in manner.kinds.get(kind, ()):
+    for sign in rules.kinds.get(kind, ()):
         found = list(re.finditer(sign, text))
         if not found:
             continue
-        if len({comparable(match[0], manner) for match in found}) > 1:
+        if len({comparable(match[0], rules) for match in found}) > 1:
             return None
         word = found[0][0].lower()
         if word == "no":

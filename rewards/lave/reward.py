@@ -39,7 +39,7 @@ from spanreward.rewards.lave.compared import found_answer, label_of, options_for
 from spanreward.rewards.lave.options import options_written
 from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
-from spanreward.rewards.reward.reading import ReadingReward, outside
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward, outside
 from spanreward.rewards.text.filler import Filler, beside, find_filler, penalise_filler
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.length import judged_length
@@ -92,7 +92,7 @@ class People:
     labels: tuple[str, ...]
 
 
-class LaveReward(ReadingReward):
+class LaveReward(PlainTextReward):
     """Reward that scores an answer with LAVE (LAVE, section 4). Needs the dataset columns
     `question` and `answers`.
 

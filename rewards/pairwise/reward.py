@@ -48,7 +48,7 @@ from spanreward.rewards.pairwise.ranking import (
     votes_of,
 )
 from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward.by_row import Raw, Row, RowReward, Spans
+from spanreward.rewards.reward.row_reward import Raw, Row, RowReward, Spans
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 GROUP = 8  # completions of a prompt, as `cost` assumes

@@ -34,12 +34,12 @@ from spanreward.rewards.base.cost import WORDS_PER_TOKEN, Cost
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge
-from spanreward.rewards.language.backing import backed, vocabulary
 from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe_both, reader_name
 from spanreward.rewards.language.pipeline import check_pipeline
 from spanreward.rewards.language.scene_graph import SceneGraph, packed, unpacked
+from spanreward.rewards.language.supported_claims import backed, vocabulary
 from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.components import (
@@ -83,7 +83,7 @@ from spanreward.rewards.posh.scores import (
     span_score,
 )
 from spanreward.rewards.reward.answer_cache import AnswerCache
-from spanreward.rewards.reward.reading import ReadingReward
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 from spanreward.rewards.reward.rows import judged as judged_text
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.quoting import Mark
@@ -104,7 +104,7 @@ MUCH_YES = 0.5  # of a judge's answers on things that are not there
 PARSED_FIRST = 8  # samples, for whose parse the judge waits
 
 
-class PoshReward(ReadingReward):
+class PoshReward(PlainTextReward):
     """Reward that scores a completion with PoSh (PoSh, section 3). Needs the dataset column
     `reference`.
 

@@ -25,7 +25,7 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.files.templates import fill, placeholders, places
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.reward.by_row import Raw, Row, RowReward
+from spanreward.rewards.reward.row_reward import Raw, Row, RowReward
 from spanreward.rewards.reward.rows import Evidence, judged, seen
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask, quoted, without_quotes
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 from experiments import credit_picture
 from experiments.readme_picture import draw
 from experiments.span_picture import cells, layout, span_picture
-from spanreward.rewards.base.coloured_text import LEVELS
+from spanreward.rewards.base.verdict_html import LEVELS
 from tests.support.invented_report import span
 from tests.support.paths import ROOT
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from spanreward.training.evaluation.answer_scores.metrics import JUDGELESS, Metric
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.metrics import JUDGELESS, Metric
 from spanreward.training.evaluation.statistics.comparison import Comparison
 from spanreward.training.evaluation.statistics.estimates import as_scores
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair

@@ -10,10 +10,10 @@ from experiments.scenes.parts import SCENES, TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Span, Status, Verdict
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import summarise

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from spanreward.training.experimental.judge.data import JudgeRecipe
+from spanreward.training.experimental.judge_training.data import JudgeRecipe
 from spanreward.training.recipe import PARTS, CascadePart, Part, Recipe, load_recipe
 from tests.support.command import spanreward
 from tests.support.paths import ROOT

@@ -38,11 +38,11 @@ from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.sample import row_sample
+from spanreward.training.evaluation.answer_scores.training_cost import CURVE
 from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
 from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.answers.sides import read_answers
 from spanreward.training.evaluation.answers.slicing import numbered, picture_of
-from spanreward.training.evaluation.judged.compute import CURVE
 from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.recorder import Recorder

@@ -162,7 +162,7 @@ def run(arguments: argparse.Namespace) -> "Comparison":
 
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
-    from spanreward.training.evaluation.judged.evaluate import decided_by, evaluate
+    from spanreward.training.evaluation.answer_scores.evaluate import decided_by, evaluate
     from spanreward.training.evaluation.page.report import write_report
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts

@@ -88,13 +88,13 @@ def add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def train(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
-    from spanreward.training.experimental.judge.data import load_judge_recipe
+    from spanreward.training.experimental.judge_training.data import load_judge_recipe
 
     overrides = metric_options.overrides_of(arguments)
     # before the slow imports: typos show at once
     recipe = load_judge_recipe(arguments.recipe, overrides)
     check_json(arguments.json, {"temperature": None, "recipe": None}, recipe.overwrite)
-    from spanreward.training.experimental.judge.fit import train_judge
+    from spanreward.training.experimental.judge_training.fit import train_judge
 
     figures = train_judge(recipe, arguments.resume)
     table = Table("measure", "value", title=f"encoder:{recipe.output}, on held-out pictures")

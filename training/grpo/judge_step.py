@@ -29,10 +29,10 @@ from typing import Any
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.judges import Judge
+from spanreward.rewards.judges.cache.cached_judge import CachedJudge
 from spanreward.rewards.judges.judge import OuterJudge
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
-from spanreward.rewards.judges.shared.cached_judge import CachedJudge
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.posh.reward import PoshReward
 from spanreward.rewards.reward.remote_reward import RemoteReward

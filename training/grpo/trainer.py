@@ -5,11 +5,11 @@ with dynamic_sampling, TRL samples or gets the drafted completions, the judges j
 for rewards, TRL computes the scalar advantages, and the spans' credit changes them token by token.
 Each Reward is a Recorder, whose call returns the scores that the judges found.
 
-With span_coef = 0 this is GRPOTrainer, which stops where five steps taught nothing (pulse.py). A
-row on which a judge failed leaves its group's mean and standard deviation and gets advantage 0. A
-judge that cannot be woken fails on all rows. Too many failed rows stop the run on all ranks, with
-the same message. Nothing of TRL is copied. What corrects TRL and has no part in the step is in
-trl_internals/.
+With span_coef = 0 this is GRPOTrainer, which stops where five steps taught nothing
+(learning_monitor.py). A row on which a judge failed leaves its group's mean and standard deviation
+and gets advantage 0. A judge that cannot be woken fails on all rows. Too many failed rows stop the
+run on all ranks, with the same message. Nothing of TRL is copied. What corrects TRL and has no part
+in the step is in trl_internals/.
 """
 
 import copy
@@ -40,6 +40,7 @@ from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, 
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
 from spanreward.training.grpo.judge_metrics import RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
+from spanreward.training.grpo.learning_monitor import LearningMonitor
 from spanreward.training.grpo.logged_keys import RECENT, keys_of, leave_out
 from spanreward.training.grpo.overlong import punish_overlong
 from spanreward.training.grpo.phases import Phases
@@ -52,7 +53,6 @@ from spanreward.training.grpo.preflight import (
     made_by_transform,
     pad_left,
 )
-from spanreward.training.grpo.pulse import Pulse
 from spanreward.training.grpo.reasoning import (
     UNKNOWN,
     Parts,
@@ -171,8 +171,8 @@ class SpanGRPOTrainer(ResumingTrainer):
             expand_once(self.vllm_generation, self._picture_tokens)
         for recorder in self.recorders:
             recorder.decides = self._weights()[recorder.__name__] != 0
-        self.pulse = Pulse(self)
-        self.add_callback(self.pulse)
+        self.learning_monitor = LearningMonitor(self)
+        self.add_callback(self.learning_monitor)
         self.phases = Phases(self)
         if self.recorders:  # without them the log is TRL's
             self.add_callback(self.phases)
@@ -219,7 +219,7 @@ class SpanGRPOTrainer(ResumingTrainer):
             self.span_credit.add(output, self._batch)
         self._drop_unusable(output["advantages"])
         if self.model.training:
-            self.pulse.see(output)
+            self.learning_monitor.see(output)
         token_advantages = advantages_by_token(output["advantages"], self._batch.offsets)
         paid = rewards_by_function(self._batch.rewards, self._weights())
         for recorder in self.recorders:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spanreward.rewards.reward.by_row import Place
+from spanreward.rewards.reward.row_reward import Place
 from spanreward.rewards.text.filler import NOT_LATIN
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line

@@ -1,13 +1,13 @@
-"""An OpenAI-compatible server is asked many questions at once, in the manner that it wants.
+"""An OpenAI-compatible server is asked many questions at once, in the form that it wants.
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
     requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
     answers, retries = run(endpoint.ask("completions", requests, {}, seconds=300.0))
 
-client.py says what is asked again, answer.py reads the answers, manner.py learns from refusals how
-to ask, and docs/judges.md#servers says it for users. How to ask is found out by one question, and
-the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of an answer are
-read.
+client.py says what is asked again, answer.py reads the answers, request_form.py learns from
+refusals how to ask, and docs/judges.md#servers says it for users. How to ask is found out by one
+question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of
+an answer are read.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from spanreward.rewards.judges.remote.client import (
     Client,
     all_in_time,
 )
-from spanreward.rewards.judges.remote.manner import Manner, better, fitted
+from spanreward.rewards.judges.remote.request_form import RequestForm, better, fitted
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 
 log = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ class Endpoint:
             self._bases = ("/v1", "")
         elif version is None or version[0] == "/v1":
             self._bases = ("/v1",)
-        self._manner = Manner(self._bases[0])
+        self._form = RequestForm(self._bases[0])
         self._taken: frozenset[str] = frozenset()  # fields of the requests that were answered
 
     async def look_up(self, model: str) -> Served | Failure:
@@ -164,28 +164,28 @@ class Endpoint:
     async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
         """Asks, and again as long as the server says how to ask."""
         while True:
-            manner = self._manner
-            found = await self._attempt(call, body, manner)
-            if not isinstance(found, Refused) or self._better(call, body, manner, found) is None:
+            form = self._form
+            found = await self._attempt(call, body, form)
+            if not isinstance(found, Refused) or self._better(call, body, form, found) is None:
                 return found
             async with call.learning:
-                if manner is self._manner:  # no other question has learnt meanwhile
-                    return await self._learn(call, body, manner, found)
+                if form is self._form:  # no other question has learnt meanwhile
+                    return await self._learn(call, body, form, found)
 
     async def _learn(
-        self, call: Call, body: Body, manner: Manner, refused: Refused
+        self, call: Call, body: Body, form: RequestForm, refused: Refused
     ) -> ServerAnswer | Refused | Busy:
-        """Asks as the refusals say. The manner that is answered is kept for this server."""
-        while other := self._better(call, body, manner, refused):
+        """Asks as the refusals say. The form that is answered is kept for this server."""
+        while other := self._better(call, body, form, refused):
             why = refused.words
-            manner = other
-            found = await self._attempt(call, body, manner)
+            form = other
+            found = await self._attempt(call, body, form)
             if isinstance(found, ServerAnswer):
-                self._manner = manner
+                self._form = form
                 log.warning(
-                    "%s is asked in another manner from now on: %s (it says: %s)",
+                    "%s is asked in another form from now on: %s (it says: %s)",
                     self.url,
-                    manner,
+                    form,
                     why[:SHOWN],
                 )
             if not isinstance(found, Refused):
@@ -193,24 +193,26 @@ class Endpoint:
             refused = found
         return refused
 
-    def _better(self, call: Call, body: Body, manner: Manner, refused: Refused) -> Manner | None:
-        request = fitted({**body, **call.extras}, manner)
+    def _better(
+        self, call: Call, body: Body, form: RequestForm, refused: Refused
+    ) -> RequestForm | None:
+        request = fitted({**body, **call.extras}, form)
         doubtful = [name for name in call.extras if name in request and name not in self._taken]
-        base = manner.base if self._taken else self._bases[-1]
-        return better(manner, request, refused, doubtful, base)
+        base = form.base if self._taken else self._bases[-1]
+        return better(form, request, refused, doubtful, base)
 
     async def _attempt(
-        self, call: Call, body: Body, manner: Manner
+        self, call: Call, body: Body, form: RequestForm
     ) -> ServerAnswer | Refused | Busy:
-        request = fitted({**body, **call.extras}, manner)
-        found = await call.client.post(f"{manner.base}/{call.path}", request)
+        request = fitted({**body, **call.extras}, form)
+        found = await call.client.post(f"{form.base}/{call.path}", request)
         if isinstance(found, ServerAnswer):
             self._taken |= request.keys()
         return found
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Says it in the server's words, with advice where these are few."""
-        where = f"{self.url}{self._manner.base}"
+        where = f"{self.url}{self._form.base}"
         status = refused.status
         words = refused.words[:SHOWN]
         failure = refusal(self.url, refused)

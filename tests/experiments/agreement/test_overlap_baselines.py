@@ -58,7 +58,9 @@ def test_people_s_answers_stand_in_for_references() -> None:
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("sacrebleu", "rouge_score.rouge_scorer", "nltk.corpus"):
         monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr("spanreward.training.experimental.judge.fit.MINILM", "no_such_package")
+    monkeypatch.setattr(
+        "spanreward.training.experimental.judge_training.fit.MINILM", "no_such_package"
+    )
     metrics, left_out = baselines(spans=True)
     assert [metric.__name__ for metric in metrics] == ["words", "bag_of_words"]
     titles = [sentence.split(":")[0] for sentence in left_out]

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.judging import long_texts
 from experiments.judging.long_texts import Described, judged_by_people, sentence, written
-from spanreward.training.experimental.judge.changes import Changes
+from spanreward.training.experimental.judge_training.labelled_changes import Changes
 
 DOG = Described(
     "1",

@@ -15,7 +15,7 @@ from experiments.match_embed.judge import EmbeddingMatchJudge
 from experiments.match_embed.word_vectors import Embedder
 from spanreward.rewards.judges import Question, load_judge
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
-from spanreward.training.experimental.judge import fit
+from spanreward.training.experimental.judge_training import fit
 
 MEANINGS = {"couch": "sofa", "grin": "smile", "crimson": "red", "blue": "red", "beneath": "above"}
 TEXT = "A woman on a red sofa. She smiles at a dog above a box."

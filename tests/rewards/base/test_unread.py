@@ -3,9 +3,9 @@
 import re
 
 from spanreward.rewards import MatchJudge, PoshReward, Sample, Span, Verdict
-from spanreward.rewards.base.coloured_text import segments
 from spanreward.rewards.base.unread import NotRead, not_read
 from spanreward.rewards.base.verdict import Unread
+from spanreward.rewards.base.verdict_html import segments
 
 TEXT = "A <b>red</b> hat & a dog."
 UNREAD = (Unread(2, 5, "HTML"), Unread(8, 12, "HTML"))

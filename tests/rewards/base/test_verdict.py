@@ -20,9 +20,9 @@ from spanreward import (
     Verdict,
     load_judge,
 )
-from spanreward.rewards.base.coloured_text import legible
 from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.base.verdict import Unread
+from spanreward.rewards.base.verdict_html import legible
 from spanreward.rewards.experimental.jury_judge import JuryJudge
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.own_parts import overlap

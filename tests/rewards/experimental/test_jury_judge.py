@@ -12,7 +12,7 @@ from spanreward.rewards.judges.by_name import members
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
 from spanreward.rewards.posh import PoshReward
-from spanreward.training.evaluation.judged.metrics import identities
+from spanreward.training.evaluation.answer_scores.metrics import identities
 from spanreward.training.recipe import JudgePart, RewardPart
 from tests.support.fakes import FakeJudge, asked, certain, hashed_rating
 

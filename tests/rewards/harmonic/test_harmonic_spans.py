@@ -10,7 +10,7 @@ from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
 from spanreward.rewards.harmonic.scores import Aggregate, aggregate, parts_of, read_parts, unit
 from spanreward.rewards.harmonic.spans import sentence_credit, sentence_spans
-from spanreward.rewards.reward.by_row import MOST_SENTENCES, at_most, without
+from spanreward.rewards.reward.row_reward import MOST_SENTENCES, at_most, without
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]

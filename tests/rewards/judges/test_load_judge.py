@@ -24,7 +24,7 @@ SERVER = "server:http://127.0.0.1:8000#m"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path)
     return tmp_path
 
 

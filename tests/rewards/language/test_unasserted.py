@@ -17,10 +17,10 @@ from experiments.scenes.word_judge import WordJudge
 from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, make_scenes
 from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward, Sample
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.language.backing import vocabulary
 from spanreward.rewards.language.parse import describe, parse_graphs
 from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.supported_claims import vocabulary
 from spanreward.rewards.language.unasserted import claims_of, unasserted
 from spanreward.rewards.language.words import read_words
 

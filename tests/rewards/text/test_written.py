@@ -14,10 +14,10 @@ from experiments.hacking.hostile_texts import CONTROL
 from spanreward.rewards import HarmonicReward, MatchJudge, PoshReward
 from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.base.verdict import Sample, Status
-from spanreward.rewards.reward.reading import plain_sample
+from spanreward.rewards.reward.plain_text_reward import plain_sample
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
-from spanreward.training.evaluation.judged.answer import looks_of
+from spanreward.training.evaluation.answer_scores.answer import looks_of
 
 MARKUP = (
     *CONTROL, "</think>", "<b>", "</b>", "<br>", "<p>", "</p>", "<!--", "-->", "~~", "**", "*", "__", "_", "`",

@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from spanreward.rewards import Sample, Span, Status, Verdict
-from spanreward.rewards.base.coloured_text import legible
+from spanreward.rewards.base.verdict_html import legible
 from spanreward.rewards.files import outputs
 from spanreward.training.callbacks import span_table
 from spanreward.training.callbacks.span_table import (

@@ -18,7 +18,7 @@ from spanreward import MatchJudge, PairwiseReward, PoshReward, WinRateCallback
 from spanreward.rewards import Sample, Status, Verdict
 from spanreward.training.callbacks.win_rate import KEY, head_to_head
 from spanreward.training.data.load import load_data
-from spanreward.training.evaluation.judged.compute import Compute, training_of
+from spanreward.training.evaluation.answer_scores.training_cost import Compute, training_of
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy

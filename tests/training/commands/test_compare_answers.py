@@ -179,7 +179,7 @@ def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(
     rows = data(tmp_path / "rows.jsonl", 80)  # two batches
     (tmp_path / "own.py").write_text(OWN.format(folder=str(tmp_path)))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path / "cache")
     texts = {
         "one": [f"A dog number {n}." for n in range(80)],
         "two": [f"A cat number {n}." for n in range(80)],

@@ -26,7 +26,7 @@ from tests.support.command import spanreward
 
 @pytest.fixture
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path)
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path)
     parser = argparse.ArgumentParser()
     add_flags(parser, *ASKING)
     return parser

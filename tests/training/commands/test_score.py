@@ -195,7 +195,7 @@ def test_verdicts_of_other_parses_are_not_mixed(score: float, files: Any) -> Non
 def test_a_judge_is_made_and_remembers_as_the_command_line_says(
     score: float, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path / "cache")
     assert score(*asked(files, "--set", "judge.coref=none"))[0] is None
     assert json.loads(Path(f"{files[1]}.settings.json").read_text())["judge"].endswith("coref none")
     assert not (tmp_path / "cache").exists()  # match asks no model

@@ -49,8 +49,11 @@ def test_where_all_are_cut_no_longer_completion_is_advised(tmp_path: Path) -> No
     settings = {"max_completion_length": 1, "mask_truncated_completions": True, "max_steps": 9}
     trainer = trainer_with(tmp_path, BASE_TOKENS, MESSAGES, **settings)
     trainer.train()
-    assert "cut at max_completion_length (1), where the chat template ends" in trainer.pulse.stopped
-    assert "raise" not in trainer.pulse.stopped
+    assert (
+        "cut at max_completion_length (1), where the chat template ends"
+        in trainer.learning_monitor.stopped
+    )
+    assert "raise" not in trainer.learning_monitor.stopped
 
 
 def test_a_template_that_never_ends_itself_is_refused(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from experiments.scenes.parts import TINY, scenes_part
 from experiments.scenes.truth import Truth
 from spanreward.rewards import LaveReward, MatchJudge, PoshReward, Sample, Status, Verdict
 from spanreward.training.data.load import load_data
+from spanreward.training.evaluation.answer_scores.answer import judged_answer
+from spanreward.training.evaluation.answer_scores.evaluate import evaluate
 from spanreward.training.evaluation.answers.held_out import held_out
 from spanreward.training.evaluation.answers.prompts import prompts_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import judged_answer
-from spanreward.training.evaluation.judged.evaluate import evaluate
 from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import advantages_of, make_trainer
 

@@ -14,7 +14,7 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Judge
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.judges.question import Question
-from spanreward.rewards.reward.reading import ReadingReward, plain_sample
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward, plain_sample
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.lines import InputRow
 
@@ -88,7 +88,7 @@ def readings(
             question = listener.first
         read = sample
         plain = None
-        if isinstance(reward, ReadingReward) and reward.mode != "published":
+        if isinstance(reward, PlainTextReward) and reward.mode != "published":
             read = plain_sample(sample)
             plain = read.completion
         references = (*read.references, *read.answers)

@@ -12,8 +12,8 @@ from typing import Any
 
 from PIL import Image
 
-from spanreward.rewards.base.coloured_text import templates
 from spanreward.rewards.base.verdict import Span
+from spanreward.rewards.base.verdict_html import templates
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import label, typeset
 from spanreward.rewards.files.outputs import write_whole

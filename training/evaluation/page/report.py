@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spanreward.rewards.comparison.figures import estimate, typeset
-from spanreward.training.evaluation.judged.metrics import KINDS
+from spanreward.training.evaluation.answer_scores.metrics import KINDS
 from spanreward.training.evaluation.page.render import write_rendered
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.comparison import Comparison

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from spanreward.rewards.rows.fingerprint import row_fingerprint
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.evaluate import Answers
+from spanreward.training.evaluation.answer_scores.several import every_sample
 from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.judged.several import every_sample
 from spanreward.training.evaluation.statistics.comparison import Comparison, Ranked
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import Compared

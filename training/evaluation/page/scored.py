@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.base.coloured_text import legible, level, segments
 from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Unread, Verdict
+from spanreward.rewards.base.verdict_html import legible, level, segments
 from spanreward.rewards.rows.lines import InputRow
 from spanreward.rewards.rows.pictures import opened
 from spanreward.training.evaluation.page.render import data_uri, label, write_rendered

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from PIL import Image
 
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.evaluate import Answers
 from spanreward.training.evaluation.answers.prompts import Prompts
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.evaluate import Answers
 from spanreward.training.evaluation.statistics.estimates import signs
 
 SHOWN = 500  # prompts on a page

@@ -22,13 +22,13 @@ from spanreward.rewards.base.unread import MUCH, NotRead, not_read
 from spanreward.rewards.rows.tables import is_table, read_table
 from spanreward.training.data.row_content import row_content
 from spanreward.training.data.rows import read_values
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.evaluate import Answers, Evaluation
+from spanreward.training.evaluation.answer_scores.metrics import Metric
+from spanreward.training.evaluation.answer_scores.several import samples_a_prompt
 from spanreward.training.evaluation.answers.held_out import rows_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.evaluate import Answers, Evaluation
-from spanreward.training.evaluation.judged.metrics import Metric
-from spanreward.training.evaluation.judged.several import samples_a_prompt
 from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.outcomes import LEVEL, MIN_PROMPTS
 from spanreward.training.recipe import DataPart, JsonlPart

@@ -12,11 +12,16 @@ from itertools import chain, combinations
 
 from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.comparison.crossed import holm
+from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
+from spanreward.training.evaluation.answer_scores.metrics import (
+    Metric,
+    lost_by,
+    metrics_of,
+    names_of,
+)
+from spanreward.training.evaluation.answer_scores.several import BEST, every_sample
+from spanreward.training.evaluation.answer_scores.training_cost import Compute, compute_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.compute import Compute, compute_of
-from spanreward.training.evaluation.judged.evaluate import Evaluation
-from spanreward.training.evaluation.judged.metrics import Metric, lost_by, metrics_of, names_of
-from spanreward.training.evaluation.judged.several import BEST, every_sample
 from spanreward.training.evaluation.statistics.cautions import (
     alike,
     caveats,

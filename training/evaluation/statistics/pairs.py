@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from spanreward.rewards.comparison.length import LengthControl, control_length
+from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
+from spanreward.training.evaluation.answer_scores.metrics import Metric
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
-from spanreward.training.evaluation.judged.evaluate import Evaluation
-from spanreward.training.evaluation.judged.metrics import Metric
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
     Difference,

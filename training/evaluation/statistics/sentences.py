@@ -9,7 +9,7 @@ contradictions("dapo", "sft", entries, metrics)         # where two metrics pref
 from collections.abc import Mapping, Sequence
 
 from spanreward.rewards.comparison.figures import NONE, estimate, interval, label, number, typeset
-from spanreward.training.evaluation.judged.metrics import KINDS, Metric
+from spanreward.training.evaluation.answer_scores.metrics import KINDS, Metric
 from spanreward.training.evaluation.statistics.estimates import MIN_SEEDS, Estimate
 from spanreward.training.evaluation.statistics.outcomes import UNDECIDED, Compared, too_few
 from spanreward.training.evaluation.statistics.waiting import REMEDY

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spanreward.rewards.comparison.resampling import DRAWS
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.evaluate import Answers
+from spanreward.training.evaluation.answer_scores.several import every_sample
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.judged.several import every_sample
 from spanreward.training.evaluation.statistics.estimates import (
     Array,
     Difference,

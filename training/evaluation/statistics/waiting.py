@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
 from spanreward.rewards.text.no_answers import NoAnswer, in_a_sentence, no_answers
+from spanreward.training.evaluation.answer_scores.evaluate import Answers
+from spanreward.training.evaluation.answer_scores.several import every_sample
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.evaluate import Answers
-from spanreward.training.evaluation.judged.several import every_sample
 
 REMEDY = (
     "Ask these rows again, or drop them from the data; where the model itself writes so, that is "

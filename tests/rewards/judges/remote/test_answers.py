@@ -276,7 +276,7 @@ def test_how_to_ask_is_learnt_once(
     assert all(isinstance(one, Rating) for one in answers), answers[0]
     assert mended(server.bodies[-1])
     assert len(server.bodies) <= 41 + 8 + 1  # at most what was under way is refused
-    assert caplog.text.count("in another manner") == 1
+    assert caplog.text.count("in another form") == 1
     assert judge.usage.retries == 0
 
 

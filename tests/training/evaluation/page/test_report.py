@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.base.coloured_text import LEVELS, Segment, level, segments
 from spanreward.rewards.base.verdict import Span, Status, Verdict
+from spanreward.rewards.base.verdict_html import LEVELS, Segment, level, segments
 from spanreward.rewards.comparison.figures import label
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.compute import Compute
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.training_cost import Compute
 from spanreward.training.evaluation.page.report import bounds, interval, write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from spanreward.training.evaluation.statistics.estimates import Estimate

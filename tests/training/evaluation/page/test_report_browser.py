@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Span, Verdict
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.evaluation.page.shown import ShownPrompt
 from tests.support.chromium import (

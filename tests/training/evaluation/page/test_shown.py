@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from spanreward.rewards.base.verdict import Status, Verdict
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answers.prompts import Prompts
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
 from spanreward.training.evaluation.page.shown import shown_prompts
 
 LOST_BY = ["truth_f1", "posh_f1"]

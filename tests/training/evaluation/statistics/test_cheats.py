@@ -13,10 +13,10 @@ import yaml
 from experiments.scenes.parts import TINY
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Status, Verdict
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
 from spanreward.training.evaluation.answers.prompts import Prompts, first_of, prompts_of_file
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.statistics.comparison import summarise
 from spanreward.training.recipe import RewardPart
 

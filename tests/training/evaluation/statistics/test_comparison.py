@@ -12,10 +12,10 @@ from experiments.scenes.parts import SCENES, TINY, TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.base.verdict import Verdict
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
 from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.evaluate import Evaluation
 from spanreward.training.evaluation.statistics.comparison import summarise
 from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind
 from spanreward.training.recipe import RewardPart

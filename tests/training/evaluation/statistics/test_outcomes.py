@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanreward.training.evaluation.judged.metrics import Metric, lost_by
+from spanreward.training.evaluation.answer_scores.metrics import Metric, lost_by
 from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
 from spanreward.training.evaluation.statistics.sentences import (

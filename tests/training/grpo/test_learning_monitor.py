@@ -13,7 +13,7 @@ from trl import GRPOTrainer
 from experiments.scenes.parts import TINY
 from spanreward.rewards.base.verdict import Sample
 from spanreward.training.grpo.config import SpanGRPOConfig
-from spanreward.training.grpo.pulse import IDLE
+from spanreward.training.grpo.learning_monitor import IDLE
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 from tests.support.tiny_trainer import COMMON, Scored, make_trainer, scenes
@@ -37,7 +37,7 @@ def test_a_run_that_learns_logs_it(tmp_path: Path) -> None:
     assert 0 < first["learning/tokens"] <= 1
     assert first["learning/gradients"] > 0.9
     assert first["learning/moved"] > 0.5
-    assert trainer.pulse.stopped == ""
+    assert trainer.learning_monitor.stopped == ""
     assert trainer.state.global_step == 2
 
 
@@ -72,8 +72,8 @@ def test_a_run_that_learns_nothing_stops(
     assert torch.equal(weights(trainer), before)
     # 16 steps of two groups are the 32 that chance would need
     assert trainer.state.global_step == steps
-    assert f"{steps} steps moved no weight" in trainer.pulse.stopped
-    assert cause in trainer.pulse.stopped
+    assert f"{steps} steps moved no weight" in trainer.learning_monitor.stopped
+    assert cause in trainer.learning_monitor.stopped
 
 
 def test_weight_decay_is_no_lesson(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_weight_decay_is_no_lesson(tmp_path: Path) -> None:
     trainer.train()
     assert not torch.equal(weights(trainer), before)
     assert trainer.state.global_step == 16
-    assert "16 steps moved weights without a reward" in trainer.pulse.stopped
-    assert "all of a group have the same reward" in trainer.pulse.stopped
+    assert "16 steps moved weights without a reward" in trainer.learning_monitor.stopped
+    assert "all of a group have the same reward" in trainer.learning_monitor.stopped
 
 
 def test_momentum_is_no_lesson(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_momentum_is_no_lesson(tmp_path: Path) -> None:
     assert trainer.state.global_step == 17
     moved = [line["learning/moved"] for line in trainer.state.log_history if "loss" in line]
     assert moved[5] > 0.1
-    assert "16 steps moved weights without a reward" in trainer.pulse.stopped
+    assert "16 steps moved weights without a reward" in trainer.learning_monitor.stopped
 
 
 @pytest.mark.parametrize(
@@ -117,20 +117,20 @@ def test_momentum_is_no_lesson(tmp_path: Path) -> None:
 def test_idle_batches_are_counted_and_not_their_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], steps: int
 ) -> None:
-    monkeypatch.setattr("spanreward.training.grpo.pulse.GROUPS", 0)
+    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.GROUPS", 0)
     settings = {"max_steps": 40, "per_device_train_batch_size": 4, **settings}
     settings = {**LONG, **settings, "weight_decay": 0.1}
     trainer = make_trainer(tmp_path, scenes(64), [Scored(lambda _: 0.5)], **settings)
     trainer.train()
     assert trainer.state.global_step == steps
-    assert f"{steps} steps moved weights without a reward" in trainer.pulse.stopped
+    assert f"{steps} steps moved weights without a reward" in trainer.learning_monitor.stopped
 
 
 def test_one_update_that_teaches_saves_its_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One group of four has an advantage, so three of a batch's four updates have no row of it."""
-    monkeypatch.setattr("spanreward.training.grpo.pulse.GROUPS", 0)
+    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.GROUPS", 0)
     calls: list[int] = []
 
     def score(sample: Sample) -> float:
@@ -140,7 +140,7 @@ def test_one_update_that_teaches_saves_its_batch(
     sizes = {"per_device_train_batch_size": 4, "steps_per_generation": 4, "max_steps": 24}
     trainer = make_trainer(tmp_path, scenes(64), [Scored(score)], **{**LONG, **sizes})
     trainer.train()
-    assert trainer.pulse.stopped == ""
+    assert trainer.learning_monitor.stopped == ""
     assert trainer.state.global_step == 24
 
 
@@ -157,9 +157,9 @@ class Layers(TrainerCallback):
 def test_a_callback_may_freeze_and_unfreeze(tmp_path: Path) -> None:
     settings = {"max_steps": 8, "max_completion_length": 8}
     trainer = make_trainer(tmp_path, scenes(), [Scored(by_length)], **settings)
-    trainer.add_callback(Layers())  # after the pulse's own
+    trainer.add_callback(Layers())  # after the monitor's own
     trainer.train()
-    assert trainer.pulse.stopped == ""
+    assert trainer.learning_monitor.stopped == ""
     assert trainer.state.global_step == 8
     lines = [line for line in trainer.state.log_history if "loss" in line]
     assert all(line["learning/moved"] > 0.1 for line in lines)
@@ -199,7 +199,7 @@ def test_a_reference_that_is_another_policy_is_named_once(
         model.requires_grad_(True)
     sizes = {"per_device_train_batch_size": 4, "steps_per_generation": 2, "max_steps": 4}
     args = SpanGRPOConfig(str(tmp_path / "out"), **{**COMMON, **sizes, "beta": 0.1})
-    with caplog.at_level(logging.WARNING, "spanreward.training.grpo.pulse"):
+    with caplog.at_level(logging.WARNING, "spanreward.training.grpo.learning_monitor"):
         trainer = SpanGRPOTrainer(
             model, Scored(by_length), args, scenes(), processing_class=processor
         )
@@ -219,7 +219,7 @@ def test_an_optimizer_without_the_policy_is_named(tmp_path: Path) -> None:
     )
     frozen(trainer)
     trainer.train()
-    assert "the optimizer holds no trained parameter" in trainer.pulse.stopped
+    assert "the optimizer holds no trained parameter" in trainer.learning_monitor.stopped
 
 
 def test_idle_steps_between_others_are_none(
@@ -227,7 +227,7 @@ def test_idle_steps_between_others_are_none(
 ) -> None:
     """Three of four batches teach nothing, and the run goes on."""
     calls: list[int] = []
-    monkeypatch.setattr("spanreward.training.grpo.pulse.GROUPS", 0)
+    monkeypatch.setattr("spanreward.training.grpo.learning_monitor.GROUPS", 0)
 
     def score(sample: Sample) -> float:
         calls.append(1)

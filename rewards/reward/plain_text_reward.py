@@ -1,7 +1,7 @@
 """The base class of the metrics that judge plain text (rewards/text/written.py): their spans lie on
 what was written.
 
-class Words(ReadingReward):
+class Words(PlainTextReward):
     def assess_plain(self, samples):                       # completion "A red kite."
         return [Verdict(1.0, spans=(Span(2, 5, 1.0, 0.1, "word", "", 0),)) for _ in samples]
 
@@ -24,7 +24,7 @@ from spanreward.rewards.text.written import Reading, read_text
 COUNTED = "; characters are those of the plain text"  # added to a note that counts them
 
 
-class ReadingReward(Reward):
+class PlainTextReward(Reward):
     """Base class that reads texts once, but in mode "published", and may judge one part of them
     only.
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from spanreward.rewards.judges.shared import store as module
-from spanreward.rewards.judges.shared.store import Store
+from spanreward.rewards.judges.cache import store as module
+from spanreward.rewards.judges.cache.store import Store
 from tests.support.paths import ROOT
 
 FORK = multiprocessing.get_context("fork")
@@ -219,7 +219,7 @@ ON_A_FULL_DISK = """
 import sys
 from pathlib import Path
 from spanreward.rewards.judges import CachedJudge, Question
-from spanreward.rewards.judges.shared.store import Store
+from spanreward.rewards.judges.cache.store import Store
 from tests.support.fakes import FakeJudge, hashed_rating
 
 path = Path(sys.argv[1]) / "ratings.sqlite"
@@ -402,7 +402,7 @@ def test_a_file_whose_words_are_no_text_stops_nobody(
 READ_AND_WRITE = """
 import sys
 from pathlib import Path
-from spanreward.rewards.judges.shared.store import Store
+from spanreward.rewards.judges.cache.store import Store
 
 read = refused = 0
 for path in sorted(Path(sys.argv[1]).glob("*.sqlite")):

@@ -10,16 +10,16 @@ from experiments.scenes.parts import TRUTH
 from experiments.scenes.truth import Truth
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.rewards.harmonic import HarmonicReward
-from spanreward.training.evaluation.answers.prompts import Prompts
-from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.answers.sides import recipe_of
-from spanreward.training.evaluation.judged.metrics import (
+from spanreward.training.evaluation.answer_scores.metrics import (
     identities,
     identity,
     kind_of,
     metrics_of,
     trained_on,
 )
+from spanreward.training.evaluation.answers.prompts import Prompts
+from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.recipe import RewardPart
 
 METRICS = [

@@ -23,12 +23,12 @@ from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import digest, row_fingerprint
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer, judged_answer
+from spanreward.training.evaluation.answer_scores.metrics import names_of
+from spanreward.training.evaluation.answer_scores.several import answer_of_samples
 from spanreward.training.evaluation.answers.greedy import BATCH, kept_completions, version_of
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import read_samples
-from spanreward.training.evaluation.judged.answer import JudgedAnswer, judged_answer
-from spanreward.training.evaluation.judged.metrics import names_of
-from spanreward.training.evaluation.judged.several import answer_of_samples
 
 LAST = ("overlap", "words", "length", "truncated", "degenerate")
 Answers = Mapping[str, Sequence[Sequence[JudgedAnswer]]]  # {side: [run][prompt]}

@@ -18,7 +18,7 @@ from spanreward.rewards.judges import Failure, Question, Rating
 from spanreward.rewards.judges.remote import client
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.remote_judge import THINKING_TOKENS, WRITTEN_TOKENS
-from tests.support.api_manners import GIVE_LOGPROBS, MANNERS, answer, openai
+from tests.support.api_forms import GIVE_LOGPROBS, MANNERS, answer, openai
 from tests.support.server import Server
 from tests.support.short_pauses import shorten_pauses
 

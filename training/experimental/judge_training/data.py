@@ -20,10 +20,10 @@ from pydantic import Field
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.data.marks import CharacterSpans, read_each, read_marked
-from spanreward.training.experimental.judge.changes import Changes, Example
+from spanreward.training.experimental.judge_training.labelled_changes import Changes, Example
 from spanreward.training.recipe import PathText, RecipeError, RunPart, checked, read_recipe
 
-# training/experimental/judge/changes.py
+# training/experimental/judge_training/labelled_changes.py
 Kind = Literal["right", "replaced", "swapped", "added", "other", "unclaimed", "unsaid"]
 
 

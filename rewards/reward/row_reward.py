@@ -19,7 +19,7 @@ from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import IN_WORDS, Judge
 from spanreward.rewards.language.parse import language_of, split_sentences
 from spanreward.rewards.language.pipeline import pipeline_name
-from spanreward.rewards.reward.reading import ReadingReward
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 from spanreward.rewards.reward.rows import EVIDENCE, evidence_columns, judged, penalise
 from spanreward.rewards.text.judged_part import check_part
 
@@ -33,7 +33,7 @@ MOST_SENTENCES = 32
 SENTENCES = 4  # of a completion, as costs assume
 
 
-class RowReward(ReadingReward):
+class RowReward(PlainTextReward):
     """Base class. A subclass defines `show`, `rate` and `cost_of_text`."""
 
     evidences: tuple[str | None, ...] = EVIDENCE

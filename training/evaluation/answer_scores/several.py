@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from spanreward.training.evaluation.judged.answer import JudgedAnswer, Scores
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer, Scores
 
 BEST = "_best"  # the end of the name of a metric that takes the best sample
 

@@ -11,8 +11,8 @@ import pytest
 from transformers import AutoModelForTokenClassification
 
 from spanreward.rewards.experimental.encoder_judge import EncoderJudge
-from spanreward.training.experimental.judge import fit
-from spanreward.training.experimental.judge.data import (
+from spanreward.training.experimental.judge_training import fit
+from spanreward.training.experimental.judge_training.data import (
     JudgeRecipe,
     examples_of,
     load_judge_recipe,

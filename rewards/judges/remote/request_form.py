@@ -1,9 +1,9 @@
 """How one server wants to be asked, learnt from its refusals.
 
-    manner = Manner("/v1")
-    better(manner, request, Refused(400, "'temperature' is not supported"), [], "/v1")
+    form = RequestForm("/v1")
+    better(form, request, Refused(400, "'temperature' is not supported"), [], "/v1")
     # without temperature
-    fitted(request, manner)
+    fitted(request, form)
 
 A field that is named is left out, with these exceptions. top_logprobs or logprobs becomes the
 smaller number that is named beside it; without such a number no log-probabilities are asked for.
@@ -37,7 +37,7 @@ UNKNOWN = re.compile(r"(?i)instead|support|recogni|deprecat|permitted|unknown|un
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RequestForm:
     """base: between the server's url and an endpoint's path. fields: a request's fields that
     change: None leaves one out, a text is its other name, a number the most log-probabilities that
     the server takes. shortest: the fewest tokens that it lets a question ask for.
@@ -57,13 +57,13 @@ class Manner:
         return ", ".join([*changes, f"the path begins with {self.base or '/'}"])
 
 
-def fitted(request: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
+def fitted(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
     """Returns the request as the server wants it."""
     fields = dict(request)
     if "max_tokens" in fields:
-        fields["max_tokens"] = max(fields["max_tokens"], manner.shortest)
-    for name in manner.fields.keys() & request.keys():
-        value, change = fields.pop(name), manner.fields[name]
+        fields["max_tokens"] = max(fields["max_tokens"], form.shortest)
+    for name in form.fields.keys() & request.keys():
+        value, change = fields.pop(name), form.fields[name]
         if isinstance(change, str):
             fields[change] = value
         elif change is not None:
@@ -72,41 +72,41 @@ def fitted(request: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
 
 
 def better(
-    manner: Manner,
+    form: RequestForm,
     request: Mapping[str, Any],
     refused: Refused,
     doubtful: Collection[str],
     base: str,
-) -> Manner | None:
-    """Returns the manner that a refusal of the fitted request asks for, None if it asks for none.
+) -> RequestForm | None:
+    """Returns the form that a refusal of the fitted request asks for, None if it asks for none.
     base: another.
     """
     if ABOUT_LOGPROBS.search(refused.words):
-        return _with_fewer_logprobs(manner, request, refused)
+        return _with_fewer_logprobs(form, request, refused)
     names = {*LENGTHS, *request} - {*NEEDED}
     named = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", refused.words)
     name = named[0] if named else ""
     if refused.status not in (400, 404, 405, 422):
         return None
     if name in LENGTHS:
-        return _with_other_length(manner, request, refused)
+        return _with_other_length(form, request, refused)
     if name:
-        if name in manner.fields.values():
+        if name in form.fields.values():
             return None
-        return replace(manner, fields={**manner.fields, name: None})
+        return replace(form, fields={**form.fields, name: None})
     if refused.status in (400, 422) and doubtful:
-        return replace(manner, fields={**manner.fields, **dict.fromkeys(doubtful)})
+        return replace(form, fields={**form.fields, **dict.fromkeys(doubtful)})
     if re.search(r"(?i)\bparameters?\b", refused.words):
-        return _with_fewer_logprobs(manner, request, refused)
+        return _with_fewer_logprobs(form, request, refused)
     about_model = re.search(rf"\b{re.escape(request['model'])}\b", refused.words)
-    if refused.status in (404, 405) and base != manner.base and not about_model:
-        return replace(manner, base=base)
+    if refused.status in (404, 405) and base != form.base and not about_model:
+        return replace(form, base=base)
     return None
 
 
 def _with_fewer_logprobs(
-    manner: Manner, request: Mapping[str, Any], refused: Refused
-) -> Manner | None:
+    form: RequestForm, request: Mapping[str, Any], refused: Refused
+) -> RequestForm | None:
     """Asks for as many as the refusal names, or for none."""
     name = next((name for name in LOGPROBS if name in request), "")
     if not name:
@@ -117,18 +117,18 @@ def _with_fewer_logprobs(
     changes: dict[str, int | None] = dict.fromkeys(LOGPROBS)
     if fewer:
         changes = {name: max(fewer)}
-    return replace(manner, fields={**manner.fields, **changes})
+    return replace(form, fields={**form.fields, **changes})
 
 
 def _with_other_length(
-    manner: Manner, request: Mapping[str, Any], refused: Refused
-) -> Manner | None:
+    form: RequestForm, request: Mapping[str, Any], refused: Refused
+) -> RequestForm | None:
     """Calls the answer's length by its other name, or asks for a longer answer."""
     if "max_tokens" in request and RENAMED in refused.words and UNKNOWN.search(refused.words):
-        return replace(manner, fields={**manner.fields, "max_tokens": RENAMED})
+        return replace(form, fields={**form.fields, "max_tokens": RENAMED})
     given = request.get("max_tokens", request.get(RENAMED, 0))
     least = LEAST.search(refused.words)
     number = next((int(digits) for digits in least.groups() if digits), 0) if least else 0
     if given < number <= LARGEST_SHORTEST:
-        return replace(manner, shortest=number)
+        return replace(form, shortest=number)
     return None

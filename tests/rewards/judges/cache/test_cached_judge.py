@@ -295,7 +295,7 @@ def test_another_judge_scale_or_reading_is_another_question(
     other = again(cached)
     other.judge.name = "fake, with other weights"
     other.rate(asked("a"))
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.READING", -1)
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.READING", -1)
     cached.rate(asked("a"))
     assert (other.misses, cached.misses) == (1, 5)
     monkeypatch.undo()
@@ -346,7 +346,7 @@ def test_an_edited_comment_keeps_the_answers(tmp_path: Path) -> None:
     program = f"""
 from spanreward.rewards.judges import CachedJudge, Question
 from spanreward.rewards.judges.function_judge import FunctionJudge
-from spanreward.rewards.judges.shared import cached_judge
+from spanreward.rewards.judges.cache import cached_judge
 assert cached_judge.__file__.startswith({str(tmp_path)!r}), cached_judge.__file__
 judge = CachedJudge(FunctionJudge("rule", len), {str(store)!r})
 (rating,) = judge.rate([Question([{{"role": "user", "content": "a"}}])])
@@ -484,7 +484,7 @@ def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
 def test_the_file_is_in_the_cache_folder_unless_said_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanreward.rewards.judges.shared.cached_judge.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.CACHE", tmp_path / "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     CachedJudge(FakeJudge()).rate(asked("a"))
     assert (tmp_path / "cache" / "ratings.sqlite").is_file()

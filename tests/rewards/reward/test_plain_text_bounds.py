@@ -4,13 +4,13 @@ import pytest
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.posh import PoshReward
-from spanreward.rewards.reward.reading import ReadingReward, plain_sample
+from spanreward.rewards.reward.plain_text_reward import PlainTextReward, plain_sample
 from spanreward.rewards.text.length import JUDGED_CHARACTERS, JUDGED_TOKENS
 
 LONG = "A red kite. " * 90_000  # 1.1 MB
 
 
-class Lengths(ReadingReward):
+class Lengths(PlainTextReward):
     """Keeps the samples as they are read."""
 
     columns = ("reference", "question")

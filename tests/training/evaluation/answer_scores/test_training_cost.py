@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from spanreward.training.evaluation.judged.compute import compute_of, training_of
+from spanreward.training.evaluation.answer_scores.training_cost import compute_of, training_of
 
 
 def folder(path: Path, lines: Any, **versions: Any) -> str:

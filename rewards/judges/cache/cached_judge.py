@@ -19,9 +19,9 @@ from typing import Any, Self
 
 from spanreward.rewards.files import CACHE
 from spanreward.rewards.files.json_lines import exact_json
+from spanreward.rewards.judges.cache.store import Store
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.judges.question import question_keys
-from spanreward.rewards.judges.shared.store import Store
 from spanreward.rewards.judges.usage import Usage
 
 # How this package asks and reads. Raise it in the commit after which a judge of one name may answer

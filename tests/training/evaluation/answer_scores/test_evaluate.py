@@ -19,13 +19,13 @@ from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
+from spanreward.training.evaluation.answer_scores.answer import judged_answer
+from spanreward.training.evaluation.answer_scores.evaluate import evaluate
 from spanreward.training.evaluation.answers import greedy as module
 from spanreward.training.evaluation.answers.greedy import BATCH, greedy_completions, with_picture
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.evaluation.answers.prompts import prompts_of
 from spanreward.training.evaluation.answers.setup import Setup
-from spanreward.training.evaluation.judged.answer import judged_answer
-from spanreward.training.evaluation.judged.evaluate import evaluate
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import JsonlPart, MixedPart, load_recipe
 from tests.support.paths import ROOT

@@ -39,8 +39,8 @@ from spanreward.rewards.files.templates import fill
 from spanreward.rewards.files.yaml_file import read_yaml_file
 from spanreward.rewards.judges.model_files import model_folder
 from spanreward.rewards.rows.fingerprint import digest
-from spanreward.training.experimental.judge.changes import Example
-from spanreward.training.experimental.judge.data import JudgeRecipe, examples_of
+from spanreward.training.experimental.judge_training.data import JudgeRecipe, examples_of
+from spanreward.training.experimental.judge_training.labelled_changes import Example
 from spanreward.training.recipe import RecipeError
 from spanreward.training.run_folder import begin, check_new, checkpoint_to_resume, checkpoints
 

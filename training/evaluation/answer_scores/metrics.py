@@ -18,9 +18,9 @@ from typing import Literal
 
 from spanreward.rewards.judges.model_files import files_hash
 from spanreward.rewards.reward.reward import Reward
+from spanreward.training.evaluation.answer_scores.several import BEST
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
-from spanreward.training.evaluation.judged.several import BEST
 from spanreward.training.recipe import RewardPart
 
 Kind = Literal["trained", "judge", "untrained", "unknown", "judgeless"]

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spanreward.training.experimental.judge.changes import (
+from spanreward.training.experimental.judge_training.labelled_changes import (
     GRAMMAR,
     Changes,
     Word,

@@ -1,9 +1,10 @@
-"""Pulse: says in each step whether anything was learnt, and stops a run that learns nothing, with
-the cause.
+"""LearningMonitor: says in each step whether anything was learnt, and stops a run that learns
+nothing, with the cause.
 
-    trainer = SpanGRPOTrainer(...)          # it has one: trainer.pulse
+    trainer = SpanGRPOTrainer(...)          # it has one: trainer.learning_monitor
     trainer.train()
-    trainer.pulse.stopped  # "5 steps moved no weight: every completion was cut ..." or ""
+    trainer.learning_monitor.stopped
+    # "5 steps moved no weight: every completion was cut ..." or ""
 
 It logs, over all ranks: `learning/rows` and `learning/tokens`, the shares of the completions and of
 the sampled tokens that have an advantage and count in the loss; `learning/gradients`, the share of
@@ -52,7 +53,7 @@ class BatchCounts:
     sampled: int = 0
 
 
-class Pulse(TrainerCallback):
+class LearningMonitor(TrainerCallback):
     """stopped: why the run was ended, or "". batch: counts of the last one. idle: so many idle
     batches end it.
     """

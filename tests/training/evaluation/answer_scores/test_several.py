@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from spanreward import Verdict
-from spanreward.training.evaluation.judged.answer import JudgedAnswer
-from spanreward.training.evaluation.judged.several import (
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
+from spanreward.training.evaluation.answer_scores.several import (
     answer_of_samples,
     every_sample,
     samples_a_prompt,
