@@ -8,7 +8,7 @@ sheet.entities[4].rating, sheet.details["attribute", 4, 0].rating
 from dataclasses import dataclass, field
 
 from spanreward.rewards.judges.judge import Failure
-from spanreward.rewards.posh.candidates import Found
+from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.interview import Interview
 
 
@@ -32,7 +32,7 @@ class AnswerSheet:
     """
 
     interview: Interview
-    entities: dict[int, Found] = field(default_factory=dict)
+    entities: dict[int, EntityAnswer] = field(default_factory=dict)
     details: dict[tuple[str | int, ...], ComponentRating] = field(default_factory=dict)
     failure: Failure | None = None
     cut: int = 0

@@ -33,7 +33,7 @@ CandidateKind = Literal["head", "attribute", "relation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EntityAnswer:
     """An entity after its question: its identifier and its rating (1..5). question: "" if it is
     never asked about.
     """
@@ -68,7 +68,7 @@ class _Frame:
 
     group: Sequence[int]
     wording: DirectionPrompts
-    parent: Found | None = None
+    parent: EntityAnswer | None = None
 
     def name(self, head: str) -> str:
         if self.parent is None:
@@ -80,9 +80,9 @@ class _Frame:
         )
 
     def mention(self, head: str) -> Mention:
-        return Mention(
-            head, (), () if self.parent is None else (Link(PART_OF, self.parent.mention),)
-        )
+        if self.parent is None:
+            return Mention(head)
+        return Mention(head, (), (Link(PART_OF, self.parent.mention),))
 
     def head(self, number: int, head: str, rank: int = 0) -> Candidate:
         """Returns the entity's name by one of its heads."""
@@ -90,28 +90,31 @@ class _Frame:
 
 
 def candidates(
-    view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts
+    view: GraphView,
+    number: int,
+    answers: Mapping[int, EntityAnswer],
+    wording: DirectionPrompts,
 ) -> list[Candidate]:
     """Returns the names by which the entity `number`, which has no fixed name, can be asked about:
-    simplest first, at least one. found: what is known of the entities that were asked before it.
+    simplest first, at least one. answers: on the entities that were asked before it.
     """
     ranked: list[Candidate] = []
-    frames = _frames(view, number, found, wording)
+    frames = _frames(view, number, answers, wording)
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
         by_words = _new(_by_words(view.entities[number], number, frame, rivals), ranked)
-        ranked += by_words or _new(_by_relations(view, number, found, frame), ranked)
+        ranked += by_words or _new(_by_relations(view, number, answers, frame), ranked)
     return sorted(ranked, key=lambda candidate: candidate.rank) or [
         frames[0].head(number, view.entities[number].text)
     ]
 
 
-def _new(candidates: Iterable[Candidate], known: Sequence[Candidate]) -> list[Candidate]:
-    """Returns the candidates without repeated phrases, and without those of `known` ones.
+def _new(candidates: Iterable[Candidate], earlier: Sequence[Candidate]) -> list[Candidate]:
+    """Returns the candidates without repeated phrases, and without those of `earlier` ones.
 
     Bare heads may repeat.
     """
-    phrases = {candidate.phrase for candidate in known}
+    phrases = {candidate.phrase for candidate in earlier}
     new = []
     for candidate in candidates:
         if candidate.rank == 0 or candidate.phrase not in phrases:
@@ -121,18 +124,23 @@ def _new(candidates: Iterable[Candidate], known: Sequence[Candidate]) -> list[Ca
 
 
 def _frames(
-    view: GraphView, number: int, found: Mapping[int, Found], wording: DirectionPrompts
+    view: GraphView,
+    number: int,
+    answers: Mapping[int, EntityAnswer],
+    wording: DirectionPrompts,
 ) -> list[_Frame]:
     """Returns the forms of name with the entities that share them (2.2, step 2)."""
     entity = view.entities[number]
     namesakes = view.namesakes[entity.text]
     parents = sorted(
-        parent for parent in entity.parents if parent in found and found[parent].present
+        parent for parent in entity.parents if parent in answers and answers[parent].present
     )
-    frames = [_Frame(namesakes, wording)] if not parents or len(namesakes) == 1 else []
+    frames: list[_Frame] = []
+    if not parents or len(namesakes) == 1:
+        frames.append(_Frame(namesakes, wording))
     for parent in parents:
         group = tuple(other for other in namesakes if parent in view.entities[other].parents)
-        frames.append(_Frame(group, wording, found[parent]))
+        frames.append(_Frame(group, wording, answers[parent]))
     return frames
 
 
@@ -145,9 +153,9 @@ def _by_words(
     plain, mention = frame.name(entity.text), frame.mention(entity.text)
     if not rivals:
         yield frame.head(number, entity.text)
-    taken = {attribute.text for rival in rivals for attribute in rival.attributes}
+    rival_attributes = {attribute.text for rival in rivals for attribute in rival.attributes}
     for attribute in sorted(entity.attributes, key=lambda a: a.sentence):
-        if attribute.text not in taken:
+        if attribute.text not in rival_attributes:
             phrase, fluent = f"{attribute.text} {plain}", _attributed(entity, attribute, plain)
             yield Candidate(
                 number,
@@ -164,7 +172,7 @@ def _by_words(
 
 
 def _by_relations(
-    view: GraphView, number: int, found: Mapping[int, Found], frame: _Frame
+    view: GraphView, number: int, answers: Mapping[int, EntityAnswer], frame: _Frame
 ) -> Iterator[Candidate]:
     """Yields names by a relation that no rival has, as its subject (rank 3) and as its object (rank
     4).
@@ -179,7 +187,7 @@ def _by_relations(
         if relation.subject == number and rivals.isdisjoint(
             view.subjects[relation.text, relation.object]
         ):
-            name, other = _named(view, relation.object, found)
+            name, other = _named(view, relation.object, answers)
             if other is not None:
                 phrase, fluent = f"{text} {relation.text} {name}", _related(text, relation, name)
                 yield Candidate(
@@ -194,11 +202,13 @@ def _by_relations(
         if relation.object == number and rivals.isdisjoint(
             view.objects[relation.text, relation.subject]
         ):
-            name, other = _named(view, relation.subject, found)
+            name, other = _named(view, relation.subject, answers)
             if other is not None:
-                said, base = f"{name} {relation.text} {text}", frame.mention(text)
+                relation_text, base = f"{name} {relation.text} {text}", frame.mention(text)
                 phrase = fill(
-                    frame.wording.with_relation, formatted_entity=frame.name(text), relation=said
+                    frame.wording.with_relation,
+                    formatted_entity=frame.name(text),
+                    relation=relation_text,
                 )
                 mention = replace(
                     base, links=(*base.links, Link(relation.text, other, reverse=True))
@@ -206,12 +216,16 @@ def _by_relations(
                 yield Candidate(number, "relation", phrase, phrase, mention, 4)
 
 
-def _named(view: GraphView, number: int, found: Mapping[int, Found]) -> tuple[str, Mention | None]:
+def _named(
+    view: GraphView, number: int, answers: Mapping[int, EntityAnswer]
+) -> tuple[str, Mention | None]:
     """Returns the name of the other end of a relation, and None as data if it was asked about and
     is absent.
     """
-    if number in found:
-        return found[number].identifier, found[number].mention if found[number].present else None
+    if number in answers:
+        return answers[number].identifier, answers[number].mention if answers[
+            number
+        ].present else None
     entity = view.entities[number]
     if not entity.attributes:
         return entity.text, Mention(entity.text)
@@ -230,10 +244,17 @@ def _attributed(entity: EntityView, attribute: AttributeView, name: str) -> str:
         " " in attribute.text
         or (attribute.text.endswith("s") and not attribute.text.endswith("ss"))
     )
-    return f"the {name} that {attribute.text}" if verbal else f"the {attribute.text} {name}"
+    if verbal:
+        return f"the {name} that {attribute.text}"
+    return f"the {attribute.text} {name}"
 
 
 def _related(name: str, relation: RelationView, partner: str) -> str:
     """Returns a noun phrase: "the man that holds the book", "the circle above the square"."""
-    article = "" if partner.startswith(("the ", "our ")) else "the "
-    return f"the {name} {'that ' if relation.by_verb else ''}{relation.text} {article}{partner}"
+    words = ["the", name]
+    if relation.by_verb:
+        words.append("that")
+    words.append(relation.text)
+    if not partner.startswith(("the ", "our ")):
+        words.append("the")
+    return " ".join((*words, partner))

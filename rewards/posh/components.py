@@ -10,7 +10,7 @@ from spanreward.rewards.judges.probe import Link
 from spanreward.rewards.language.lemmas import is_plural, lemmas
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
-from spanreward.rewards.posh.candidates import Found
+from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import tie_of
 from spanreward.rewards.posh.scores import span_score
@@ -52,7 +52,7 @@ def components(
     whether a relation's words include its object ("in the center") if nothing else mentions the
     object, because then the object decides whether the relation is right.
     """
-    interview, found = sheet.interview, sheet.entities
+    interview, answers = sheet.interview, sheet.entities
     view = interview.source
     result: list[RatedComponent] = []
     counted: set[int] = set()
@@ -60,7 +60,7 @@ def components(
     def add(
         kind: Kind,
         name: str,
-        answer: ComponentRating | Found | None,
+        answer: ComponentRating | EntityAnswer | None,
         spans: tuple[CharacterSpan, ...],
         *ends: int,
     ) -> None:
@@ -79,7 +79,13 @@ def components(
     for number, entity in enumerate(view.entities):
         if entity.fixed is not None:
             continue
-        add("entity", found[number].identifier, found[number], entity.spans, number)
+        add(
+            "entity",
+            answers[number].identifier,
+            answers[number],
+            entity.spans,
+            number,
+        )
         for place, attribute in enumerate(entity.attributes):
             answer = sheet.details.get(("attribute", number, place))
             add("attribute", f"{attribute.text} {entity.text}", answer, attribute.spans, number)
@@ -90,7 +96,7 @@ def components(
                 spans, reached = relation.spans, view.entities[second]
                 if reaching and interview.tie(second) is relation and not reached.attributes:
                     spans = _to_object(spans, reached.spans)
-                name = f"{found[first].identifier} {relation.text} {found[second].identifier}"
+                name = f"{answers[first].identifier} {relation.text} {answers[second].identifier}"
                 add(
                     "relation",
                     name,
@@ -133,12 +139,12 @@ def denials(
         ]
         counts = True
         if picture is not None:
-            shown = picture.details["denied", number]
-            if shown.rating < interview.presence_threshold:
-                answers = [shown]
+            picture_answer = picture.details["denied", number]
+            if picture_answer.rating < interview.presence_threshold:
+                answers = [picture_answer]
                 counts = False
             elif not sheets:
-                answers = [shown]
+                answers = [picture_answer]
         surest = max(answers, key=lambda answer: answer.rating, default=None)
         if surest is not None and (surest.rating >= PLAIN or not counts):
             rating = ABSENT + RIGHT - surest.rating
@@ -225,15 +231,18 @@ def surplus(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
             continue
         most = max(counts.get(name, 0.0) for counts in supported)
         if most:
-            worth = {n: max(_said_right(sheet, n) for sheet in sheets) for n in numbers}
+            worth: dict[int, float] = {}
+            for number in numbers:
+                worth[number] = max(_said_right(sheet, number) for sheet in sheets)
             # keeps the order of equals
             best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
             result.update(best_first[int(min(most, len(numbers))) :])
         else:
-            said = [statements(view, number) for number in numbers]
-            result.update(
-                n for i, n in enumerate(numbers) if any(said[i] <= earlier for earlier in said[:i])
-            )
+            entity_statements = [statements(view, number) for number in numbers]
+            for place, number in enumerate(numbers):
+                before = entity_statements[:place]
+                if any(entity_statements[place] <= earlier for earlier in before):
+                    result.add(number)
     return frozenset(result)
 
 
@@ -269,5 +278,6 @@ def statements(view: GraphView, number: int) -> frozenset[str | Link]:
     attributes.
     """
     entity = view.entities[number]
-    said = {attribute.text for attribute in entity.attributes}
-    return frozenset(said | {tie_of(view, relation, number) for relation in entity.relations})
+    attributes = {attribute.text for attribute in entity.attributes}
+    ties = {tie_of(view, relation, number) for relation in entity.relations}
+    return frozenset(attributes | ties)

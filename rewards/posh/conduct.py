@@ -21,7 +21,7 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.judges.probe import Mention
 from spanreward.rewards.judges.question import numbered_repeats
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
-from spanreward.rewards.posh.candidates import Candidate, Found
+from spanreward.rewards.posh.candidates import Candidate, EntityAnswer
 from spanreward.rewards.posh.questions import (
     Component,
     details,
@@ -56,7 +56,7 @@ def conduct(
     for sheet in sheets:
         for number, entity in enumerate(sheet.interview.source.entities):
             if entity.fixed is not None:
-                sheet.entities[number] = Found(
+                sheet.entities[number] = EntityAnswer(
                     entity.fixed, Mention(entity.text), HIGHEST_RATING, True, ""
                 )
     asker.ask_entities(_unfailed(sheets), parts=True)
@@ -87,20 +87,20 @@ class _Asker:
             return
         self._ask_names([(sheet, names[0]) for sheet, names in names_of])
         unfailed = {sheet.interview.sample for sheet in _unfailed(sheets)}
-        others: list[tuple[AnswerSheet, Candidate]] = []
+        further_names: list[tuple[AnswerSheet, Candidate]] = []
         for sheet, names in names_of:
             if sheet.interview.sample in unfailed:
                 rating = sheet.entities[names[0].entity].rating
                 if round(rating) < HIGHEST_RATING:
-                    others += [(sheet, name) for name in names[1:]]
-        self._ask_names(others)
+                    further_names += [(sheet, name) for name in names[1:]]
+        self._ask_names(further_names)
 
     def _ask_names(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> None:
         """Words these names, has them rated, and keeps each entity's best one."""
         identifiers = (
             self._rewrite(named) if self.published else [candidate.fluent for _, candidate in named]
         )
-        asked = [
+        pairs = [
             (sheet, candidate, identifier)
             for (sheet, candidate), identifier in zip(named, identifiers, strict=True)
             if sheet.failure is None
@@ -108,15 +108,15 @@ class _Asker:
         answers = self._rate(
             [
                 (sheet, entity_named(sheet.interview, candidate, identifier))
-                for sheet, candidate, identifier in asked
+                for sheet, candidate, identifier in pairs
             ]
         )
-        for (sheet, candidate, identifier), answer in zip(asked, answers, strict=True):
+        for (sheet, candidate, identifier), answer in zip(pairs, answers, strict=True):
             best = sheet.entities.get(candidate.entity)
             # 2.4: rounds half to even, keeps the first of equals
             if answer is not None and (best is None or round(answer.rating) > round(best.rating)):
                 present = answer.rating >= sheet.interview.presence_threshold  # unrounded
-                sheet.entities[candidate.entity] = Found(
+                sheet.entities[candidate.entity] = EntityAnswer(
                     identifier, candidate.mention, answer.rating, present, answer.question
                 )
 
@@ -145,26 +145,26 @@ class _Asker:
 
     def ask_details(self, sheets: Sequence[AnswerSheet]) -> None:
         """Runs pass 3."""
-        asked = [
+        pairs = [
             (sheet, component) for sheet in sheets for component in details(sheet, self.published)
         ]
-        for (sheet, component), answer in zip(asked, self._rate(asked), strict=True):
+        for (sheet, component), answer in zip(pairs, self._rate(pairs), strict=True):
             if answer is not None:
                 sheet.details[component.kind, *component.numbers] = answer
 
-    def _rate(self, asked: Sequence[tuple[AnswerSheet, Component]]) -> list[ComponentRating | None]:
+    def _rate(self, pairs: Sequence[tuple[AnswerSheet, Component]]) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge. None for a
         failure, which the sheet keeps. Published mode asks the questions of another pass again,
         and rates an answer without a digit among its likeliest tokens as 1 (3).
         """
         texts = [
-            question_text(sheet.interview, component, self.published) for sheet, component in asked
+            question_text(sheet.interview, component, self.published) for sheet, component in pairs
         ]
         questions = [
             presence_question(
                 sheet.interview, component, text, self.published, self.judge.reads_source
             )
-            for (sheet, component), text in zip(asked, texts, strict=True)
+            for (sheet, component), text in zip(pairs, texts, strict=True)
         ]
         if self.published:
             questions = numbered_repeats(questions)
@@ -172,7 +172,7 @@ class _Asker:
             self.cache.begin()
         answers = self.cache.complete(questions, partial(rate_questions, self.judge))
         ratings: list[ComponentRating | None] = []
-        for (sheet, _), text, answer in zip(asked, texts, answers, strict=True):
+        for (sheet, _), text, answer in zip(pairs, texts, answers, strict=True):
             if not isinstance(answer, Failure):
                 sheet.cut = max(sheet.cut, answer.cut)
                 ratings.append(ComponentRating(answer.value, text))

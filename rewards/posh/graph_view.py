@@ -71,11 +71,12 @@ class GraphView:
 
 def view_graph(graph: SceneGraph) -> GraphView:
     distinct: dict[tuple[int, int, str], RelationView] = {}
-    for number, said in enumerate(graph.relations):
-        key = (said.subject, said.object, said.relation)
+    for number, written in enumerate(graph.relations):
+        key = (written.subject, written.object, written.relation)
         if key not in distinct:
-            sentence, spans = min(said.sentence_idxs, default=0), tuple(sorted(said.text_spans))
-            distinct[key] = RelationView(number, *key, sentence, spans, said.source == "verb")
+            sentence = min(written.sentence_idxs, default=0)
+            spans = tuple(sorted(written.text_spans))
+            distinct[key] = RelationView(number, *key, sentence, spans, written.source == "verb")
     relations_of: list[list[RelationView]] = [[] for _ in graph.entities]
     parents: list[set[int]] = [set() for _ in graph.entities]
     subjects: dict[tuple[str, int], set[int]] = defaultdict(set)

@@ -18,7 +18,7 @@ from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.probe import Link, Mention
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import Denial, SceneGraph
-from spanreward.rewards.posh.candidates import Found
+from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.prompts import DirectionPrompts
 from spanreward.rewards.text.quoting import Mark, mask
@@ -136,7 +136,11 @@ class Interview:
         return replace(mention, details=details, ties=ties)
 
     def bearer(
-        self, number: int, attribute: str, found: Mapping[int, Found], published: bool
+        self,
+        number: int,
+        attribute: str,
+        answers: Mapping[int, EntityAnswer],
+        published: bool,
     ) -> tuple[str, Mention]:
         """Returns the name of the entity that an attribute is asked of, and the same as data.
 
@@ -145,24 +149,24 @@ class Interview:
         asked about.
         """
         tie = None if published or self.quotes_source else self.tie(number)
-        if tie is None or not found[tie.subject].present:
-            return self.described(number, found, besides=attribute)
-        head, owner = self.source.entities[number].text, found[tie.subject].identifier
+        if tie is None or not answers[tie.subject].present:
+            return self.described(number, answers, besides=attribute)
+        head, owner = self.source.entities[number].text, answers[tie.subject].identifier
         name = fill(
             self.wording.with_relation, formatted_entity=head, relation=f"{owner} {tie.text} {head}"
         )
-        _, subject = self.described(tie.subject, found)
+        _, subject = self.described(tie.subject, answers)
         return name, Mention(head, links=(Link(tie.text, subject, reverse=True),))
 
     def ends(
-        self, relation: RelationView, found: Mapping[int, Found], published: bool
+        self, relation: RelationView, answers: Mapping[int, EntityAnswer], published: bool
     ) -> tuple[tuple[str, Mention], tuple[str, Mention]]:
         """Returns the names of a relation's subject and object, without what it says itself, and
         the same as data.
         """
-        subject = self.described(relation.subject, found, without=relation)
+        subject = self.described(relation.subject, answers, without=relation)
         if published or self.quotes_source or self.tie(relation.object) is not relation:
-            return subject, self.described(relation.object, found, without=relation)
+            return subject, self.described(relation.object, answers, without=relation)
         # enough, because its attributes are asked separately
         head = self.source.entities[relation.object].text
         return subject, (head, Mention(head))
@@ -170,7 +174,7 @@ class Interview:
     def described(
         self,
         number: int,
-        found: Mapping[int, Found],
+        answers: Mapping[int, EntityAnswer],
         besides: str = "",
         without: RelationView | None = None,
     ) -> tuple[str, Mention]:
@@ -182,8 +186,8 @@ class Interview:
         that show the source need no details. besides, without: the attribute or relation that is
         asked about.
         """
-        entity, identifier = self.source.entities[number], found[number].identifier
-        mention = self.mention(number, found[number].mention)
+        entity, identifier = self.source.entities[number], answers[number].identifier
+        mention = self.mention(number, answers[number].mention)
         if (
             self.quotes_source
             or not self.wording.described

@@ -24,7 +24,7 @@ from spanreward.rewards.judges.probe import Mention
 from spanreward.rewards.language.lemmas import lemmas
 from spanreward.rewards.language.scene_graph import Entity, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
-from spanreward.rewards.posh.candidates import Found
+from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.components import ABSENT, PLAIN, RIGHT, named_in, surplus
 from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import Interview
@@ -107,8 +107,8 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     ends = ends_by_detail(picture)
     for sheet in references:
         for number, entity in sheet.entities.items():
-            known = picture.entities.get(number)
-            is_better = known is None or entity.rating > known.rating
+            earlier_answer = picture.entities.get(number)
+            is_better = earlier_answer is None or entity.rating > earlier_answer.rating
             if entity.rating >= PLAIN and is_better and number not in too_often:
                 picture.entities[number] = entity
         for key, answer in sheet.details.items():
@@ -136,12 +136,12 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         named: set[frozenset[str]] = set()
         for number in numbers:
             named |= _names(rows[number])
-        others: dict[str, Mention] = {}
+        other_things: dict[str, Mention] = {}
         for other_key, things in things_by_picture.items():
             if other_key != key:
-                others |= things
+                other_things |= things
         lacking: dict[str, Mention] = {}
-        for phrase, mention in others.items():
+        for phrase, mention in other_things.items():
             if lemmas(mention.head) not in named:
                 lacking[phrase] = mention
         about = rows[numbers[0]].sample.references
@@ -165,7 +165,7 @@ def believed(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
 
     What is said of an entity that is then absent has no answer, as if it had not been asked.
     """
-    entities: dict[int, Found] = {}
+    entities: dict[int, EntityAnswer] = {}
     for number, entity in sheet.entities.items():
         rating = believed_rating(entity.rating, yes_rate)
         present = rating >= sheet.interview.presence_threshold

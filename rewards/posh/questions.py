@@ -52,8 +52,8 @@ def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
     interview = sheet.interview
     names: list[list[Candidate]] = []
     for number, entity in enumerate(interview.source.entities):
-        asked = entity.fixed is None and number not in sheet.entities
-        if asked and bool(entity.parents) == parts:
+        is_open = entity.fixed is None and number not in sheet.entities
+        if is_open and bool(entity.parents) == parts:
             names.append(candidates(interview.source, number, sheet.entities, interview.wording))
     return names
 
@@ -73,12 +73,12 @@ def details(sheet: AnswerSheet, published: bool) -> list[Component]:
 
     Relations are ordered by the first appearance of their entities in relations (2.5).
     """
-    interview, found = sheet.interview, sheet.entities
-    present = {number for number, entity in found.items() if entity.present}
+    interview, answers = sheet.interview, sheet.entities
+    present = {number for number, entity in answers.items() if entity.present}
     components = []
     for number in sorted(present):
         for place, attribute in enumerate(interview.source.entities[number].attributes):
-            name, mention = interview.bearer(number, attribute.text, found, published)
+            name, mention = interview.bearer(number, attribute.text, answers, published)
             names = {"entity_identifier": name, "attribute": attribute.text}
             components.append(
                 Component(
@@ -93,15 +93,15 @@ def details(sheet: AnswerSheet, published: bool) -> list[Component]:
         relation for end in ends for relation in view.entities[end].relations
     ):
         if {relation.subject, relation.object} <= present:
-            (first, subject), (second, other) = interview.ends(relation, found, published)
+            (first, subject), (second, other) = interview.ends(relation, answers, published)
             names = {
                 "entity1_identifier": first,
                 "entity2_identifier": second,
                 "relation": relation.text,
             }
-            one, spans = (relation.number,), relation.spans
+            numbers, spans = (relation.number,), relation.spans
             components.append(
-                Component("relation", one, names, subject, spans, relation.text, other)
+                Component("relation", numbers, names, subject, spans, relation.text, other)
             )
     for number, denial in enumerate(interview.denials):
         if interview.can_tell(denial):

@@ -20,7 +20,7 @@ the completion as ever: references say what must be told.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -261,20 +261,20 @@ class PoshReward(PlainTextReward):
         completions = [sample.completion for sample in judged if sample.completion.strip()]
         texts = list(dict.fromkeys([*new, *completions]))
         both = self._graphs(texts, set(new))
-        known: dict[str, ReferenceGraphs] = {}
+        by_reference: dict[str, ReferenceGraphs] = {}
         for text in references:
             if text in self._references:
-                known[text] = _restored(*self._references[text])
+                by_reference[text] = _restored(*self._references[text])
             else:
-                known[text] = _of_reference(*both[text])
-                self._references[text] = _stored(*known[text])
+                by_reference[text] = _of_reference(*both[text])
+                self._references[text] = _stored(*by_reference[text])
             self._references.move_to_end(text)
         while len(self._references) > REMEMBERED_REFERENCES:
             self._references.popitem(last=False)
         rows = []
         for sample in samples:
             graph, _ = both.get(sample.completion, (SceneGraph(), None))
-            graphs_of_references = tuple(known[text] for text in sample.references)
+            graphs_of_references = tuple(by_reference[text] for text in sample.references)
             rows.append(ParsedRow(sample, graph, graphs_of_references))
         return rows, self.reader() if judged else ""
 
@@ -297,16 +297,17 @@ class PoshReward(PlainTextReward):
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
     ) -> JudgedRows:
         """Asks all questions about the rows."""
-        distinct = {
-            id(graph): graph
-            for row in rows
-            for graph in (row.graph, *(own for own, _ in row.references))
-        }
-        views = {key: view_graph(graph) for key, graph in distinct.items()}
+        views: dict[int, GraphView] = {}
+        for row in rows:
+            for graph in (row.graph, *(asking for asking, _ in row.references)):
+                if id(graph) not in views:
+                    views[id(graph)] = view_graph(graph)
         default = self.mode == "default"
-        known = {
-            texts: vocabulary(texts) for texts in {row.sample.references for row in rows if default}
-        }
+        vocabularies: dict[tuple[str, ...], Set[str]] = {}
+        for row in rows:
+            references = row.sample.references
+            if default and references not in vocabularies:
+                vocabularies[references] = vocabulary(references)
         judged = JudgedRows(rows, parsed_by, {}, {})
         pictures: dict[int, Pictures] = {}
         if self.evidence != "reference":
@@ -317,24 +318,33 @@ class PoshReward(PlainTextReward):
         for number, row in enumerate(rows):
             if number in judged.verdicts:
                 continue
-            paid = backed(row.graph, known[row.sample.references]) if default else row.graph
-            said = views[id(row.graph)]
-            wanted = [views[id(reference)] for reference, _ in row.references]
+            # what of the completion recall may find: claims that the references can tell
+            claimed = row.graph
+            if default:
+                claimed = backed(row.graph, vocabularies[row.sample.references])
+            completion_view = views[id(row.graph)]
+            of_references = [views[id(reference)] for reference, _ in row.references]
             # in the published code a reference without components has recall 1, and an empty
             # completion precision 1
-            usable = [index for index, view in enumerate(wanted) if view.namesakes or not default]
+            usable: list[int] = []
+            for index, view in enumerate(of_references):
+                if view.namesakes or not default:
+                    usable.append(index)
             if not usable:
                 note = "no reference that names anything"
                 if any(map(in_another_script, row.sample.references)):
                     note += ": the parser reads English"
                 judged.verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=note)
-            elif default and not (row.sample.completion.strip() and said.namesakes):
+            elif default and not (row.sample.completion.strip() and completion_view.namesakes):
                 nothing = coarse_scores(0.0, 0.0)
                 judged.verdicts[number] = Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
             else:
-                pairs = [
-                    self._pair(number, row, index, said, wanted[index], paid) for index in usable
-                ]
+                pairs: list[Pair] = []
+                for index in usable:
+                    reference_view = of_references[index]
+                    pairs.append(
+                        self._pair(number, row, index, completion_view, reference_view, claimed)
+                    )
                 judged.answers[number] = RowAnswers(pairs)
                 sheets += [sheet for pair in pairs for sheet in pair.sheets]
         if sheets:
@@ -410,10 +420,9 @@ class PoshReward(PlainTextReward):
         if not sheets:
             return
         conduct(list(sheets.values()), self.judge, self.mode, cache)
-        asked = {number: pictures[number] for number in sheets}
-        questions = [
-            decoy_question(decoy, sheets[decoy.row]) for decoy in choose_decoys(judged.rows, asked)
-        ]
+        pictures_of_sheets = {number: pictures[number] for number in sheets}
+        decoys = choose_decoys(judged.rows, pictures_of_sheets)
+        questions = [decoy_question(decoy, sheets[decoy.row]) for decoy in decoys]
         for answer in cache.complete(questions, partial(rate_questions, self.judge)):
             if not isinstance(answer, Failure):
                 judged.decoys.append(span_score(answer.value))
@@ -423,38 +432,44 @@ class PoshReward(PlainTextReward):
         number: int,
         row: ParsedRow,
         index: int,
-        said: GraphView,
-        wanted: GraphView,
-        paid: SceneGraph,
+        completion_view: GraphView,
+        reference_view: GraphView,
+        claimed: SceneGraph,
     ) -> Pair:
-        completion, reference, threshold = (
-            row.sample.completion,
-            row.sample.references[index],
-            self.presence_threshold,
-        )
+        """Returns the open questions about a row's completion and its reference of this index.
+
+        claimed: the part of the completion's graph that recall may find.
+        """
+        completion, reference = row.sample.completion, row.sample.references[index]
         _, supporting = row.references[index]
-        claimed = completion
+        asserted_text = completion
         marks: tuple[Mark, ...] = ()
         if self.mode == "default":
-            claimed = asserted(completion, row.graph)
+            asserted_text = asserted(completion, row.graph)
             marks = self.prompts.marks
-        prompts, denials = self.prompts, row.graph.denials
-        precision = Interview(
-            number,
-            said,
-            completion,
-            reference,
-            supporting,
-            prompts.precision,
-            threshold,
-            denials,
-            marks,
-        )
         recall = Interview(
-            number, wanted, reference, claimed, paid, prompts.recall, threshold, (), marks
+            sample=number,
+            source=reference_view,
+            source_text=reference,
+            target_text=asserted_text,
+            target_graph=claimed,
+            wording=self.prompts.recall,
+            presence_threshold=self.presence_threshold,
+            marks=marks,
         )
         if self.evidence == "picture":
             return Pair(index, None, AnswerSheet(recall))
+        precision = Interview(
+            sample=number,
+            source=completion_view,
+            source_text=completion,
+            target_text=reference,
+            target_graph=supporting,
+            wording=self.prompts.precision,
+            presence_threshold=self.presence_threshold,
+            denials=row.graph.denials,
+            marks=marks,
+        )
         return Pair(index, AnswerSheet(precision), AnswerSheet(recall))
 
     def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
@@ -473,27 +488,29 @@ class PoshReward(PlainTextReward):
         for sheets in groups:
             too_often = surplus(sheets) if default and sheets else frozenset()
             versions += [components(sheet, too_often, reaching=default) for sheet in sheets]
-        said = best_of(versions)
-        said += denials(of_references, answers.picture)
-        counted = [component for component in said if component.counts]
-        precision = direction_score([component.rating for component in counted])
+        of_completion = best_of(versions)
+        of_completion += denials(of_references, answers.picture)
+        counted = [component for component in of_completion if component.counts]
+        precision = _score_of(counted)
         sides = [components(pair.recall) for pair in pairs]
-        recalls = [direction_score([component.rating for component in side]) for side in sides]
-        best = max(range(len(pairs)), key=lambda i: f1(precision, recalls[i]))
-        index, wanted, recall = pairs[best].reference, sides[best], recalls[best]
+        recalls = [_score_of(side) for side in sides]
+        best = max(range(len(pairs)), key=lambda number: f1(precision, recalls[number]))
+        index, of_reference, recall = pairs[best].reference, sides[best], recalls[best]
         parts = coarse_scores(precision, recall)
-        parts |= _means_by_kind("precision", counted) | _means_by_kind("recall", wanted)
-        credits = [
-            credit(component.rating, precision, recall, len(counted), len(wanted), self.score)
-            if component.asked and component.counts
-            else 0.0
-            for component in said
-        ]
-        missed = spans_of(wanted, [0.0] * len(wanted), sample.references[index])
+        parts |= _means_by_kind("precision", counted)
+        parts |= _means_by_kind("recall", of_reference)
+        credits: list[float] = []
+        for component in of_completion:
+            if component.asked and component.counts:
+                sizes = len(counted), len(of_reference)
+                credits.append(credit(component.rating, precision, recall, *sizes, self.score))
+            else:
+                credits.append(0.0)
+        missed = spans_of(of_reference, [0.0] * len(of_reference), sample.references[index])
         return Verdict(
             score=parts[self.score],
             parts=parts,
-            spans=spans_of(said, credits, sample.completion),
+            spans=spans_of(of_completion, credits, sample.completion),
             missed=tuple(span for span in missed if span.score < 1.0),
             reference=index,
             note=_cuts(sample, pairs),
@@ -502,36 +519,49 @@ class PoshReward(PlainTextReward):
 
 def _of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
     """Returns a reference's graphs from those of `describe_both`."""
-    own = replace(graph, hanging=[])  # asks, and backs nothing of its own
-    return own, own if supporting is None else supporting
+    # a reference's own graph asks questions, and what hangs in it supports nothing
+    asking = replace(graph, hanging=[])
+    if supporting is None:
+        return asking, asking
+    return asking, supporting
 
 
 def _stored(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
     """Returns a reference's graphs packed. Most references have one for both."""
-    return packed(graph), None if supporting is graph else packed(supporting)
+    if supporting is graph:
+        return packed(graph), None
+    return packed(graph), packed(supporting)
 
 
 def _restored(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
     graph = unpacked(stored)
-    return graph, graph if supporting is None else unpacked(supporting)
+    if supporting is None:
+        return graph, graph
+    return graph, unpacked(supporting)
+
+
+def _score_of(side: Sequence[RatedComponent]) -> float:
+    return direction_score([component.rating for component in side])
 
 
 def _cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
     """Returns the note on what the judge did not read of the completion and the references, or
     "".
     """
-    said = 0
-    of_references: list[int] = []
+    cut_of_completion = 0
+    cuts_of_references: list[int] = []
     for pair in pairs:
-        said = max(said, pair.recall.cut_of(source=False))
+        cut_of_completion = max(cut_of_completion, pair.recall.cut_of(source=False))
         cut = pair.recall.cut_of(source=True)
         if pair.precision is not None:
-            said = max(said, pair.precision.cut_of(source=True))
+            cut_of_completion = max(cut_of_completion, pair.precision.cut_of(source=True))
             cut = max(cut, pair.precision.cut_of(source=False))
-        of_references.append(cut)
-    texts = [("the completion", sample.completion, said)]
-    for pair, cut in zip(pairs, of_references, strict=True):
-        name = "the reference" if len(sample.references) == 1 else f"reference {pair.reference + 1}"
+        cuts_of_references.append(cut)
+    texts = [("the completion", sample.completion, cut_of_completion)]
+    for pair, cut in zip(pairs, cuts_of_references, strict=True):
+        name = "the reference"
+        if len(sample.references) > 1:
+            name = f"reference {pair.reference + 1}"
         texts.append((name, sample.references[pair.reference], cut))
     return "; ".join(
         f"the judge read {len(text) - cut:,} of {len(text):,} characters of {name}"

@@ -45,12 +45,18 @@ def span_score(rating: float) -> float:
 
 
 def credit(
-    rating: float, precision: float, recall: float, said: int, wanted: int, score: str = "f1"
+    rating: float,
+    precision: float,
+    recall: float,
+    said_components: int,
+    wanted_components: int,
+    score: str = "f1",
 ) -> float:
     """Returns what one component of the completion adds to the score: the score's derivative, in
     the score's unit.
 
-    said: the number n of the completion's components. wanted: the number m of the reference's.
+    said_components: the number n of the completion's components. wanted_components: the number m
+    of the reference's.
 
     Suppose a fraction x of the component is said once more. With s = rating / 5, precision becomes
     (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n. Recall gains (s - 1/5) / m,
@@ -58,11 +64,11 @@ def credit(
         credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
     For score "precision" the credit is (s - P) / n, and for "recall" it is 0.
     """
-    share = (rating / LEVELS - precision) / said
+    share = (rating / LEVELS - precision) / said_components
     if score != "f1":
         return share if score == "precision" else 0.0
     total = (precision + recall) ** 2
-    recalled = (rating - 1) / LEVELS / wanted if wanted else 0.0
+    recalled = (rating - 1) / LEVELS / wanted_components if wanted_components else 0.0
     return 2 * recall**2 / total * share + 2 * precision**2 / total * recalled
 
 
@@ -72,10 +78,10 @@ def penalise(verdict: Verdict, sample: Sample, graph: SceneGraph) -> Verdict:
 
     Words of the completion's `graph` are filler only where they repeat.
     """
-    found = find_filler(
+    filler = find_filler(
         sample.completion, beside(sample), stated=stated(graph), misplaced=graph.misplaced
     )
-    return penalise_filler(verdict, len(sample.completion), found, dict.fromkeys(SCORES, 0.0))
+    return penalise_filler(verdict, len(sample.completion), filler, dict.fromkeys(SCORES, 0.0))
 
 
 def stated(graph: SceneGraph) -> set[CharacterSpan]:
