@@ -32,8 +32,6 @@ from experiments.commands.repeat import seeds
 from experiments.picture_map.cell import EVIDENCES, OMISSIONS, Cell, all_cells
 from spanreward.rewards.files.outputs import write_whole
 
-RUNS_OF_A_PROCESS = 12  # after which it ends: a long one keeps memory
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -100,10 +98,8 @@ def train_missing(arguments: argparse.Namespace) -> None:
             if name not in finished:
                 missing.append((cell, base, seed, arguments.output / f"{name}.json"))
     os.environ["OMP_NUM_THREADS"] = "1"  # of the processes that start now
-    pool = ProcessPoolExecutor(
-        arguments.workers, get_context("spawn"), max_tasks_per_child=RUNS_OF_A_PROCESS
-    )
-    with pool:
+    # A pool whose processes end after some runs hangs in Python 3.11.
+    with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as pool:
         futures = [pool.submit(make, *one) for one in missing]
         for done, future in enumerate(as_completed(futures), 1):
             print(f"{done} of {len(missing)}: {future.result()}", flush=True)
