@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.scenes.parts import PICTURES
+from experiments.scenes.parts import PICTURES, SEEING
 
 OMISSIONS = (0.0, 0.25, 0.5)
 EVIDENCES = ("reference", "picture", "both")
@@ -50,7 +50,7 @@ class Cell:
             "trainer.max_steps": ROLLOUTS * UPDATES,
         }
         if self.judge != "noisy":
-            settings["rewards.0.judge"] = self.judge
+            settings["rewards.0.judge"] = f'{{name: "{SEEING}", options: {{model: {self.judge}}}}}'
         return [f"{key}={value}" for key, value in settings.items()]
 
 

@@ -2,7 +2,7 @@
 (docs/evidence/pictures.md).
 
     python -m experiments picture-map run --base 'outputs/repeat/base/seed{seed}' --seeds 0-2
-    python -m experiments picture-map run --base ... --judge transformers:outputs/seeing-judge --omissions 0.5
+    python -m experiments picture-map run --base ... --judge outputs/seeing-judge --omissions 0.5
     python -m experiments picture-map table --json docs/evidence/pictures.json --plot docs/evidence/pictures.svg
     python -m experiments picture-map people                 # what people leave out, and get wrong
     python -m experiments picture-map errors outputs/seeing-judge
@@ -13,8 +13,9 @@ judge that errs about 0, 10, 20 or 30 % of a picture's components; PoSh's `evide
 alone, or with spans. Each run has 20 rollouts of 128 completions. Every second seed starts from
 weights that are perturbed by 1e-6, which stands for another machine.
 
-A run writes one JSON file into --output when it ends, and is not made again when its file is there.
-So the command can be stopped and started. Seeds go one after another over all cells.
+A run writes one JSON file into --output when it ends, and is not made again when its file is there,
+or when it stands in --earlier. So the command can be stopped and started, and `table` adds new runs
+to those of another day. Seeds go one after another over all cells.
 """
 
 import argparse
@@ -31,8 +32,6 @@ from experiments.commands.repeat import seeds
 from experiments.picture_map.cell import EVIDENCES, OMISSIONS, Cell, all_cells
 from spanreward.rewards.files.outputs import write_whole
 
-RUNS_OF_A_PROCESS = 12  # after which it ends: a long one keeps memory
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -41,12 +40,18 @@ def main() -> None:
     parser.add_argument(
         "--output", type=Path, default=Path("outputs/picture-map"), help="where the runs' files are"
     )
+    parser.add_argument(
+        "--earlier",
+        type=Path,
+        default=Path("docs/evidence/pictures.json"),
+        help="runs that `table --json` wrote (default: those of docs/evidence)",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="train what has no file yet")
     run.add_argument("--base", required=True, help="the base's folder, with {seed} in it")
     run.add_argument("--seeds", type=seeds, default=[0, 1, 2], metavar="A-B", help="default: 0-2")
     run.add_argument(
-        "--judge", help="one that was trained to see, in place of the referee that errs"
+        "--judge", help="folder of one that was trained to see, in place of the referee that errs"
     )
     run.add_argument("--omissions", nargs="+", type=float, choices=OMISSIONS, default=OMISSIONS)
     run.add_argument("--evidences", nargs="+", choices=EVIDENCES, default=EVIDENCES)
@@ -84,22 +89,37 @@ def main() -> None:
 
 
 def train_missing(arguments: argparse.Namespace) -> None:
+    finished = {name_of(run) for run in all_runs(arguments)}
     missing: list[tuple[Cell | None, str, int, Path]] = []
     for seed in arguments.seeds:
         base = arguments.base.format(seed=seed)
         for cell in wanted_cells(arguments):
-            name = "base" if cell is None else cell.name
-            path = arguments.output / f"{name}-seed{seed}.json"
-            if not path.is_file():
-                missing.append((cell, base, seed, path))
+            name = f"{'base' if cell is None else cell.name}-seed{seed}"
+            if name not in finished:
+                missing.append((cell, base, seed, arguments.output / f"{name}.json"))
     os.environ["OMP_NUM_THREADS"] = "1"  # of the processes that start now
-    pool = ProcessPoolExecutor(
-        arguments.workers, get_context("spawn"), max_tasks_per_child=RUNS_OF_A_PROCESS
-    )
-    with pool:
+    # A pool whose processes end after some runs hangs in Python 3.11.
+    with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as pool:
         futures = [pool.submit(make, *one) for one in missing]
         for done, future in enumerate(as_completed(futures), 1):
             print(f"{done} of {len(missing)}: {future.result()}", flush=True)
+
+
+def all_runs(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Returns the earlier runs, and those of the folder, which count where both have one."""
+    runs: dict[str, dict[str, Any]] = {}
+    if arguments.earlier.is_file():
+        for run in json.loads(arguments.earlier.read_text("utf-8")):
+            runs[name_of(run)] = run
+    for path in sorted(arguments.output.glob("*.json")):
+        run = json.loads(path.read_text("utf-8"))
+        runs[name_of(run)] = run
+    return [runs[name] for name in sorted(runs)]
+
+
+def name_of(run: dict[str, Any]) -> str:
+    cell = Cell(**run["cell"]).name if "cell" in run else "base"
+    return f"{cell}-seed{run['seed']}"
 
 
 def wanted_cells(arguments: argparse.Namespace) -> list[Cell | None]:
@@ -143,15 +163,22 @@ def make(cell: Cell | None, base: str, seed: int, path: Path) -> str:
 def show(arguments: argparse.Namespace) -> None:
     from experiments.picture_map.report import draw_map, markdown_lines, rows_of
 
-    runs: list[dict[str, Any]] = []
-    for path in sorted(arguments.output.glob("*.json")):
-        runs.append(json.loads(path.read_text("utf-8")))
+    runs = all_runs(arguments)
     rows = rows_of(runs)
     print("\n".join(markdown_lines(rows)))
     if arguments.json is not None:
-        write_whole(arguments.json, json.dumps(rows, indent=1) + "\n")
+        lines = ",\n".join(json.dumps(rounded(run)) for run in runs)
+        write_whole(arguments.json, f"[\n{lines}\n]\n")
     if arguments.plot is not None:
         draw_map(rows, arguments.plot)
+
+
+def rounded(run: dict[str, Any]) -> dict[str, Any]:
+    """Returns a run without what its judge said, with four digits of each figure."""
+    kept = {name: value for name, value in run.items() if name != "judge_said"}
+    for texts in ("greedy", "sampled"):
+        kept[texts] = {name: round(value, 4) for name, value in run[texts].items()}
+    return kept
 
 
 def show_people(arguments: argparse.Namespace) -> None:

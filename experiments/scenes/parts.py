@@ -14,6 +14,7 @@ SCENES = f"{Path(__file__).with_name('rows.py')}:scenes"
 TINY = f"{Path(__file__).with_name('policy.py')}:tiny"
 WORDS = f"{Path(__file__).with_name('word_judge.py')}:WordJudge"
 TRUTH = f"{Path(__file__).with_name('truth.py')}:Truth"
+SEEING = f"{Path(__file__).with_name('seeing_judge.py')}:SeeingJudge"
 PICTURES = f"{Path(__file__).with_name('picture_judge.py')}:PictureJudge"
 
 

@@ -65,19 +65,43 @@ def test_gains_are_those_of_the_same_seeds() -> None:
 
 
 def test_the_table_lists_and_draws_all_runs(tmp_path: Path) -> None:
-    for cell in (UNSEEING, SEEING):
-        for seed in (0, 1):
-            path = tmp_path / f"{cell.name}-seed{seed}.json"
-            path.write_text(json.dumps(run_of(cell, seed, 0.7 + seed / 10 + cell.errors)))
-    files = ("--json", tmp_path / "out" / "rows.json", "--plot", tmp_path / "map.svg")
-    (tmp_path / "out").mkdir()
-    done = experiments("picture-map", "--output", tmp_path, "table", *files)
+    folder, earlier = tmp_path / "runs", tmp_path / "earlier.json"
+    folder.mkdir()
+    earlier.write_text(json.dumps([run_of(UNSEEING, 0, 0.7), run_of(SEEING, 0, 0.1)]))
+    for cell, seed in ((UNSEEING, 1), (SEEING, 0), (SEEING, 1)):
+        path = folder / f"{cell.name}-seed{seed}.json"
+        path.write_text(json.dumps(run_of(cell, seed, 0.7 + seed / 10 + cell.errors)))
+    words = ("picture-map", "--output", folder, "--earlier", earlier)
+    files = ("--json", tmp_path / "all.json", "--plot", tmp_path / "map.svg")
+    done = experiments(*words, "table", *files)
     assert done.code == 0, done.err
     assert "| 50% | both | 20% | scalar | 2 | 0.950" in done.out
     assert "+0.200" in done.out
-    rows = json.loads((tmp_path / "out" / "rows.json").read_text())
-    assert [row["truth_f1"]["runs"] for row in rows] == [[0.9, 1.0], [0.7, 0.8]]
     assert (tmp_path / "map.svg").read_text().startswith("<?xml")
+    none = tmp_path / "none"
+    again = experiments(
+        "picture-map", "--output", none, "--earlier", tmp_path / "all.json", "table"
+    )
+    assert again.out == done.out
+
+
+def test_a_run_that_is_there_is_not_made_again(tmp_path: Path) -> None:
+    earlier = tmp_path / "earlier.json"
+    runs = [run_of(None, 0, 0.4), *(run_of(cell, 0, 0.5) for cell in all_cells())]
+    earlier.write_text(json.dumps(runs))
+    done = experiments(
+        "picture-map",
+        "--output",
+        tmp_path / "runs",
+        "--earlier",
+        earlier,
+        "run",
+        "--base",
+        "x",
+        "--seeds",
+        "0",
+    )
+    assert (done.code, done.out) == (0, "")
 
 
 @pytest.mark.slow
