@@ -71,9 +71,9 @@ def baselines(
         found += [
             ReferenceOverlap("exact_match", answer_metrics.exact_match),
             ReferenceOverlap("contains", answer_metrics.contains),
-            ReferenceOverlap("vqa_accuracy", vqa.vqa_accuracy, fewest=vqa.AGREED + 1),
+            ReferenceOverlap("vqa_accuracy", vqa.vqa_accuracy, fewest=vqa.AGREEING_PEOPLE + 1),
             ReferenceOverlap(
-                "soft_vqa_accuracy", answer_metrics.soft_vqa_accuracy, fewest=vqa.AGREED
+                "soft_vqa_accuracy", answer_metrics.soft_vqa_accuracy, fewest=vqa.AGREEING_PEOPLE
             ),
         ]
     left_out = []

@@ -83,14 +83,14 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
     pieces = []
     for start, end in pairwise(borders):
         hidden = kinds.get(start, hidden)
-        here = [span for span in spans if span.start <= start and end <= span.end]
+        covering = [span for span in spans if span.start <= start and end <= span.end]
         pieces.append(
             Segment(
                 start=start,
                 end=end,
                 text=text[start:end],
-                score=min((span.score for span in here), default=None),
-                notes=tuple(span.note for span in here if span.note),
+                score=min((span.score for span in covering), default=None),
+                notes=tuple(span.note for span in covering if span.note),
                 unread=hidden.kind if hidden and start < hidden.end else "",
             )
         )

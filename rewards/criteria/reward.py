@@ -157,8 +157,8 @@ def ask_criterion(prompts: Texts, pair: Texts, shown: Shown, text: str, criterio
     """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
     marks = marks_in(*pair.values(), *prompts.values())
     before = head(prompts["instructions"], {**pair, **prompts}, shown)
-    asked = fill_masked(prompts["criterion"], marks, criterion=criterion)
-    after = f"\n\n{asked}\n\n{prompts['rating']}"
+    question = fill_masked(prompts["criterion"], marks, criterion=criterion)
+    after = f"\n\n{question}\n\n{prompts['rating']}"
     probe = MeetsProbe(criterion, text, shown.request, shown.context)
     masked = mask(text, marks)
     return question_of(shown, probe, before, prompts["text"], after, "text", text=masked)

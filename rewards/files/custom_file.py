@@ -53,17 +53,19 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     that an object gets.
     """
     what, cure = f"class {{}} that is a {base.__name__}", f"derive it from {base.__module__}."
-    found = _found(
+    part = _found(
         name,
-        lambda one: isinstance(one, base) or (isinstance(one, type) and issubclass(one, base)),
+        lambda value: (
+            isinstance(value, base) or (isinstance(value, type) and issubclass(value, base))
+        ),
         what,
         cure,
     )
-    if isinstance(found, base) and options:
+    if isinstance(part, base) and options:
         raise ValueError(
             f"{name} is a {base.__name__.lower()} already and takes no options, got {options}"
         )
-    return found
+    return part
 
 
 def custom_function(name: str) -> Callable[..., Any]:
@@ -80,13 +82,15 @@ def _found(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
 
     Raises ValueError, with the file's nearest name, for nothing that fits.
     """
-    path, _, wanted = name.rpartition(":")
+    path, _, part_name = name.rpartition(":")
     held = vars(_module_of(path))
-    if not fits(held.get(wanted)):
-        near = get_close_matches(wanted, [one for one, value in held.items() if fits(value)], 1)
+    if not fits(held.get(part_name)):
+        near = get_close_matches(
+            part_name, [candidate for candidate, value in held.items() if fits(value)], 1
+        )
         hint = f"did you mean {near[0]!r}?" if near else cure
-        raise ValueError(f"{path} has no {what.format(wanted)}: {hint}")
-    return held[wanted]
+        raise ValueError(f"{path} has no {what.format(part_name)}: {hint}")
+    return held[part_name]
 
 
 def _module_of(path: str) -> ModuleType:

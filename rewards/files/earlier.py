@@ -52,8 +52,8 @@ class Earlier:
         """Returns the places of the scored lines that are of no row with one of these marks or
         ids.
         """
-        known = np.concatenate((marks, ids))
-        met = np.isin(self.marks, known) | np.isin(self.ids, known)
+        fingerprints = np.concatenate((marks, ids))
+        met = np.isin(self.marks, fingerprints) | np.isin(self.ids, fingerprints)
         places: list[int] = np.flatnonzero(self._scored & ~met).tolist()
         return places
 
@@ -69,14 +69,14 @@ class Earlier:
 
     def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
         """Returns of each row whether a line, with or without a score, has its mark or its id."""
-        known = np.concatenate((self.marks, self.ids))
-        return np.isin(marks, known) | np.isin(ids, known)
+        fingerprints = np.concatenate((self.marks, self.ids))
+        return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
 
 
 def by_fingerprint(lines: Sequence[Line], marks: Iterable[str]) -> dict[int, Line]:
     """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
     fingerprints of the rows.
     """
-    there = mark_numbers(line["fingerprint"] for line in lines)
-    places = matched(there, mark_numbers(marks)).tolist()
+    line_marks = mark_numbers(line["fingerprint"] for line in lines)
+    places = matched(line_marks, mark_numbers(marks)).tolist()
     return {number: lines[place] for number, place in enumerate(places) if place >= 0}

@@ -126,11 +126,11 @@ def key_in(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
-def legible(said: str | bytes, longest: int = SHOWN) -> str:
+def legible(message: str | bytes, longest: int = SHOWN) -> str:
     """Returns a server's words as one line of at most `longest` printable characters, and `***` for
     secrets.
     """
-    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    text = message.decode(errors="replace") if isinstance(message, bytes) else message
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     for name in (KEY, OPENAI_KEY):
         if len(key_in(name)) >= SHORTEST_SECRET:

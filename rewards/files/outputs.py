@@ -88,21 +88,25 @@ def resumed_lines(
         yield file, lines
 
 
-def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None:
+def settle(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
     """Writes what decides an output to a file beside it. Raises ValueError where the output is
-    there already, as `made`, and that file says otherwise or is missing.
+    there already, at `path`, and that file says otherwise or is missing.
     """
-    wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
-    if made is None:
-        return write_json(beside, wanted)
+    new_settings = json.loads(
+        json.dumps({**settings, "spanreward": version("spanreward")}, default=str)
+    )
+    if path is None:
+        return write_json(beside, new_settings)
     made_with = object_in(beside.read_bytes()) if beside.is_file() else {}
     if not made_with:
-        raise ValueError(f"{made} exists and nothing says what made it (in {beside}): {REMEDY}")
+        raise ValueError(f"{path} exists and nothing says what made it (in {beside}): {REMEDY}")
     if differing := [
-        key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)
+        key for key in {**made_with, **new_settings} if made_with.get(key) != new_settings.get(key)
     ]:
-        had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
-        raise ValueError(f"{made} was made with {had}, and you ask for {asked}: {REMEDY}")
+        had, new_values = (
+            {key: side.get(key) for key in differing} for side in (made_with, new_settings)
+        )
+        raise ValueError(f"{path} was made with {had}, and you ask for {new_values}: {REMEDY}")
 
 
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
@@ -111,9 +115,9 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
     """
     if overwrite or path is None or not path.is_file() or not path.stat().st_size:
         return
-    there = object_in(path.read_bytes())
+    content = object_in(path.read_bytes())
     for key, value in like.items():
-        if key not in there or value not in (None, there[key]):
+        if key not in content or value not in (None, content[key]):
             raise ValueError(
                 f"{path} exists, and holds no {key!r} as this command's numbers do: choose another "
                 "file."

@@ -48,13 +48,13 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     """Returns the characters [start, end) where `fill` puts each value, at its last place if it has
     several.
     """
-    found, start = {}, 0
+    ranges, start = {}, 0
     for part, is_name in _parts(template):
         end = start + len(values[part] if is_name else part)
         if is_name:
-            found[part] = (start, end)
+            ranges[part] = (start, end)
         start = end
-    return found
+    return ranges
 
 
 def literal_lines(template: str) -> list[str]:
@@ -89,11 +89,11 @@ def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
     """
 
     def check(template: str) -> str:
-        found = placeholders(template)
-        if not any(names <= found <= names | free for names in needed):
+        placed = placeholders(template)
+        if not any(names <= placed <= names | free for names in needed):
             may = f" and may have {_listed(free)}" if free else ""
             raise ValueError(
-                f"it takes {' or '.join(map(_listed, needed))}{may}, got {_listed(found)}"
+                f"it takes {' or '.join(map(_listed, needed))}{may}, got {_listed(placed)}"
             )
         return template
 

@@ -39,27 +39,27 @@ def read_yaml(text: str, where: str) -> Any:
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
-def size_of(node: yaml.Node, known: dict[int, int]) -> int:
+def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
     """Returns a node's values with aliases expanded.
 
     Raises ValueError for one in itself, and for a repeated key.
     """
-    if id(node) not in known:
+    if id(node) not in sizes:
         keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
         names = [key.value for key in keys if isinstance(key, yaml.ScalarNode)]
         if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
             raise ValueError(
                 f"the key {twice!r} stands twice in what begins in line {node.start_mark.line + 1}"
             )
-        known[id(node)] = 0  # being counted
+        sizes[id(node)] = 0  # being counted
         parts = (
             [part for pair in node.value for part in pair]
             if isinstance(node, yaml.MappingNode)
             else node.value
         )
-        known[id(node)] = 1 + sum(
-            size_of(part, known) for part in parts if isinstance(part, yaml.Node)
+        sizes[id(node)] = 1 + sum(
+            size_of(part, sizes) for part in parts if isinstance(part, yaml.Node)
         )
-    elif not known[id(node)]:
+    elif not sizes[id(node)]:
         raise ValueError("a value holds itself, by an alias")
-    return known[id(node)]
+    return sizes[id(node)]

@@ -44,13 +44,13 @@ Piece = Literal["instructions", "evidence", "text", "criterion", "ask"]
 
 def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
     """Returns the texts of a file by these names. Raises ValueError for other names."""
-    found = {str(name): text for name, text in texts.items()} if isinstance(texts, dict) else {}
-    if found.keys() != {*names}:
+    entries = {str(name): text for name, text in texts.items()} if isinstance(texts, dict) else {}
+    if entries.keys() != {*names}:
         raise ValueError(
             f"a text is needed for each of {', '.join(names)}, got "
-            f"{', '.join(found) or repr(texts)}"
+            f"{', '.join(entries) or repr(texts)}"
         )
-    return {name: found[name] for name in names}
+    return {name: entries[name] for name in names}
 
 
 def named(criteria: Any) -> Any:
@@ -59,10 +59,11 @@ def named(criteria: Any) -> Any:
     Raises ValueError for a key `name`, which would be another.
     """
     entries = criteria.items() if isinstance(criteria, dict) else ()
-    if twice := [name for name, one in entries if isinstance(one, dict) and "name" in one]:
+    if twice := [name for name, entry in entries if isinstance(entry, dict) and "name" in entry]:
         raise ValueError(f"the criterion {twice[0]!r} has its name already: leave out the key name")
     return {
-        name: {"name": name, **one} if isinstance(one, dict) else one for name, one in entries
+        name: {"name": name, **entry} if isinstance(entry, dict) else entry
+        for name, entry in entries
     } or criteria
 
 
@@ -169,8 +170,8 @@ def chosen_criteria(
     criteria: list[Criterion] = []
     for entry in entries:
         if Path(entry).suffix in (".yaml", ".yml"):
-            found: dict[str, Criterion] = read_as(Criteria, read_yaml_file(Path(entry)), entry)
-            criteria += found.values()
+            of_file: dict[str, Criterion] = read_as(Criteria, read_yaml_file(Path(entry)), entry)
+            criteria += of_file.values()
         elif entry in prompts.criteria:
             criteria.append(prompts.criteria[str(entry)])
         else:
@@ -235,8 +236,8 @@ def ask(
     end).
     """
     marks = layout.marks
-    said = "" if sentence is None else text[slice(*sentence)]
-    line = " ".join(mask(said, marks).split())
+    sentence_text = "" if sentence is None else text[slice(*sentence)]
+    line = " ".join(mask(sentence_text, marks).split())
     parts = {
         "instructions": fill(layout.instructions, **shown.task),
         "evidence": _evidence(layout, criterion, shown),
@@ -253,7 +254,9 @@ def ask(
     return Question(
         [{"role": "user", "content": before + mask(text, marks) + after}],
         images=shown.images if criterion.sees else (),
-        probe=CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", said),
+        probe=CriterionProbe(
+            criterion.name, text, shown.context if criterion.sees else "", sentence_text
+        ),
         description=(len(before), len(before) + len(text)),
     )
 
@@ -270,5 +273,5 @@ def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
     )
     if not shown.question:
         return seen
-    asked = fill_masked(layout.question, layout.marks, question=shown.question, **words)
-    return f"{seen}\n\n{asked}" if seen else asked
+    question = fill_masked(layout.question, layout.marks, question=shown.question, **words)
+    return f"{seen}\n\n{question}" if seen else question

@@ -103,7 +103,7 @@ class HarmonicReward(JudgedReward):
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.text_judge = as_judge(text_judge or self.judge)
         needed = [self._judge_of(criterion) for criterion in self.criteria]
-        self.judges = tuple({id(one): one for one in needed}.values())
+        self.judges = tuple({id(judge_needed): judge_needed for judge_needed in needed}.values())
         self.task = task
         self.gamma = gamma
         self.likeliest = likeliest

@@ -63,14 +63,14 @@ def aggregate(
     return Aggregate(overall(means, weights), weights, means, stds)
 
 
-def parts_of(found: Aggregate) -> dict[str, float]:
+def parts_of(aggregate: Aggregate) -> dict[str, float]:
     """Returns the parts of a verdict."""
-    parts = {"overall": found.overall}
-    for name, mean in found.means.items():
+    parts = {"overall": aggregate.overall}
+    for name, mean in aggregate.means.items():
         parts |= {
             name: mean,
-            f"{name}_std": found.stds[name],
-            f"weight_{name}": found.weights[name],
+            f"{name}_std": aggregate.stds[name],
+            f"weight_{name}": aggregate.weights[name],
         }
     return parts
 

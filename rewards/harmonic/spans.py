@@ -79,19 +79,19 @@ def sentence_credit(
 
 
 def named_spans(
-    spans: Sequence[Span], whole: Aggregate, others: Sequence[Aggregate]
+    spans: Sequence[Span], whole: Aggregate, sentences: Sequence[Aggregate]
 ) -> tuple[Span, ...]:
     """Returns the spans of an ablation, with the criterion that a sentence changes most by the
     text's weights.
 
-    others: per sentence the aggregate of the text without it; none for the only sentence, without
-    which all is 1.
+    sentences: per sentence the aggregate of the text without it; none for the only sentence,
+    without which all is 1.
     """
     named = []
     for number, span in enumerate(spans):
-        less = others[number].means if others else dict.fromkeys(whole.means, 1.0)
+        less = sentences[number].means if sentences else dict.fromkeys(whole.means, 1.0)
         moved = {c: w * (whole.means[c] - less[c]) for c, w in whole.weights.items()}
-        note = f"without it {_rated(less)}" if others else _rated(whole.means)
+        note = f"without it {_rated(less)}" if sentences else _rated(whole.means)
         named.append(replace(span, kind=_largest(moved), note=note))
     return tuple(named)
 

@@ -157,13 +157,13 @@ def read_tokens(answer: str) -> list[Token]:
     lexemes = [Token(_folded(m), *m.span(), m.lastgroup or "") for m in _lexemes(text)]
     tokens = _with_number_words(_with_formulas(text, lexemes))
     decorated = any(token.kind in ("word", "number", "formula") for token in tokens)
-    kept = []
+    visible = []
     for token in tokens:
         picture = token.kind == "sign" and token.text >= _PICTURES
-        kept.append(replace(token, kind="mark") if picture and decorated else token)
-    if all(token.kind == "mark" for token in kept):
-        return [replace(token, kind="sign") for token in kept]
-    return kept
+        visible.append(replace(token, kind="mark") if picture and decorated else token)
+    if all(token.kind == "mark" for token in visible):
+        return [replace(token, kind="sign") for token in visible]
+    return visible
 
 
 def _lexemes(text: str) -> Iterator[re.Match[str]]:
@@ -304,7 +304,7 @@ def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
 
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
     """Returns the tokens with number words as digits, and with the sign of "minus 5"."""
-    found: list[Token] = []
+    joined: list[Token] = []
     at = 0
     while at < len(tokens):
         token = tokens[at]
@@ -315,13 +315,13 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
             while tokens[at] is not last:
                 at += 1
             token = Token(number, token.start, last.end, "number")
-        before = found[-1] if found else None
+        before = joined[-1] if joined else None
         if token.kind == "number" and before is not None and before.text in _NEGATIVE:
-            found[-1] = Token(f"-{token.text}", before.start, token.end, "number")
+            joined[-1] = Token(f"-{token.text}", before.start, token.end, "number")
         else:
-            found.append(token)
+            joined.append(token)
         at += 1
-    return found
+    return joined
 
 
 def _may_begin(tokens: Sequence[Token], at: int) -> bool:

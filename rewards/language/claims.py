@@ -60,18 +60,18 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
 
     words: the whole text. denies: its words that deny.
     """
-    found = climbed(words, denies, past=False)
-    if not any(word.pos in NOUNS and NEVER not in found[word] for word in words):
-        found = climbed(words, denies, past=True)
+    needs_of = climbed(words, denies, past=False)
+    if not any(word.pos in NOUNS and NEVER not in needs_of[word] for word in words):
+        needs_of = climbed(words, denies, past=True)
     for start, end, needs in framed(words):
         for word in words[start:end]:
-            found[word] |= needs
-    return found
+            needs_of[word] |= needs
+    return needs_of
 
 
 def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
     """Returns what each word needs by its parse tree. past: whether the past claims too."""
-    found: dict[Word, Needs] = {}
+    needs: dict[Word, Needs] = {}
     denied: dict[Word, float] = {}  # from which place on
     joined: dict[Word, int] = {}  # the place of the last "or" of the alternatives that it is in
     left_open = alternatives(words)
@@ -84,18 +84,18 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
         after[word] = max([word.index, *(child.index for child in conjunctions)])
     for word in words:
         path = [word]
-        while path[-1] not in found and path[-1].head is not path[-1]:
+        while path[-1] not in needs and path[-1].head is not path[-1]:
             path.append(path[-1].head)
         for inner in reversed(path):
-            if inner not in found:
+            if inner not in needs:
                 sentence = inner.head is inner or (
                     inner.dep == "conj"
                     and inner.head.dep in ("ROOT", "conj")
                     and has_subject(inner)
                 )
-                own = {*(clause(inner, past) if sentence else edge(inner, past))}
-                own |= {OPEN} if left_open.get(inner) else set()
-                above = frozenset[frozenset[str]]() if sentence else found[inner.head]
+                links = {*(clause(inner, past) if sentence else edge(inner, past))}
+                links |= {OPEN} if left_open.get(inner) else set()
+                above = frozenset[frozenset[str]]() if sentence else needs[inner.head]
                 ends = sentence or stands_for_itself(inner, joints[inner.head])
                 # who does what no reference has may be there all the same
                 if inner.dep in SUBJECTS:
@@ -111,7 +111,7 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 behind = inner.dep in ("prep", "relcl", "acl") and inner.index > last
                 if ends or behind:  # the table in "a cup or glass on a table"
                     above = above - {OPEN}
-                found[inner] = above | own if own else above
+                needs[inner] = above | links if links else above
                 reach = inf if ends else denied[inner.head]
                 if inner.dep == "ccomp" and reach < inf:
                     reach = 0
@@ -120,10 +120,10 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 denied[inner] = reach
     for word in words:
         if word in left_open:
-            found[word] |= {OPEN}
+            needs[word] |= {OPEN}
         if denied[word] <= word.index:
-            found[word] |= {DENIED}
-    return found
+            needs[word] |= {DENIED}
+    return needs
 
 
 def alternatives(words: Sequence[Word]) -> dict[Word, int]:
@@ -133,7 +133,7 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     That is 0: the word alone ("cleaning or painting a wall"), 1: what hangs from it except its
     subject, 2: all of it.
     """
-    found: dict[Word, int] = {}
+    sides: dict[Word, int] = {}
     for word in reversed(words):  # what is joined stands behind
         if not word.children:
             continue
@@ -142,12 +142,12 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
         joined = [child for child in word.children if child.dep in ("conj", "appos")]
         if any(is_or(joint, words) for joint in joints):
             bare = word.pos == "VERB" and joints[0].index == word.index + 1
-            found |= dict.fromkeys(
+            sides |= dict.fromkeys(
                 (word, *joined), 2 if any(map(has_subject, joined)) else int(not bare)
             )
-        if not joints and not found.keys().isdisjoint(joined):
-            found[word] = 1
-    return found
+        if not joints and not sides.keys().isdisjoint(joined):
+            sides[word] = 1
+    return sides
 
 
 def is_or(joint: Word, words: Sequence[Word]) -> bool:
@@ -190,22 +190,22 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
 
 def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     """Yields what all of a clause needs."""
-    own = next((child for child in verb.children if child.dep in SUBJECTS), None)
-    if is_no_claim(verb, own, past):
+    if is_no_claim(verb, direct_subject(verb), past):
         yield NEVER
     finite, subject = finite_of(verb), subject_of(verb)
-    if finite is not None and (
-        finite.text.lower() in MODALS or (verb.tag == "VBN" and finite.lemma == "have")
-    ):
-        yield group(finite if finite.tag == "MD" else verb)
+    if finite is not None:
+        is_perfect = verb.tag == "VBN" and finite.lemma == "have"
+        if finite.text.lower() in MODALS or is_perfect:
+            yield group(finite if finite.tag == "MD" else verb)
     if verb.pos in ("VERB", "AUX") and verb.lemma not in NEUTRAL and verb.dep != "aux":
         acts = subject is not None and subject.pos in NOUNS and not verb.has_child("auxpass")
         yield group(verb, subject) if acts and subject else group(verb)
-    first = min(verb.index, verb.index if own is None else own.index)
+    first = min(verb.index, verb.index if subject is None else subject.index)
     for child in verb.children:
         text = child.text.lower()
         if child.dep == "prep" and child.index < first and verb.lemma in SHOWN:
-            opening = [at for at in child.children if at.dep == "pobj" and at.lemma not in PLAIN]
+            objects = [word for word in child.children if word.dep == "pobj"]
+            opening = [word for word in objects if word.lemma not in PLAIN]
             yield from map(group, opening if text in PLACED else [child])
         says_what = verb.lemma == "be" and bool(verb.subjects) and child.dep in ("acomp", "attr")
         unmarked = child.dep == "mark" and text not in MARKS_OF_CLAUSES
@@ -213,9 +213,14 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
             yield group(child)
 
 
-def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
-    """Whether the form of a clause says that it claims nothing. own: its subject, if it has one
-    itself.
+def direct_subject(verb: Word) -> Word | None:
+    """Returns the subject that hangs from the verb itself, if it has one."""
+    return next((child for child in verb.children if child.dep in SUBJECTS), None)
+
+
+def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
+    """Whether the form of a clause says that it claims nothing. subject: that of the verb itself,
+    None where it has none.
     """
     finite = finite_of(verb)
     marks = {child.text.lower() for child in verb.children if child.dep == "mark"}
@@ -224,7 +229,7 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
     if finite is None:
         return (
             verb.tag == "VB"
-            and own is None
+            and subject is None
             and verb.dep in ("ROOT", "conj")
             and not verb.has_child("aux")
         )
@@ -232,10 +237,10 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
-    asks = finite is not verb or (verb.lemma == "be" and own in verb.children[:1])
-    if own is not None and finite.index < own.index and asks:
+    asks = finite is not verb or (verb.lemma == "be" and subject in verb.children[:1])
+    if subject is not None and finite.index < subject.index and asks:
         return True  # "may there be", "is there a dog", and not "here is a dog"
-    if own is not None and own.text.lower() in PERSONS and verb.lemma not in SEEING:
+    if subject is not None and subject.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
     # taggers take "turned" in "sits, its back turned" for the past
     present = finite.text.endswith("ed") and any(
@@ -247,8 +252,10 @@ def is_no_claim(verb: Word, own: Word | None, past: bool) -> bool:
 def qualifies(word: Word) -> bool:
     """Whether it is an adverb that may take back its verb or noun: "hardly", "once", "zero"."""
     text = word.text.lower()
-    told = text in ADVERBS or (text in DENYING and word.dep == "intj")  # "no, it is red"
-    return not told and word.dep in QUALIFYING and (word.dep != "nummod" or text in ("zero", "0"))
+    is_denied = text in ADVERBS or (text in DENYING and word.dep == "intj")  # "no, it is red"
+    return (
+        not is_denied and word.dep in QUALIFYING and (word.dep != "nummod" or text in ("zero", "0"))
+    )
 
 
 def subject_of(verb: Word) -> Word | None:
@@ -256,9 +263,9 @@ def subject_of(verb: Word) -> Word | None:
     describes.
     """
     for _ in range(FARTHEST):
-        own = next((child for child in verb.children if child.dep in SUBJECTS), None)
-        if own is not None and not (own.is_relative and verb.dep == "relcl"):
-            return own
+        subject = direct_subject(verb)
+        if subject is not None and not (subject.is_relative and verb.dep == "relcl"):
+            return subject
         if verb.head is verb or (verb.dep not in (*ABOVE, "acl", "relcl") and verb.pos != "AUX"):
             return None
         verb = verb.head
@@ -269,8 +276,8 @@ def subject_of(verb: Word) -> Word | None:
 
 def finite_of(verb: Word) -> Word | None:
     """Returns the word of a clause that has its tense: an auxiliary or the verb itself."""
-    said = (*(child for child in verb.children if child.dep in ("aux", "auxpass")), verb)
-    return next((word for word in said if word.tag in FINITE), None)
+    candidates = (*(child for child in verb.children if child.dep in ("aux", "auxpass")), verb)
+    return next((word for word in candidates if word.tag in FINITE), None)
 
 
 def group(*words: Word) -> frozenset[str]:

@@ -70,18 +70,18 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     """
     adjectival = {word.index for word in words if _is_adjectival(word)}
     joined = _hyphenated(words) if rules.hyphens else {}
-    inner = {word for others in joined.values() for word in others}
+    inner = {word for inner_words in joined.values() for word in inner_words}
     words = [word for word in words if word not in inner]
-    found: list[Component] = []
+    components: list[Component] = []
 
     def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
         free = (word for word in absorbed if word.index not in places and word not in inner)
         members = [anchor, *joined.get(anchor, ()), *free]
         if len(members) > 1:
             members.sort(key=lambda word: word.index)
-        found.append(Component(kind, anchor, members, hyphenated=anchor in joined))
+        components.append(Component(kind, anchor, members, hyphenated=anchor in joined))
         for word in members:
-            places[word.index] = found[-1]
+            places[word.index] = components[-1]
 
     for word in words:
         if word.index not in places and word.index not in adjectival and _is_noun(word):
@@ -102,7 +102,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
             continue
         if rules.copula_relations and word.is_copula:
             take(Kind.VERB, word)
-            found[-1].silent = True
+            components[-1].silent = True
         elif word.pos == "VERB" and word.dep != "amod":
             take(
                 Kind.VERB,
@@ -139,7 +139,7 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
                 word,
                 [child for child in modifiers if child.pos in ("ADV", "ADP", "PART", "ADJ")],
             )
-    return found
+    return components
 
 
 def _is_adjectival(word: Word) -> bool:

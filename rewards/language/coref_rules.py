@@ -140,9 +140,9 @@ def _is_definite(word: Word) -> bool:
 
 def _restrictions(word: Word) -> set[str]:
     """Returns what tells a noun's thing from others of its name: adjectives, owners and places."""
-    found = {child.lemma for child in word.children if child.dep in DESCRIPTIONS}
+    restrictions = {child.lemma for child in word.children if child.dep in DESCRIPTIONS}
     return (
-        found
+        restrictions
         | {f"of {child.lemma}" for child in word.children if child.dep == "poss"}
         | _places(word)
     )
@@ -152,15 +152,15 @@ def _places(word: Word) -> set[str]:
     """Returns the prepositional phrases under a word, each as the preposition, the noun's modifiers
     and the noun.
     """
-    found = set()
+    places = set()
     for preposition in word.children:
         if preposition.dep == "prep":
             for place in preposition.children:
                 described = sorted(
                     child.lemma for child in place.children if child.dep in DESCRIPTIONS
                 )
-                found.add(" ".join([preposition.lemma, *described, place.lemma]))
-    return found
+                places.add(" ".join([preposition.lemma, *described, place.lemma]))
+    return places
 
 
 def _relative_head(pronoun: Word) -> Word:
@@ -212,16 +212,16 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
     yield from (child for child in head.children if rank(child) == 0 and child is not pronoun)
 
 
-def _first_conjunct(word: Word, known: dict[Word, Word]) -> Word:
-    """Returns the first word of the list that a word is in, itself where it is in none. known: gets
-    the first of each word on the way, which is long in a long list.
+def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
+    """Returns the first word of the list that a word is in, itself where it is in none. first_of:
+    gets the first of each word on the way, which is long in a long list.
     """
     way = []
-    while word not in known and word.dep == "conj" and word.head is not word:
+    while word not in first_of and word.dep == "conj" and word.head is not word:
         way.append(word)
         word = word.head
-    first = known.get(word, word)
-    known |= dict.fromkeys(way, first)
+    first = first_of.get(word, word)
+    first_of |= dict.fromkeys(way, first)
     return first
 
 

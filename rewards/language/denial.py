@@ -51,7 +51,7 @@ def denying(words: Sequence[Word]) -> set[Word]:
     """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign", and
     "none." do not.
     """
-    found = set()
+    denying_words = set()
     for number, word in enumerate(words):
         text = word.text.lower()
         if text not in NO:
@@ -63,8 +63,8 @@ def denying(words: Sequence[Word]) -> set[Word]:
             or (number and words[number - 1].tag in ("DT", "PRP$"))
         )
         if behind not in NO_DENIAL_BEFORE and not (text in ("no", "none", "nothing") and named):
-            found.add(word)
-    return found
+            denying_words.add(word)
+    return denying_words
 
 
 def near_denials(denies: Set[Word]) -> set[Word]:
@@ -87,10 +87,12 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     ]
     if not denies.isdisjoint(clauses) or nos_of(clauses, denies):  # "a dog that is not there"
         return 0
-    said = nos_of((word, *predicates), denies)
-    if said and (is_bare(word, denies) or any(no.dep == "conj" for no in said)):  # "or not"
+    denying_words = nos_of((word, *predicates), denies)
+    if denying_words and (
+        is_bare(word, denies) or any(no.dep == "conj" for no in denying_words)
+    ):  # "or not"
         return 0
-    return min((no.index for no in said), default=inf)
+    return min((no.index for no in denying_words), default=inf)
 
 
 def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
@@ -201,7 +203,7 @@ def denial(
         for child in (*noun.children, *noun.head.children)
         if child in denies and child.dep != "acomp"
     ]
-    said = {noun, *no, *adjectives, *(word for pair in placed for word in pair)}
+    claimed_words = {noun, *no, *adjectives, *(word for pair in placed for word in pair)}
     return Denial(
         head=noun.text.lower(),
         attributes=[word.text.lower() for word in adjectives],
@@ -210,7 +212,7 @@ def denial(
             *((prep.text.lower(), named(place)) for prep, place in placed),
         ],
         of_one=bool(predicates),
-        text_spans=sorted((word.start, word.end) for word in said),
+        text_spans=sorted((word.start, word.end) for word in claimed_words),
     )
 
 

@@ -86,13 +86,13 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
         if word.pos != "VERB" and word is not verb.anchor:
             continue
         subjects = _subjects(word, places)
-        own = [subject for subject in subjects if subject.head is word]
+        direct = [subject for subject in subjects if subject.head is word]
         if (
             rules.own_subjects
             and word.dep in ("relcl", "conj")
-            and not all(subject.is_relative for subject in own)
+            and not all(subject.is_relative for subject in direct)
         ):
-            subjects = own  # "the hat that the man wears", "a hat lies there and the man sits"
+            subjects = direct  # "the hat that the man wears", "a hat lies there and the man sits"
         inverted = [] if subjects else _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
             _link(verb, Role.SUBJ, places[subject.index])
@@ -106,12 +106,12 @@ def _subjects(verb: Word, places: Places) -> list[Word]:
     auxiliary's subjects.
     """
     head = verb.head
-    found = verb.subjects[::-1]
+    subjects = verb.subjects[::-1]
     if (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS) and head.index in places:
-        found.append(head)  # "a man holding a book"
+        subjects.append(head)  # "a man holding a book"
     elif head.pos == "AUX" and head is not verb:
-        found += reversed(head.subjects)
-    return [word for word in found if word.index in places]
+        subjects += reversed(head.subjects)
+    return [word for word in subjects if word.index in places]
 
 
 def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
@@ -162,7 +162,7 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 
 
 def _share_preposition(first: Component, second: Component) -> None:
-    heads, objects, others = (
+    heads, objects, conjuncts = (
         first.linked(Role.PHEAD),
         first.linked(Role.POBJ),
         second.linked(Role.POBJ),
@@ -172,8 +172,8 @@ def _share_preposition(first: Component, second: Component) -> None:
         second.links.append((heads[0], Role.PHEAD))
         if (second, Role.HAS_PREP) not in heads[0].links:
             heads[0].links.append((second, Role.HAS_PREP))
-    if not objects and others:
-        first.links.append((others[0], Role.POBJ))
+    if not objects and conjuncts:
+        first.links.append((conjuncts[0], Role.POBJ))
 
 
 def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:

@@ -66,12 +66,14 @@ def parse_graphs(
         ValueError: for an unknown mode, or when there is not one list of clusters per text.
         ImportError: where the pipeline is not installed.
     """
-    given = [()] * len(texts) if clusters is None else clusters
-    if len(given) != len(texts):
+    text_clusters = [()] * len(texts) if clusters is None else clusters
+    if len(text_clusters) != len(texts):
         raise ValueError(
-            f"clusters are given per text: got {len(given)} lists for {len(texts)} texts"
+            f"clusters are given per text: got {len(text_clusters)} lists for {len(texts)} texts"
         )
-    return [graph for graph, _ in _graphs(texts, pipeline, mode, "none", given=given)]
+    return [
+        graph for graph, _ in _graphs(texts, pipeline, mode, "none", text_clusters=text_clusters)
+    ]
 
 
 def describe(
@@ -131,10 +133,10 @@ def _graphs(
     mode: Mode,
     coref: str | Resolver,
     supporting: Collection[str] = (),
-    given: Sequence[Sequence[Cluster]] | None = None,
+    text_clusters: Sequence[Sequence[Cluster]] | None = None,
 ) -> list[tuple[SceneGraph, SceneGraph | None]]:
-    """Returns per text what `describe_both` does, made with the `given` clusters, or with those
-    that `coref` finds where `given` is None.
+    """Returns per text what `describe_both` does, made with these clusters (`text_clusters`), or
+    with those that `coref` finds where they are None.
     """
     rules, language = rules_of(mode), language_of(pipeline)
     coref_method(coref)
@@ -162,7 +164,7 @@ def _graphs(
         with READING, language.memory_zone():
             for readable_text, reading in read(batch, language, understood):
                 for number in places[readable_text]:
-                    clusters = reading.clusters if given is None else given[number]
+                    clusters = reading.clusters if text_clusters is None else text_clusters[number]
                     parsed = (reading.words, reading.sentences, clusters, rules)
                     if texts[number] in supporting:
                         both[number] = both_graphs(*parsed)
@@ -213,10 +215,10 @@ def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     offset = len(text) - len(text.lstrip())
     places = []
     for start, end in pairwise([0, *starts[1:], len(text) - offset]):
-        said = text[offset + start : offset + end]
-        begin = offset + start + len(said) - len(said.lstrip())
-        if said.strip():
-            places.append((begin, begin + len(said.strip())))
+        piece = text[offset + start : offset + end]
+        begin = offset + start + len(piece) - len(piece.lstrip())
+        if piece.strip():
+            places.append((begin, begin + len(piece.strip())))
     return places
 
 

@@ -51,31 +51,38 @@ def framed(words: Sequence[Word]) -> Iterator[tuple[int, int, Needs]]:
     heading: Needs = frozenset()
     previous = 0  # where the piece before this one begins
     for start, end, stop in pieces(words):
-        own = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
-        content = frozenset(lemma(word.text.lower()) for word in own if has_content(word))
-        others = [
-            w
-            for w in own
-            if w.head.lemma in PICTURES and (w.dep == "poss" or w.text.lower() in OTHER)
-        ]
-        if needs := heading.union(frozenset((lemma(word.text.lower()),)) for word in others):
-            yield start, end, needs
+        tokens = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
+        content = frozenset(lemma(word.text.lower()) for word in tokens if has_content(word))
+        needs = set(heading)
+        for word in tokens:
+            if is_of_another_picture(word):
+                needs.add(frozenset((lemma(word.text.lower()),)))
+        if needs:
+            yield start, end, frozenset(needs)
         if stop == "?":
-            opened = bisect(quotes, end)  # in 'A sign says "Who?"' only the quotation asks
-            yield max(start, quotes[opened - 1]) if opened % 2 else start, end, frozenset((ASKED,))
-        denied = any(word.text.lower() in DENYING for word in own)
+            opened = bisect(quotes, end)
+            # in 'A sign says "Who?"' only the quotation asks
+            asks_from = max(start, quotes[opened - 1]) if opened % 2 else start
+            yield asks_from, end, frozenset((ASKED,))
+        denied = any(word.text.lower() in DENYING for word in tokens)
         if stop == ":":
             heading |= {DENIED} if denied else {frozenset((word,)) for word in content}
         elif stop in (".", "!", "?"):
             heading = frozenset()
-        if content and len(own) <= SHORT and speaks_of_text(own):
-            said = {word.text.lower() for word in own}
-            before = (0 if said & WHOLE else previous), start
-            yield (
-                *((end, len(words)) if said & FORWARD else before),
-                frozenset((DENIED if denied else content,)),
-            )
-        previous = start if own else previous
+        if content and len(tokens) <= SHORT and speaks_of_text(tokens):
+            lowered = {word.text.lower() for word in tokens}
+            need = DENIED if denied else content
+            if lowered & FORWARD:
+                yield end, len(words), frozenset((need,))
+            else:
+                yield 0 if lowered & WHOLE else previous, start, frozenset((need,))
+        previous = start if tokens else previous
+
+
+def is_of_another_picture(word: Word) -> bool:
+    """Whether a word says that a picture is another one than that described: "the next image"."""
+    of_picture = word.head.lemma in PICTURES
+    return of_picture and (word.dep == "poss" or word.text.lower() in OTHER)
 
 
 def has_content(word: Word) -> bool:

@@ -72,7 +72,11 @@ def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False
     framed = (
         {}
         if alternatives
-        else {word: one for word, one in needs.items() if one and word not in left_out}
+        else {
+            word: word_needs
+            for word, word_needs in needs.items()
+            if word_needs and word not in left_out
+        }
     )
     return Unasserted(
         frozenset(word.index for word in left_out), list(absences(words, denies, denied)), framed

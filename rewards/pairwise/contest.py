@@ -69,9 +69,9 @@ def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
     for contest in contests:
         if contest.votes:
             first, second = contest.votes.letters
-            shown = (first, second) if contest.sample == number else (second, first)
+            letters = (first, second) if contest.sample == number else (second, first)
             votes.append(
-                "/".join("failed" if letter is None else letter or "-" for letter in shown)
+                "/".join("failed" if letter is None else letter or "-" for letter in letters)
             )
     return f"votes, shown first / second: {', '.join(votes)}" if votes else ""
 

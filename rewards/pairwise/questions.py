@@ -90,14 +90,14 @@ def ask(
     first: str,
     second: str,
     criteria: tuple[str, ...] = (),
-    more: str = "",
+    ending: str = "",
 ) -> Question:
     """Returns the question about two texts.
 
-    The longer one may be cut. more: a part below them, such as criteria.
+    The longer one may be cut. ending: a part below them, such as criteria.
     """
     before = head(prompts["instructions"], prompts, shown)
-    after = "\n\n".join(["", *([more] if more else []), prompts["answer"]])
+    after = "\n\n".join(["", *([ending] if ending else []), prompts["answer"]])
     longer = "first" if len(first) >= len(second) else "second"
     probe = PairProbe(shown.request, first, second, shown.context, criteria)
     marks = marks_in(*prompts.values())

@@ -84,13 +84,14 @@ def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> li
 
     counts: of each group's texts.
     """
-    found: list[Rankings] = []
-    for count, one, other in zip(counts, written[::2], written[1::2], strict=True):
-        forward, backward = _ranking_of(one, count), _ranking_of(other, count)
+    rankings: list[Rankings] = []
+    for count, in_order, reversed_order in zip(counts, written[::2], written[1::2], strict=True):
+        forward = _ranking_of(in_order, count)
+        backward = _ranking_of(reversed_order, count)
         if not isinstance(backward, Failure):
             backward = [count - 1 - place for place in backward]
-        found.append((forward, backward))
-    return found
+        rankings.append((forward, backward))
+    return rankings
 
 
 def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
@@ -100,10 +101,10 @@ def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
     return read_ranking(answer, count) or unread
 
 
-def votes_of(rankings: Rankings, one: int, other: int) -> PairVotes:
+def votes_of(rankings: Rankings, first: int, second: int) -> PairVotes:
     """Returns the votes of a group's two rankings on the texts at two of its places."""
-    forward, backward = rankings if one < other else rankings[::-1]
-    return PairVotes(_vote(forward, one, other), _vote(backward, other, one))
+    forward, backward = rankings if first < second else rankings[::-1]
+    return PairVotes(_vote(forward, first, second), _vote(backward, second, first))
 
 
 def _vote(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failure:

@@ -200,24 +200,24 @@ class PairwiseReward(RowReward):
             texts = {place: judged(sample) for place, (_, sample, _) in enumerate(rows)}
             groups = [
                 [
-                    Contest(place, None, (texts[place], other))
-                    for other in opponents(sample, self.anchor)
+                    Contest(place, None, (texts[place], second))
+                    for second in opponents(sample, self.anchor)
                 ]
                 for place, (_, sample, _) in enumerate(rows)
             ]
         else:
             texts = {number: judged(sample) for number, sample, _ in rows}
-            said = {number: texts.get(number, "") for number in shown}
+            visible_texts = {number: texts.get(number, "") for number in shown}
             groups = [
                 [
                     Contest(
-                        one,
-                        other,
-                        (said[one], said[other]),
-                        certain=_won_without_asking(one in texts, other in texts),
+                        first,
+                        second,
+                        (visible_texts[first], visible_texts[second]),
+                        certain=_won_without_asking(first in texts, second in texts),
                     )
-                    for one, other in combinations(group, 2)
-                    if one in texts or other in texts
+                    for first, second in combinations(group, 2)
+                    if first in texts or second in texts
                 ]
                 for group in self._groups(shown)
             ]
@@ -259,21 +259,24 @@ class PairwiseReward(RowReward):
         """Returns all contests with the votes of the two rankings of their group's distinct
         texts.
         """
-        texts = [
-            list(dict.fromkeys(text for contest in group for text in contest.texts))
-            for group in groups
-        ]
-        asked = [
-            (shown[group[0].sample], of_group)
-            for group, of_group in zip(groups, texts, strict=True)
-        ]
-        written = self.judge.write(ask_rankings(self.prompts, asked), RANKING_TOKENS)
-        found = read_rankings(written, list(map(len, texts)))
-        return [
-            replace(contest, votes=votes_of(rankings, *map(of_group.index, contest.texts)))
-            for group, of_group, rankings in zip(groups, texts, found, strict=True)
-            for contest in group
-        ]
+        texts: list[list[str]] = []
+        for group in groups:
+            distinct: dict[str, None] = {}  # in the order of their first contest
+            for contest in group:
+                distinct.update(dict.fromkeys(contest.texts))
+            texts.append(list(distinct))
+        questions = []
+        for group, of_group in zip(groups, texts, strict=True):
+            questions.append((shown[group[0].sample], of_group))
+        written = self.judge.write(ask_rankings(self.prompts, questions), RANKING_TOKENS)
+        rankings = read_rankings(written, list(map(len, texts)))
+        contests = []
+        for group, of_group, of_both_orders in zip(groups, texts, rankings, strict=True):
+            for contest in group:
+                first, second = map(of_group.index, contest.texts)
+                votes = votes_of(of_both_orders, first, second)
+                contests.append(replace(contest, votes=votes))
+        return contests
 
     def _verdict(
         self, number: int, contests: Sequence[Contest], strengths: dict[str, float]
@@ -303,13 +306,13 @@ class PairwiseReward(RowReward):
         )
 
 
-def _won_without_asking(said: bool, other_said: bool) -> int:
-    """Returns 1, 0 or -1: an empty text loses to every other one. said: whether the text is not
-    empty.
+def _won_without_asking(first_says: bool, second_says: bool) -> int:
+    """Returns 1, 0 or -1: an empty text loses to every other one. first_says: whether the text is
+    not empty.
     """
-    if said == other_said:
+    if first_says == second_says:
         return 0
-    return 1 if said else -1
+    return 1 if first_says else -1
 
 
 def _scored(rating: Rating | Failure) -> Raw:

@@ -56,8 +56,8 @@ class PairVotes:
         """Per vote 1 for the pair's first text, -1 for its second, 0 for neither, None if it
         failed.
         """
-        one, two = (CHOICES.get(letter, 0) for letter in self.letters)
-        return one, None if two is None else -two
+        first, second = (CHOICES.get(letter, 0) for letter in self.letters)
+        return first, None if second is None else -second
 
     @property
     def outcome(self) -> int | None:
@@ -70,8 +70,8 @@ class PairVotes:
     @property
     def disagree(self) -> bool:
         """Whether both votes succeeded and are different."""
-        one, two = self.choices
-        return None not in (one, two) and one != two
+        first, second = self.choices
+        return None not in (first, second) and first != second
 
 
 def cast(
@@ -83,17 +83,19 @@ def cast(
     questions: two per pair, with its first text shown first and then second; a Failure is a failed
     vote.
     """
-    found = answered(judge.rate, questions, scale)
-    return [PairVotes(one, two) for one, two in zip(found[::2], found[1::2], strict=True)]
+    answers = answered(judge.rate, questions, scale)
+    return [
+        PairVotes(first, second) for first, second in zip(answers[::2], answers[1::2], strict=True)
+    ]
 
 
-def settle(one: int | None, two: int | None) -> int | None:
+def settle(first: int | None, second: int | None) -> int | None:
     """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them
     failed.
     """
-    if one is None or two is None:
+    if first is None or second is None:
         return None
-    return one if one == two else 0
+    return first if first == second else 0
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:

@@ -106,8 +106,8 @@ class JudgedReward(RowReward):
                     f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
                     "first."
                 )
-            asked = repr((prompt, tuple(scale), max_tokens))
-            self.wording = sha256(asked.encode()).hexdigest()[:16]
+            wording = repr((prompt, tuple(scale), max_tokens))
+            self.wording = sha256(wording.encode()).hexdigest()[:16]
             self.marks = marks_in(prompt, CONTEXT)
             self.quoted = quoted(prompt)
             self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
@@ -207,8 +207,8 @@ class JudgedReward(RowReward):
             if not numbers and judge in self.judges_to_wake:
                 continue
             with judge:
-                asked = [questions[number] for number in numbers]
-                answers |= zip(numbers, self._ask(judge, asked), strict=True)
+                needed = [questions[number] for number in numbers]
+                answers |= zip(numbers, self._ask(judge, needed), strict=True)
         return [answers[number] for number in range(len(questions))]
 
     def _ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer]:

@@ -170,16 +170,16 @@ class Reward:
         that reads these. columns: the others that the metric reads. Raises ValueError as `__call__`
         does.
         """
-        given = {}
+        columns_given = {}
         if references is not None:
             column = "answers" if "answers" in self.columns else "reference"
-            given[column] = references
-        if missing := self.missing_column({*columns, *given}):
+            columns_given[column] = references
+        if missing := self.missing_column({*columns, *columns_given}):
             raise ValueError(
                 f"{self.__name__} needs {missing}: write compute(predictions=[...], "
                 "references=[...], ...)"
             )
-        _, verdicts = self.judge_completions(None, predictions, **{**columns, **given})
+        _, verdicts = self.judge_completions(None, predictions, **{**columns, **columns_given})
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
         mean = sum(scores) / len(scores) if scores else None
         return {
@@ -214,14 +214,14 @@ class Reward:
 
     def name_unread(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> None:
         """Warns where more than a few per cent of these completions was not read, once a run."""
-        found = _not_read(samples, verdicts)
-        if found.share > MUCH and not self._named_unread:
+        unread = _not_read(samples, verdicts)
+        if unread.share > MUCH and not self._named_unread:
             self._named_unread = True
             log.warning(
                 "%s did not read %.0f %% of a batch's completions: %s. See docs/metrics.md.",
                 self.__name__,
-                100 * found.share,
-                found,
+                100 * unread.share,
+                unread,
             )
 
     def name_failure(self, verdicts: Sequence[Verdict]) -> None:
@@ -266,9 +266,13 @@ class Reward:
         if prompts is None:
             prompts = [""] * len(completions)
         # a value for each
-        each = {name: values for name, values in columns.items() if isinstance(values, Iterable)}
+        values_of = {
+            name: values for name, values in columns.items() if isinstance(values, Iterable)
+        }
         lists = {
-            name: list(v) for name, v in each.items() if not isinstance(v, (str, bytes, Mapping))
+            name: list(v)
+            for name, v in values_of.items()
+            if not isinstance(v, (str, bytes, Mapping))
         }
         lists |= {
             name: [columns[name]] * len(completions)
@@ -377,7 +381,7 @@ def checked(samples: Any) -> Sequence[Sample]:
     Raises TypeError for anything else, with how it is written.
     """
     wrong = (
-        [one for one in samples if not isinstance(one, Sample)]
+        [sample for sample in samples if not isinstance(sample, Sample)]
         if isinstance(samples, (list, tuple))
         else [samples]
     )
@@ -471,19 +475,21 @@ def feedback(sample: Sample, verdict: Verdict) -> str:
     """
     if verdict.score is None:
         return ""
-    text, reference = (
-        sample.completion,
-        "".join(sample.references[verdict.reference : verdict.reference + 1]),
-    )
-    wrong = sorted(
-        (span for span in verdict.spans if span.asked and span.score < LEFT_OUT),
-        key=lambda one: one.start,
-    )
-    said = [
-        f'"{text[one.start : one.end]}"' + f" ({one.note})" * bool(one.note) for one in wrong[:MOST]
-    ]
-    missed = [f'"{reference[one.start : one.end]}"' for one in verdict.left_out[:MOST]]
-    parts = {"Wrong": said, "Left out": missed}
-    return " ".join(
-        " ".join(f"{name}: {', '.join(words)}." for name, words in parts.items() if words).split()
-    )
+    text = sample.completion
+    reference = "".join(sample.references[verdict.reference : verdict.reference + 1])
+    wrong = [span for span in verdict.spans if span.asked and span.score < LEFT_OUT]
+    wrong.sort(key=lambda span: span.start)
+    quotations = []
+    for span in wrong[:MOST]:
+        quotation = f'"{text[span.start : span.end]}"'
+        if span.note:
+            quotation += f" ({span.note})"
+        quotations.append(quotation)
+    missed = [f'"{reference[span.start : span.end]}"' for span in verdict.left_out[:MOST]]
+    sentences = []
+    if quotations:
+        sentences.append(f"Wrong: {', '.join(quotations)}.")
+    if missed:
+        sentences.append(f"Left out: {', '.join(missed)}.")
+    # a quotation may have line breaks, and feedback is one line
+    return " ".join(" ".join(sentences).split())

@@ -183,8 +183,8 @@ def _are_rows(lines: list[str], separator: str, count: int) -> bool:
     """Returns whether each of the lines would be a row of so many cells without quotation marks."""
     # a comma of a sentence stands before a space, and one of a number before three digits
     within = r"(?! )(?!(?<=\d.)\d{3}(?!\d))" if separator in ",;" else ""
-    found = re.compile(re.escape(separator) + within)
-    return all(len(found.findall(line)) == count - 1 for line in lines)
+    separators = re.compile(re.escape(separator) + within)
+    return all(len(separators.findall(line)) == count - 1 for line in lines)
 
 
 def _has_quoted_cells(lines: Iterable[str], separator: str) -> bool:

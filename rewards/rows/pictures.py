@@ -130,17 +130,17 @@ def as_text(picture: Any, scale: bool = True) -> str:
     return f"data:image/png;base64,{encoded}"
 
 
-def as_data_url(shown: Image.Image) -> str:
+def as_data_url(picture: Image.Image) -> str:
     """Returns a picture of `shown_picture` as a data URL: every pixel as it is (PNG), or nearly so
     (JPEG) where that would be large.
     """
-    if shown.width * shown.height <= LOSSLESS_PIXELS:
+    if picture.width * picture.height <= LOSSLESS_PIXELS:
         content = io.BytesIO()
-        shown.save(content, "PNG", compress_level=1)
+        picture.save(content, "PNG", compress_level=1)
         if content.tell() <= LOSSLESS_BYTES:
             return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
     content = io.BytesIO()
-    shown.save(content, "JPEG", quality=95, subsampling=0)
+    picture.save(content, "JPEG", quality=95, subsampling=0)
     return f"data:image/jpeg;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 

@@ -25,12 +25,15 @@ def token_f1(text: str, references: Sequence[str]) -> float:
     return best_f1(content_words(text), [content_words(reference) for reference in references])
 
 
-def best_f1(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
-    """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words
-    or no others.
+def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Returns the highest F1 of the words with any of the references, all as multisets; 0 of no
+    words or no references.
     """
-    said = Counter(words)
+    counts = Counter(words)
     return max(
-        (2 * (said & Counter(other)).total() / max(len(words) + len(other), 1) for other in others),
+        (
+            2 * (counts & Counter(other)).total() / max(len(words) + len(other), 1)
+            for other in references
+        ),
         default=0.0,
     )

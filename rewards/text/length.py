@@ -28,13 +28,13 @@ def judged_length(text: str) -> int:
 
 
 def shrink(
-    parts: Mapping[str, float], kept: float, lowest: Mapping[str, float]
+    parts: Mapping[str, float], share_left: float, lowest: Mapping[str, float]
 ) -> dict[str, float]:
-    """Returns the parts, those with a `lowest` value with the share `kept` of their distance from
-    it.
+    """Returns the parts, those with a `lowest` value with the share `share_left` of their distance
+    from it.
     """
     return {
-        part: lowest[part] + (value - lowest[part]) * kept if part in lowest else value
+        part: lowest[part] + (value - lowest[part]) * share_left if part in lowest else value
         for part, value in parts.items()
     }
 

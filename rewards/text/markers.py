@@ -53,13 +53,13 @@ class Markers:
         """Returns whether the marker at this place says nothing."""
         if start in self.counted:
             return self.counted[start]
-        several = self.counts[marker] > 1
+        is_repeated = self.counts[marker] > 1
         if marker == "|":
-            return several
+            return is_repeated
         if _tells(marker):
-            alone = len(self.telling) == 1 and (several or _SENTENCE.match(self.text, start))
+            alone = len(self.telling) == 1 and (is_repeated or _SENTENCE.match(self.text, start))
             return bool(alone)
-        return several or not _CONTENT.match(self.text, start + len(marker))
+        return is_repeated or not _CONTENT.match(self.text, start + len(marker))
 
 
 def _tells(marker: str) -> bool:

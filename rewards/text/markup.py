@@ -149,14 +149,14 @@ def without_markup(text: str) -> Iterator[Piece]:
                 continue
         token = _TOKEN.search(text, at)
         kind = (token and token.lastgroup) or ""
-        kept = kind in ("line", "blank")
+        stays = kind in ("line", "blank")
         if token and kind == "star":
-            kept = token.start() in stars
+            stays = token.start() in stars
         elif kind == "edge":
-            kept = markers.counts["|"] < 2
+            stays = markers.counts["|"] < 2
         if token is None:
             end = len(text)
-        elif kept:
+        elif stays:
             end = token.end()
         else:
             end = token.start()
@@ -168,20 +168,20 @@ def without_markup(text: str) -> Iterator[Piece]:
         if token is None:
             break
         at = token.end()
-        if not kept:
+        if not stays:
             yield token.start(), at, _KINDS.get(kind, MARKDOWN)
             dropped = True
-            said = ""
+            replacement = ""
             if token["script"] or token["picture"]:
                 yield _in_words(token), token.start()
                 last, dropped = token[0][-1], False
             elif kind in _SAID:
-                said = _SAID[kind](token[kind])
+                replacement = _SAID[kind](token[kind])
             elif kind == "tag" and token["block"]:
-                said = "\n"
-            if said and said + last != "\n\n":
-                yield said, token.start()
-                last = said[-1]
+                replacement = "\n"
+            if replacement and replacement + last != "\n\n":
+                yield replacement, token.start()
+                last = replacement[-1]
 
 
 def _in_words(token: re.Match[str]) -> str:

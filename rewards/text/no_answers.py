@@ -113,15 +113,15 @@ def no_answers(
             texts.add(number, sample.completion)
     groups = [*rows_of.items()]
     if repeated:
-        for numbers, others in texts.repeated():
+        for numbers, rows in texts.repeated():
             of_text = View(samples, numbers, lambda sample: sample)
-            if is_repeated(of_text, samples, others):
+            if is_repeated(of_text, samples, rows):
                 groups.append((f"one text for {len(numbers)} rows that differ", numbers))
-    found = []
+    no_answer_texts = []
     for why, numbers in groups:
         names = tuple(ids[number] for number in numbers)
-        found.append(NoAnswer(samples[numbers[0]].completion, why, names))
-    return sorted(found, key=lambda one: -len(one.rows))
+        no_answer_texts.append(NoAnswer(samples[numbers[0]].completion, why, names))
+    return sorted(no_answer_texts, key=lambda no_answer: -len(no_answer.rows))
 
 
 class _Texts:
@@ -158,17 +158,19 @@ class _Texts:
             yield array("Q", as_numbers(self._numbers)[places].tolist()), others[-1]
 
 
-def in_a_sentence(found: Sequence[NoAnswer], count: int, what: str) -> str:
+def in_a_sentence(no_answer_texts: Sequence[NoAnswer], count: int, what: str) -> str:
     """Returns how many of `count` answers look like failures, and which. what: the answers, in a
     word or two.
     """
-    failures = sum(len(one.rows) for one in found)
+    failures = sum(len(no_answer.rows) for no_answer in no_answer_texts)
     texts = []
-    for one in found[:NAMED]:
-        line = " ".join(one.text[:LONGEST].split())
-        texts.append(f"{line!r} ({len(one.rows)}, such as row {one.rows[0]!r}: {one.why})")
-    if len(found) > NAMED:
-        texts.append(f"{len(found) - NAMED} kinds more")
+    for no_answer in no_answer_texts[:NAMED]:
+        line = " ".join(no_answer.text[:LONGEST].split())
+        texts.append(
+            f"{line!r} ({len(no_answer.rows)}, such as row {no_answer.rows[0]!r}: {no_answer.why})"
+        )
+    if len(no_answer_texts) > NAMED:
+        texts.append(f"{len(no_answer_texts) - NAMED} kinds more")
     form = (
         "looks like a failure, not an answer"
         if failures == 1
@@ -236,13 +238,13 @@ def is_expected(sample: Sample) -> bool:
     """
     words = content_of_text(sample.completion)
     for text in expected_texts(sample):
-        said = words & content_of_text(text)
-        if words and 2 * len(said) >= len(words):
+        shared_words = words & content_of_text(text)
+        if words and 2 * len(shared_words) >= len(words):
             return True
     question = sample.question or ""
     answer = in_words(sample.completion)
-    asked = in_words(question)
-    return 2 < len(answer) < len(asked) and answer in asked
+    question_words = in_words(question)
+    return 2 < len(answer) < len(question_words) and answer in question_words
 
 
 def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: int) -> bool:
@@ -255,9 +257,9 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: in
     different = len(np.unique(contents))
     if different < LEAST:
         return False
-    known = any(any(expected_texts(sample)) for sample in of_text)
-    share = SHARE if known else BLIND_SHARE
-    outstanding = known and is_long(text) and len(of_text) >= OUTSTANDING * others
+    has_references = any(any(expected_texts(sample)) for sample in of_text)
+    share = SHARE if has_references else BLIND_SHARE
+    outstanding = has_references and is_long(text) and len(of_text) >= OUTSTANDING * others
     if different < share * len(samples) and not outstanding:
         return False
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):

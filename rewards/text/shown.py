@@ -55,12 +55,12 @@ def blanked(text: str, calls: bool = True) -> str:
     """Returns the text with spaces in place of what is not shown. calls: whether calls of tools are
     not.
     """
-    kept = [" "] * len(text)
+    characters = [" "] * len(text)
     parts = parts_of(text) if calls else _turns(text)
     for start, end, kind in parts:
         if not kind:
-            kept[start:end] = text[start:end]
-    return "".join(kept)
+            characters[start:end] = text[start:end]
+    return "".join(characters)
 
 
 def shown(text: str) -> list[tuple[int, int]]:
@@ -90,7 +90,7 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
     nothing where none of the writer's own follows.
     """
     parts: list[tuple[int, int, str]] = []
-    at, said, own, thinking, ended = 0, False, True, "", False
+    at, answered, from_model, thinking, ended = 0, False, True, "", False
     marks = list(MARKS.finditer(text))
     last = max((mark.start() for mark in marks if mark.lastgroup == "answers"), default=0)
     for mark in marks:
@@ -111,16 +111,18 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
                 parts.append((at, mark.end(), REASONING))
                 at, thinking, ended = mark.end(), "", True
             continue
-        said = said or (own and any(one[1] for one in _SAID.finditer(text, at, start)))
-        if own and (name == "answers" or (name == "own" and said)):
+        answered = answered or (
+            from_model and any(sentence[1] for sentence in _SAID.finditer(text, at, start))
+        )
+        if from_model and (name == "answers" or (name == "own" and answered)):
             continue
-        parts.append((at, start, "" if own else OTHERS))
+        parts.append((at, start, "" if from_model else OTHERS))
         parts.append((start, mark.end(), _MARKS_ARE[name]))
         at, thinking = mark.end(), mark[0].lower() if name == "open" else ""
-        if said and name in ("other", "asks", "end"):
+        if answered and name in ("other", "asks", "end"):
             parts.append((at, len(text), AFTER_END if name == "end" else OTHERS))
             return parts
-        own = own if name in ("open", "end") else name in ("own", "answers")
+        from_model = from_model if name in ("open", "end") else name in ("own", "answers")
     parts.append((at, len(text), REASONING if thinking else ""))
     return parts
 

@@ -49,10 +49,10 @@ def _end_of(text: str, opened: re.Match[str], end: int) -> int:
     if kind == "upper":
         closed = rf"\[/{name}\]"
     sign = _ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
-    found = sign.search(text, opened.end(), end)
-    if found is None:
+    match = sign.search(text, opened.end(), end)
+    if match is None:
         return end
-    return found.end()
+    return match.end()
 
 
 def _end_of_json(text: str, start: int, end: int) -> int:

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from spanreward.rewards import LaveReward, MatchJudge, Sample, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Question, Rating
-from spanreward.rewards.lave.answer import SHORT
+from spanreward.rewards.lave.answer import SHORT_CHARACTERS
 from spanreward.rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_prompts, quote
 from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, keep_references
 from tests.support.fakes import FakeJudge, prompt_of
@@ -266,8 +266,10 @@ def test_the_candidate_is_the_answer_in_the_completion(completion: str, expected
 
 
 def test_the_limit_of_a_short_completion() -> None:
-    assert candidate("It is. " + "x" * (SHORT - 7)) == "It is. " + "x" * (SHORT - 7)
-    assert candidate("It is. " + "x" * (SHORT - 6)) == "It is"
+    assert candidate("It is. " + "x" * (SHORT_CHARACTERS - 7)) == "It is. " + "x" * (
+        SHORT_CHARACTERS - 7
+    )
+    assert candidate("It is. " + "x" * (SHORT_CHARACTERS - 6)) == "It is"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ JUST_SAID = "words just said"
 )
 def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) -> None:
     expected = [(filler, JUST_SAID)] if filler else []
-    assert found(text, known=known) == expected
+    assert found(text, beside_text=known) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_more_of_it_is_more() -> None:
 
 def test_what_stands_beside_is_nobodys_filler() -> None:
     text = "赤い星。 QXZ vkj zzq jqk."
-    assert find_filler(text, known="青い星 QXZ vkj zzq jqk").share == 0
-    assert find_filler(text, known="A star.").share > 0.4
+    assert find_filler(text, beside_text="青い星 QXZ vkj zzq jqk").share == 0
+    assert find_filler(text, beside_text="A star.").share > 0.4
 
 
 def test_words_outside_what_is_asked_about() -> None:

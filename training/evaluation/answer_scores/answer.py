@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.lave.vqa import AGREED, token_f1 as answer_f1, vqa_accuracy
+from spanreward.rewards.lave.vqa import AGREEING_PEOPLE, token_f1 as answer_f1, vqa_accuracy
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.text.bag_of_words import token_f1
 from spanreward.rewards.text.filler import is_degenerate
@@ -53,7 +53,7 @@ def judged_answer(
     asking = [pair for pair in applying if pair[0].judges]
     judgeless = [pair for pair in applying if not pair[0].judges]
     scores = main_scores(judgeless)
-    if len(sample.answers) > AGREED:
+    if len(sample.answers) > AGREEING_PEOPLE:
         scores["vqa_accuracy"] = vqa_accuracy(
             sample.completion, sample.answers, sample.question or "", sample.columns
         )
