@@ -3,8 +3,8 @@
     find_answer("It has four legs. **Answer:** a dog.")       # (30, 35): "a dog"
     find_answer("(B) that one", ["B"] * 10)  # (1, 2): people answered with a letter
 
-It is what the text announces (announced.py), or else the whole of a text of at most SHORT
-characters, or the first sentence or line. Of "It is a dog." it is the predicate. Reasoning,
+It is what the text announces (announced.py), or else the whole of a text of at most
+SHORT_CHARACTERS, or the first sentence or line. Of "It is a dog." it is the predicate. Reasoning,
 comments, markup, quotes, end-of-turn tokens and the last punctuation do not belong to it
 (trimming.py). Only one answer counts: what takes it back, doubts it or adds another stays whole.
 """

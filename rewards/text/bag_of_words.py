@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 _STOP_WORDS = "a an and are at be by for from in is it of on or that the this to with"
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-WORD = re.compile(r"[a-z0-9]+")
+BAG_WORD = re.compile(r"[a-z0-9]+")
 
 
 def content_words(text: str) -> list[str]:
     """Returns the lower-case words without stop words, in order, with repeats."""
-    return [word for word in WORD.findall(text.lower()) if word not in STOP_WORDS]
+    return [word for word in BAG_WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 
 def token_f1(text: str, references: Sequence[str]) -> float:
@@ -30,10 +30,8 @@ def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     words or no references.
     """
     counts = Counter(words)
-    return max(
-        (
-            2 * (counts & Counter(other)).total() / max(len(words) + len(other), 1)
-            for other in references
-        ),
-        default=0.0,
-    )
+    scores = []
+    for reference in references:
+        shared = (counts & Counter(reference)).total()
+        scores.append(2 * shared / max(len(words) + len(reference), 1))
+    return max(scores, default=0)

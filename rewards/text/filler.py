@@ -24,37 +24,38 @@ from spanreward.rewards.text.written import read_text
 
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
-LOOP = 6
-COPIED = 17
-WINDOW = 16
-FEW = 5
-RUN = 6
-UNSTATED = 9
-QUOTED = 6  # words of a quotation, as on a sign, which may repeat
-ORDERED = 20
-SIGNS = 8  # characters in a row without a letter or digit; more are filler
-LONG = 30  # letters of a word; more are filler
-PHRASE = 16  # words of a phrase that is said again; a longer one counts by COPIED
+LOOP_WORDS = 6
+COPIED_WORDS = 17
+WINDOW_WORDS = 16
+FEW_WORDS = 5
+FUNCTION_WORD_RUN = 6
+UNSTATED_WORDS = 9
+QUOTED_WORDS = 6  # words of a quotation, as on a sign, which may repeat
+SLIP_DISTANCE = 20
+MOST_SIGNS = 8  # characters in a row without a letter or digit; more are filler
+MOST_LETTERS = 30  # letters of a word; more are filler
+PHRASE_WORDS = 16  # words of a phrase that is said again; a longer one counts by COPIED_WORDS
 
 # spaCy's stop words that name parts of a picture, and numbers
-CONTENT = """top bottom front back side part amount name move full empty call first third last next
+CONTENT_STOP_WORDS = """
+top bottom front back side part amount name move full empty call first third last next
 one two three four
 five six eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred"""
-FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT.split())
+FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT_STOP_WORDS.split())
 DANGLING = frozenset(("a", "an", "the", "and", "or", "of", "its", "their", "my", "your", "every"))
-ARTICLES = ("a", "an", "the")
-OPENING = frozenset((*ARTICLES, "and", "or"))
+FILLER_ARTICLES = ("a", "an", "the")
+OPENING = frozenset((*FILLER_ARTICLES, "and", "or"))
 NO_NOUN = frozenset(
     re.split(" ", "a an the and or of in at on to by for with from is are was were be it there its")
 )
 IS = frozenset(("is", "are", "was", "were"))
 NOT_AFTER = {
-    **dict.fromkeys(ARTICLES, NO_NOUN),
+    **dict.fromkeys(FILLER_ARTICLES, NO_NOUN),
     **dict.fromkeys(("and", "or"), frozenset(("and", "or"))),
     **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
 }
-STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
-WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+SIGNS_THAT_STOP = frozenset((*".!?,;:", ""))  # "" follows the text's last word
+FILLER_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
 # A phrase with one of these may name a further thing: "a red circle, a red circle".
 FURTHER = frozenset(
@@ -68,9 +69,11 @@ FURTHER = frozenset(
 DIVIDING = re.compile(r"[^ \t,\"'()\u2018\u2019\u201c\u201d-]")
 TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
 # the first one alone
-QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")
+QUOTATION = re.compile(
+    rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED_WORDS}}}?(?<=[\"\u201d])"
+)
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
-ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
+ENDED_TEXT = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
 ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
 NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
 NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not have
@@ -104,10 +107,10 @@ def find_filler(
     """
     if not text:
         return Filler()
-    matches = list(WORD.finditer(text))
+    matches = list(FILLER_WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
-    stating_nothing = _beyond((word in FUNCTION_WORDS for word in words), RUN)
+    stating_nothing = _beyond((word in FUNCTION_WORDS for word in words), FUNCTION_WORD_RUN)
     if stated is not None:
         stating_nothing += _unstated(text, places, stated)
     numbers_by_kind = {
@@ -126,19 +129,19 @@ def find_filler(
                 why.setdefault(number, reason)  # the first reason counts
     pieces = [(*places[number], reason) for number, reason in why.items()]
     for signs in NO_WORDS.finditer(text):
-        if len(signs[0]) > SIGNS and not TABLE.fullmatch(signs[0]):
-            pieces.append((signs.start() + SIGNS, signs.end(), "signs and white space"))
+        if len(signs[0]) > MOST_SIGNS and not TABLE.fullmatch(signs[0]):
+            pieces.append((signs.start() + MOST_SIGNS, signs.end(), "signs and white space"))
     joined = _join(text, sorted(pieces))
     length = sum(end - start for start, end, _ in joined)
     return Filler(length / len(text), tuple(joined))
 
 
 def _of_few_words(words: Sequence[str]) -> list[int]:
-    """Returns the words that end a window of WINDOW words with at most FEW different ones."""
+    """Returns the words that end a window of WINDOW_WORDS with at most FEW_WORDS different ones."""
     numbers = []
-    for last in range(WINDOW - 1, len(words)):
-        window = words[last - WINDOW + 1 : last + 1]
-        if len(set(window)) <= FEW:
+    for last in range(WINDOW_WORDS - 1, len(words)):
+        window = words[last - WINDOW_WORDS + 1 : last + 1]
+        if len(set(window)) <= FEW_WORDS:
             numbers.append(last)
     return numbers
 
@@ -158,8 +161,8 @@ def is_degenerate(sample: Sample) -> bool:
 def _repeated(words: Sequence[str]) -> list[int]:
     """Returns the words of repetitions, which are words that all stood the same distance before.
 
-    A phrase counts from its fourth time (and at least LOOP words in a row), a single word too, and
-    COPIED words in a row whatever their distance.
+    A phrase counts from its fourth time (and at least LOOP_WORDS in a row), a single word too, and
+    COPIED_WORDS in a row whatever their distance.
     """
     repeated: list[int] = []
     last: dict[tuple[str, str, str], int] = {}
@@ -174,7 +177,7 @@ def _repeated(words: Sequence[str]) -> list[int]:
         else:
             run = 0
             continue
-        enough = 3 if distance == 1 else min(max(2 * distance + 1, LOOP), COPIED)
+        enough = 3 if distance == 1 else min(max(2 * distance + 1, LOOP_WORDS), COPIED_WORDS)
         if run == enough:
             repeated += range(number - run + 1, number)
         if run >= enough:
@@ -196,7 +199,7 @@ def _said_again(
     doubled = _doubled(beside_text)
     repeated: list[int] = []
     for start in range(1, len(words)):
-        for length in range(1, min(PHRASE, start, len(words) - start) + 1):
+        for length in range(1, min(PHRASE_WORDS, start, len(words) - start) + 1):
             if words[start - 1] != words[start + length - 1]:
                 continue
             copy = words[start : start + length]
@@ -245,7 +248,7 @@ def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
 
 def _doubled(beside_text: str) -> set[str]:
     """Returns the words that stand twice in a row beside the text, such as "tuk" of "a tuk tuk"."""
-    words = WORD.findall(beside_text.casefold())
+    words = FILLER_WORD.findall(beside_text.casefold())
     return {word for word, following in pairwise(words) if word == following}
 
 
@@ -258,7 +261,7 @@ def _small_words_misused(
         start, end = places[number]
         if word not in NOT_AFTER:
             continue
-        if text[end : end + 1] in STOPS:
+        if text[end : end + 1] in SIGNS_THAT_STOP:
             is_wrong = word in OPENING and not ABBREVIATED.match(text, start)
         else:
             is_wrong = following != word and following in NOT_AFTER[word]
@@ -270,13 +273,13 @@ def _small_words_misused(
 def _unstated(
     text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]
 ) -> list[int]:
-    """Returns the words beyond the first UNSTATED of every run of words outside the stated
+    """Returns the words beyond the first UNSTATED_WORDS of every run of words outside the stated
     places.
     """
     inside = bytearray(len(text))
     for start, end in stated:
         inside[start:end] = b"\1" * (end - start)
-    return _beyond((not any(inside[start:end]) for start, end in places), UNSTATED)
+    return _beyond((not any(inside[start:end]) for start, end in places), UNSTATED_WORDS)
 
 
 def _beyond(marked: Iterable[bool], most: int) -> list[int]:
@@ -305,7 +308,7 @@ def _disordered(
     slips.sort()
     disordered = set(misused[1:])
     for (first, behind), (following, end) in pairwise(slips):
-        if behind <= following <= first + ORDERED:
+        if behind <= following <= first + SLIP_DISTANCE:
             disordered.update(range(first, end))
     return sorted(disordered)
 
@@ -314,10 +317,10 @@ def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
     """Returns words that neither are English nor stand in `beside_text`.
 
     They are words in another script than Latin, unless `beside_text` has one too or they are a
-    Greek letter, as in formulas; words of more than LONG letters; and from the third different one
+    Greek letter, as in formulas; words of more than MOST_LETTERS; and from the third different one
     on those with letters that English does not join.
     """
-    named = set(WORD.findall(beside_text.casefold()))
+    named = set(FILLER_WORD.findall(beside_text.casefold()))
     latin = not NOT_LATIN.search(beside_text)
     first_numbers: dict[str, int] = {}  # of each word that the row does not have
     for number, word in enumerate(words):
@@ -333,7 +336,7 @@ def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
 def _is_foreign(word: str, latin: bool) -> bool:
     """latin: whether what is known of the row has Latin letters alone."""
     if not NOT_LATIN.search(word):
-        return len(word) > LONG
+        return len(word) > MOST_LETTERS
     is_sign = len(word) == 1 and "\u0370" <= word <= "\u03ff"
     return latin and not is_sign
 
@@ -347,7 +350,7 @@ def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
     if words[last] in DANGLING:
         return [last]
     has_sentence = SENTENCE_END.search(text, 0, start)
-    return [last] if has_sentence and not ENDED.search(text, end) else []
+    return [last] if has_sentence and not ENDED_TEXT.search(text, end) else []
 
 
 def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -358,7 +361,7 @@ def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, 
             joined.append((start, end, reason))
             continue
         last_start, last_end, last_reason = joined[-1]
-        if last_reason == reason and not WORD.search(text, last_end, start):
+        if last_reason == reason and not FILLER_WORD.search(text, last_end, start):
             joined[-1] = (last_start, end, reason)
         else:
             joined.append((max(start, last_end), end, reason))

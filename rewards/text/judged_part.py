@@ -17,7 +17,9 @@ from functools import lru_cache
 from spanreward.rewards.text.json_text import value_end
 from spanreward.rewards.text.shown import blanked
 
-LONGEST = 20_000  # characters that a regular expression of a user's own is tried on
+MOST_SEARCHED_CHARACTERS = (
+    20_000  # characters that a regular expression of a user's own is tried on
+)
 _NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
 
 
@@ -75,7 +77,7 @@ def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
     pattern = _expression(part)
     group = 1 if pattern.groups else 0
-    places = [match.span(group) for match in pattern.finditer(visible, 0, LONGEST)]
+    places = [match.span(group) for match in pattern.finditer(visible, 0, MOST_SEARCHED_CHARACTERS)]
     places = [place for place in places if place[0] >= 0]
     if not places:
         return None

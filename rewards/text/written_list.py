@@ -20,15 +20,15 @@ from spanreward.rewards.files.yaml_file import read_yaml
 MOST_ENTRIES = 12  # entries that are read; the prompts ask for no more
 MOST_CHARACTERS = 20_000  # characters that are read; a judge writes about 4,000 at most
 START = re.compile(r"""\[\s*(?:[]{"'\u201c]|\Z)""")  # of a list, and not of [1] or [Text ends]
-WORD = re.compile(r"[^\W_]+")
-_SIGNS = str.maketrans('"\\[]{}`', "'/()()'")
+WORD_BEHIND = re.compile(r"[^\W_]+")
+_WITHOUT_LIST_SIGNS = str.maketrans('"\\[]{}`', "'/()()'")
 
 
 def unlisted(text: str) -> str:
     """Returns the text, of the same length, without the signs of a list and those that a judge must
     escape in one.
     """
-    return text.translate(_SIGNS)
+    return text.translate(_WITHOUT_LIST_SIGNS)
 
 
 def read_list(answer: str) -> list[Any] | None:
@@ -53,6 +53,6 @@ def read_list(answer: str) -> list[Any] | None:
                 entries = begun[:-1] or None
     if entries is None:
         return None
-    if not entries and WORD.search(answer_text[end:]):
+    if not entries and WORD_BEHIND.search(answer_text[end:]):
         return None
     return entries[:MOST_ENTRIES]

@@ -11,9 +11,9 @@ from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshRewar
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.posh.scores import SCORES
 from spanreward.rewards.text.filler import (
-    COPIED,
+    COPIED_WORDS,
     FILLER,
-    SIGNS,
+    MOST_SIGNS,
     find_filler,
     is_degenerate,
     penalise_filler,
@@ -99,8 +99,8 @@ def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) ->
             "it as well as of him",
             "words that state nothing",
         ),
-        ("A red star." + "\n" * 20, "\n" * (20 + 1 - SIGNS), "signs and white space"),
-        ("A red star" + "!" * 20, "!" * (20 - SIGNS), "signs and white space"),
+        ("A red star." + "\n" * 20, "\n" * (20 + 1 - MOST_SIGNS), "signs and white space"),
+        ("A red star" + "!" * 20, "!" * (20 - MOST_SIGNS), "signs and white space"),
         ("A red 的的的 star.", "的的的", "no words"),
         ("A star in café Zürich, Łódź, 5⁷ and 20 °C.", None, None),
         ("A qzx vkj zzq jqk wvx dog.", "zzq jqk wvx", "no words"),
@@ -172,7 +172,7 @@ def test_any_text_has_a_share_and_pieces_in_order(text: str) -> None:
 @given(st.text(max_size=60), st.integers(2, 30))
 def test_a_text_without_filler_gets_some_when_it_is_said_often(text: str, times: int) -> None:
     words = len(text.split())
-    if find_filler(text).share == 0 and words >= COPIED and text.isascii():
+    if find_filler(text).share == 0 and words >= COPIED_WORDS and text.isascii():
         assert find_filler(" ".join([text] * times)).share > 0
 
 
