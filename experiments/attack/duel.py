@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spanreward import load_judge
-from spanreward.rewards.criteria.reward import DEFAULT, ask_criterion
+from spanreward.rewards.criteria.reward import CRITERIA_PROMPTS_FILE, ask_criterion
 from spanreward.rewards.files.templates import read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
 from spanreward.rewards.pairwise.questions import Shown, ask, load_prompts
@@ -119,7 +119,7 @@ def asked(first: str, second: str, masked: bool) -> Question:
 
 def rated(text: str, masked: bool) -> Question:
     """Returns the question of `criteria`."""
-    prompts, pair = read_texts(None, DEFAULT), load_prompts()
+    prompts, pair = read_texts(None, CRITERIA_PROMPTS_FILE), load_prompts()
     if masked:
         return ask_criterion(prompts, pair, SHOWN, text, CRITERION)
     return filled(ask_criterion(prompts, pair, SHOWN, PLACES[0], CRITERION), (text,))

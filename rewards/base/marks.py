@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Numbers = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
+PlaceNumbers = npt.NDArray[np.int64]
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 
@@ -36,7 +36,7 @@ def as_numbers(values: "array[int]") -> Numbers:
     return np.frombuffer(values, dtype=np.uint64)
 
 
-def matched(marks: Numbers, sought: Numbers) -> Places:
+def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
     """Returns the place in `marks` of each number sought, -1 for none. Equal numbers have a place
     each, in order.
     """

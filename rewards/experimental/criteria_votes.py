@@ -13,7 +13,7 @@ from spanreward.rewards.criteria.reward import read_criteria
 from spanreward.rewards.judges.judge import Judge, Question
 from spanreward.rewards.pairwise.questions import Shown, Texts, ask
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward.row_reward import Raw, Row
+from spanreward.rewards.reward.row_reward import JudgedRow, Raw
 from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in
 
@@ -29,7 +29,7 @@ def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ..
 
 
 def vote(
-    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[Row], shown: dict[int, Shown]
+    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[JudgedRow], shown: dict[int, Shown]
 ) -> list[Raw]:
     """Returns the raw verdict of each row.
 

@@ -53,7 +53,7 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     that an object gets.
     """
     what, cure = f"class {{}} that is a {base.__name__}", f"derive it from {base.__module__}."
-    part = _found(
+    part = _named_part(
         name,
         lambda value: (
             isinstance(value, base) or (isinstance(value, type) and issubclass(value, base))
@@ -73,11 +73,11 @@ def custom_function(name: str) -> Callable[..., Any]:
 
     Raises ValueError for a missing file or function.
     """
-    function: Callable[..., Any] = _found(name, callable, "function {}", "write it there.")
+    function: Callable[..., Any] = _named_part(name, callable, "function {}", "write it there.")
     return function
 
 
-def _found(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
+def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
     """Returns what FILE.py:NAME names.
 
     Raises ValueError, with the file's nearest name, for nothing that fits.

@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from spanreward.rewards.base.marks import (
     Numbers,
-    Places,
+    PlaceNumbers,
     as_numbers,
     mark_number,
     mark_numbers,
     matched,
 )
 
-Line = dict[str, Any]
+EarlierLine = dict[str, Any]
 
 
 class Earlier:
@@ -30,7 +30,7 @@ class Earlier:
     judge failed.
     """
 
-    def __init__(self, lines: Iterable[Line], failed: Container[str]) -> None:
+    def __init__(self, lines: Iterable[EarlierLine], failed: Container[str]) -> None:
         marks, ids = array("Q"), array("Q")
         scored, has_failed = bytearray(), bytearray()
         for line in lines:
@@ -57,7 +57,7 @@ class Earlier:
         places: list[int] = np.flatnonzero(self._scored & ~met).tolist()
         return places
 
-    def places_of(self, marks: Numbers) -> Places:
+    def places_of(self, marks: Numbers) -> PlaceNumbers:
         """Returns the place of the scored line of each row, -1 for none; equal rows have one
         each.
         """
@@ -73,7 +73,7 @@ class Earlier:
         return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
 
 
-def by_fingerprint(lines: Sequence[Line], marks: Iterable[str]) -> dict[int, Line]:
+def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
     """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
     fingerprints of the rows.
     """

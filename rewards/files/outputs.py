@@ -73,7 +73,7 @@ def resumed_lines(
         if overwrite:
             file.truncate(0)  # before its settings change
         written = output if output.stat().st_size else None
-        settle(output.with_name(f"{output.name}.settings.json"), settings, written)
+        settle_settings(output.with_name(f"{output.name}.settings.json"), settings, written)
         lines = Lines(output)
         for number, line in enumerate(lines, start=1):
             if wrong := [
@@ -88,7 +88,7 @@ def resumed_lines(
         yield file, lines
 
 
-def settle(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
+def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
     """Writes what decides an output to a file beside it. Raises ValueError where the output is
     there already, at `path`, and that file says otherwise or is missing.
     """

@@ -31,7 +31,7 @@ T = TypeVar("T")
 _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 
 
-def placeholders(template: str) -> set[str]:
+def placeholders_of_template(template: str) -> set[str]:
     """Returns the names in the template."""
     return set(_PLACEHOLDER.findall(template))
 
@@ -41,7 +41,9 @@ def fill(template: str, **values: str) -> str:
 
     Raises KeyError for a name without a value.
     """
-    return "".join([values[part] if is_name else part for part, is_name in _parts(template)])
+    return "".join(
+        [values[part] if is_name else part for part, is_name in _parts_of_template(template)]
+    )
 
 
 def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
@@ -49,7 +51,7 @@ def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     several.
     """
     ranges, start = {}, 0
-    for part, is_name in _parts(template):
+    for part, is_name in _parts_of_template(template):
         end = start + len(values[part] if is_name else part)
         if is_name:
             ranges[part] = (start, end)
@@ -63,7 +65,7 @@ def literal_lines(template: str) -> list[str]:
     """
     lines = []
     for line in template.splitlines():
-        if line.strip() and placeholders(line) <= {"number"}:
+        if line.strip() and placeholders_of_template(line) <= {"number"}:
             lines.append(line.strip())
     return lines
 
@@ -89,12 +91,11 @@ def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
     """
 
     def check(template: str) -> str:
-        placed = placeholders(template)
+        placed = placeholders_of_template(template)
         if not any(names <= placed <= names | free for names in needed):
-            may = f" and may have {_listed(free)}" if free else ""
-            raise ValueError(
-                f"it takes {' or '.join(map(_listed, needed))}{may}, got {_listed(placed)}"
-            )
+            must = " or ".join(map(_in_sentence, needed))
+            may = f" and may have {_in_sentence(free)}" if free else ""
+            raise ValueError(f"it takes {must}{may}, got {_in_sentence(placed)}")
         return template
 
     return AfterValidator(check)
@@ -120,19 +121,21 @@ def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     ours: dict[str, str] = read_yaml_file(like)
     if path is None:
         return ours
-    fields: Any = {name: Annotated[str, takes(placeholders(text))] for name, text in ours.items()}
+    fields: Any = {
+        name: Annotated[str, takes(placeholders_of_template(text))] for name, text in ours.items()
+    }
     texts = read_as(
         create_model("Texts", __base__=Wording, **fields), read_yaml_file(Path(path)), path
     )
     return texts.model_dump()
 
 
-def _listed(names: Set[str]) -> str:
+def _in_sentence(names: Set[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names)) or "no placeholder"
 
 
 @lru_cache(maxsize=256)
-def _parts(template: str) -> tuple[tuple[str, bool], ...]:
+def _parts_of_template(template: str) -> tuple[tuple[str, bool], ...]:
     """Returns the template's literal texts (False) and names (True), in order."""
     return tuple(
         (part, number % 2 == 1) for number, part in enumerate(_PLACEHOLDER.split(template))

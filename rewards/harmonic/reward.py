@@ -33,7 +33,7 @@ from spanreward.rewards.harmonic.scores import (
     LEVELS,
     aggregate,
     check_weighting,
-    parts_of,
+    parts_of_aggregate,
     read_parts,
     unit,
 )
@@ -41,7 +41,7 @@ from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.reward.judged_reward import JudgedReward
-from spanreward.rewards.reward.row_reward import Place, Raw, Row
+from spanreward.rewards.reward.row_reward import JudgedRow, Place, Raw
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
@@ -135,7 +135,7 @@ class HarmonicReward(JudgedReward):
             count, read, count, exact=True, how=how, computed_tokens=COMPUTED[self.spans] * read
         )
 
-    def questions_on(self, row: Row, shown: Shown) -> list[Question]:
+    def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
         _, sample, sentence = row
         text = judged(sample)
         return [
@@ -172,7 +172,7 @@ class HarmonicReward(JudgedReward):
             return Shown(task)
         return show(sample, name, task, self.evidence)
 
-    def verdict_on(self, row: Row, answers: Sequence[Rating | Failure]) -> Raw:
+    def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
         """Returns the verdict of a text's answers, one per criterion. One failure fails it."""
         ratings: dict[str, Rating] = {}
         for criterion, answer in zip(self.criteria, answers, strict=True):
@@ -182,4 +182,4 @@ class HarmonicReward(JudgedReward):
         distributions = {name: rating.probabilities for name, rating in ratings.items()}
         aggregated = aggregate(distributions, self.gamma, smooth=not self.likeliest)
         cut = max(rating.cut for rating in ratings.values())
-        return Verdict(unit(aggregated.overall), parts=parts_of(aggregated)), cut
+        return Verdict(unit(aggregated.overall), parts=parts_of_aggregate(aggregated)), cut

@@ -41,12 +41,12 @@ def sentence_spans(
     weights = _weights_in_score(whole.weights, adds)
     spans = []
     for number, (place, means, credit) in enumerate(zip(places, ratings, credits, strict=True)):
-        rating = (
-            overall({criterion: means[criterion] for criterion in weights}, weights)
-            if weights
-            else 1.0
-        )
-        gained, score = sum(credit.values()), min(max(unit(rating), 0.0), 1.0)
+        rating = 1.0
+        if weights:
+            scoring = {criterion: means[criterion] for criterion in weights}
+            rating = overall(scoring, weights)
+        score = min(max(unit(rating), 0.0), 1.0)
+        gained = sum(credit.values())
         spans.append(Span(*place, score, gained, _largest(credit), _rated(means), number))
     return tuple(spans)
 
@@ -65,17 +65,20 @@ def sentence_credit(
 ) -> list[dict[str, float]]:
     """Returns each sentence's credit by criterion, see the top of this file."""
     count = len(ratings)
-    moves: list[dict[str, float]] = [{} for _ in ratings]
+    credits: list[dict[str, float]] = [{} for _ in ratings]
     for criterion, weight in whole.weights.items():
-        rated = [means[criterion] for means in ratings]
-        achieved, average = sum(m - 1 for m in rated), sum(rated) / count
-        for moved, m in zip(moves, rated, strict=True):
-            if criterion in adds:
-                share = (whole.means[criterion] - 1) * (m - 1) / achieved if achieved else 0.0
+        of_sentences = [means[criterion] for means in ratings]
+        achieved = sum(rating - 1 for rating in of_sentences)
+        average = sum(of_sentences) / count
+        for credit, rating in zip(credits, of_sentences, strict=True):
+            if criterion not in adds:
+                share = (rating - average) / (count - 1)
+            elif achieved:
+                share = (whole.means[criterion] - 1) * (rating - 1) / achieved
             else:
-                share = (m - average) / (count - 1)
-            moved[criterion] = weight * share / 4
-    return moves
+                share = 0.0
+            credit[criterion] = weight * share / 4
+    return credits
 
 
 def named_spans(

@@ -19,7 +19,13 @@ from math import inf
 
 from spanreward.rewards.language.denial import denied_from, near_denials, stands_for_itself
 from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.retracted_parts import CONDITIONS, DENIED, DENYING, Needs, framed
+from spanreward.rewards.language.retracted_parts import (
+    CONDITIONS,
+    DENIED_NEED,
+    DENYING,
+    Needs,
+    framed,
+)
 from spanreward.rewards.language.words import (
     ADVERBS,
     FINITE,
@@ -30,7 +36,7 @@ from spanreward.rewards.language.words import (
     PLACING,
     PLAIN,
     SEEING,
-    SHOWN,
+    SHOWING,
     Word,
     word_set,
 )
@@ -39,7 +45,7 @@ NEVER = frozenset[str]()  # a need that nothing meets
 OPEN = frozenset(("or",))  # what an "or" leaves open
 NO_ALTERNATIVE = word_set("so less more not")  # "two or so", "more or less", "whether or not"
 CLAUSES = ("ROOT", "ccomp", "xcomp", "advcl", "relcl", "acl", "csubj", "parataxis", "pcomp")
-SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
+SUBJECT_DEPS = ("nsubj", "nsubjpass", "expl", "csubj")
 # a verb so tied to a verb shares its subject
 ABOVE = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
 ADDED = ("appos", "dep", "parataxis")
@@ -49,8 +55,10 @@ READERS = PERSONS | word_set("one viewer it this that he she they who which thes
 MODALS = word_set("may might could must")
 PLACED = (PLACING | word_set("of by with")) - word_set("about for despite past")
 FARTHEST = 16  # verbs between a verb and its subject
-MARKS = word_set("as while that though although because since when where whilst so for to and with")
-MARKS_OF_CLAUSES = MARKS | CONDITIONS
+MARKS_BEFORE_CLAUSES = word_set(
+    "as while that though although because since when where whilst so for to and with"
+)
+MARKS_OF_CLAUSES = MARKS_BEFORE_CLAUSES | CONDITIONS
 OWN_LEADS = PLAIN | LEADS | PLACING
 POSSIBLE = MODALS | {"can", "ca"}
 
@@ -98,7 +106,7 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
                 above = frozenset[frozenset[str]]() if sentence else needs[inner.head]
                 ends = sentence or stands_for_itself(inner, joints[inner.head])
                 # who does what no reference has may be there all the same
-                if inner.dep in SUBJECTS:
+                if inner.dep in SUBJECT_DEPS:
                     above = (
                         above
                         - {group(inner.head, inner)}
@@ -122,7 +130,7 @@ def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, 
         if word in left_open:
             needs[word] |= {OPEN}
         if denied[word] <= word.index:
-            needs[word] |= {DENIED}
+            needs[word] |= {DENIED_NEED}
     return needs
 
 
@@ -133,7 +141,7 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
     That is 0: the word alone ("cleaning or painting a wall"), 1: what hangs from it except its
     subject, 2: all of it.
     """
-    sides: dict[Word, int] = {}
+    left_open: dict[Word, int] = {}
     for word in reversed(words):  # what is joined stands behind
         if not word.children:
             continue
@@ -141,13 +149,17 @@ def alternatives(words: Sequence[Word]) -> dict[Word, int]:
         # parsers take lists for either
         joined = [child for child in word.children if child.dep in ("conj", "appos")]
         if any(is_or(joint, words) for joint in joints):
-            bare = word.pos == "VERB" and joints[0].index == word.index + 1
-            sides |= dict.fromkeys(
-                (word, *joined), 2 if any(map(has_subject, joined)) else int(not bare)
-            )
-        if not joints and not sides.keys().isdisjoint(joined):
-            sides[word] = 1
-    return sides
+            is_bare_verb = word.pos == "VERB" and joints[0].index == word.index + 1
+            if any(map(has_subject, joined)):
+                reach = 2
+            elif is_bare_verb:
+                reach = 0
+            else:
+                reach = 1
+            left_open |= dict.fromkeys((word, *joined), reach)
+        if not joints and not left_open.keys().isdisjoint(joined):
+            left_open[word] = 1
+    return left_open
 
 
 def is_or(joint: Word, words: Sequence[Word]) -> bool:
@@ -163,29 +175,39 @@ def edge(word: Word, past: bool) -> Iterator[frozenset[str]]:
     """Yields what a word needs beside what its head needs."""
     head, text = word.head, word.text.lower()
     if word.dep in ("prep", "agent"):
+        of_noun = text == "of" and head.pos in NOUNS and head.lemma not in PLAIN
+        of_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP") and head.lemma not in OWN_LEADS
         if text not in PLACED:
             yield group(word)
-        elif (text == "of" and head.pos in NOUNS and head.lemma not in PLAIN) or (
-            head.pos in ("ADJ", "ADV", "SCONJ", "ADP") and head.lemma not in OWN_LEADS
-        ):
+        elif of_noun or of_lead:
             yield group(head)
-        # "instead of"
-        yield from (group(child) for child in word.children if text == "of" and qualifies(child))
+        if text == "of":  # "instead of"
+            yield from map(group, filter(qualifies, word.children))
     elif word.dep in ADDED and head.lemma not in PLAIN:
         yield group(head)
     elif word.dep in ("dobj", "attr", "oprd", "dative") and head.lemma in NEUTRAL:
         subject = subject_of(head)
-        if subject is not None and subject.dep != "expl" and subject.text.lower() not in READERS:
-            yield from [] if subject.lemma in PICTURES else [group(subject)]
-    if word.pos == "PRON":
-        # "anything but"
-        yield from (group(child) for child in word.children if child.text.lower() == "but")
+        if subject is not None and names_owner(subject):
+            yield group(subject)
+    if word.pos == "PRON":  # "anything but"
+        for child in word.children:
+            if child.text.lower() == "but":
+                yield group(child)
     if word.pos in NOUNS:
-        yield from (
-            group(child) for child in word.children if child.index < word.index and qualifies(child)
-        )
+        for child in word.children:
+            if child.index < word.index and qualifies(child):
+                yield group(child)
     if word.dep in CLAUSES or (word.dep == "conj" and (has_subject(word) or word.pos == "VERB")):
         yield from clause(word, past)
+
+
+def names_owner(subject: Word) -> bool:
+    """Whether the subject of a neutral verb is a thing that a reference may lack: the man in "the
+    man has a hat", and not "there", "it", "you" or "the picture".
+    """
+    if subject.dep == "expl" or subject.text.lower() in READERS:
+        return False
+    return subject.lemma not in PICTURES
 
 
 def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
@@ -203,7 +225,7 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     first = min(verb.index, verb.index if subject is None else subject.index)
     for child in verb.children:
         text = child.text.lower()
-        if child.dep == "prep" and child.index < first and verb.lemma in SHOWN:
+        if child.dep == "prep" and child.index < first and verb.lemma in SHOWING:
             objects = [word for word in child.children if word.dep == "pobj"]
             opening = [word for word in objects if word.lemma not in PLAIN]
             yield from map(group, opening if text in PLACED else [child])
@@ -215,7 +237,7 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
 
 def direct_subject(verb: Word) -> Word | None:
     """Returns the subject that hangs from the verb itself, if it has one."""
-    return next((child for child in verb.children if child.dep in SUBJECTS), None)
+    return next((child for child in verb.children if child.dep in SUBJECT_DEPS), None)
 
 
 def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
@@ -226,13 +248,9 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
     marks = {child.text.lower() for child in verb.children if child.dep == "mark"}
     if marks & CONDITIONS and "as" not in marks:
         return True
-    if finite is None:
-        return (
-            verb.tag == "VB"
-            and subject is None
-            and verb.dep in ("ROOT", "conj")
-            and not verb.has_child("aux")
-        )
+    if finite is None:  # an order
+        is_alone = verb.dep in ("ROOT", "conj") and not verb.has_child("aux")
+        return verb.tag == "VB" and subject is None and is_alone
     if finite.tag == "MD" and finite.text.lower() not in POSSIBLE:
         return True
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
@@ -242,20 +260,21 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
         return True  # "may there be", "is there a dog", and not "here is a dog"
     if subject is not None and subject.text.lower() in PERSONS and verb.lemma not in SEEING:
         return True
+    if finite.tag != "VBD" or past or verb.dep in ("relcl", "acl"):
+        return False
     # taggers take "turned" in "sits, its back turned" for the past
-    present = finite.text.endswith("ed") and any(
-        child.tag in ("VBZ", "VBP") for child in verb.children
-    )
-    return finite.tag == "VBD" and not past and not present and verb.dep not in ("relcl", "acl")
+    has_present = any(child.tag in ("VBZ", "VBP") for child in verb.children)
+    return not (finite.text.endswith("ed") and has_present)
 
 
 def qualifies(word: Word) -> bool:
     """Whether it is an adverb that may take back its verb or noun: "hardly", "once", "zero"."""
     text = word.text.lower()
-    is_denied = text in ADVERBS or (text in DENYING and word.dep == "intj")  # "no, it is red"
-    return (
-        not is_denied and word.dep in QUALIFYING and (word.dep != "nummod" or text in ("zero", "0"))
-    )
+    if text in ADVERBS or (text in DENYING and word.dep == "intj"):  # "no, it is red"
+        return False
+    if word.dep == "nummod":
+        return text in ("zero", "0")
+    return word.dep in QUALIFYING
 
 
 def subject_of(verb: Word) -> Word | None:
@@ -276,8 +295,8 @@ def subject_of(verb: Word) -> Word | None:
 
 def finite_of(verb: Word) -> Word | None:
     """Returns the word of a clause that has its tense: an auxiliary or the verb itself."""
-    candidates = (*(child for child in verb.children if child.dep in ("aux", "auxpass")), verb)
-    return next((word for word in candidates if word.tag in FINITE), None)
+    auxiliaries = [child for child in verb.children if child.dep in ("aux", "auxpass")]
+    return next((word for word in (*auxiliaries, verb) if word.tag in FINITE), None)
 
 
 def group(*words: Word) -> frozenset[str]:

@@ -152,7 +152,7 @@ def without_words(
     return remaining
 
 
-def _in_order(components: Iterable[Component]) -> list[Component]:
+def _in_text_order(components: Iterable[Component]) -> list[Component]:
     return sorted(components, key=lambda component: component.id)
 
 
@@ -235,7 +235,7 @@ class _Builder:
 
         The sentence of the attribute is that of the first of `pieces`.
         """
-        text = self._text(_in_order(pieces))
+        text = self._text(_in_text_order(pieces))
         for target in targets:
             if target in self.entity_of:
                 entity = self.entities[self.entity_of[target]]
@@ -274,7 +274,7 @@ class _Builder:
             owners.update(self.named.get(cluster, [])[:2])  # one may be the possessive itself
         owners.discard(possessive)
         if owners:
-            owner = _in_order(owners)[0]
+            owner = _in_text_order(owners)[0]
             for target in possessive.linked(Role.MOD_OF):
                 self._add_relation(target, owner, [possessive], "poss", "part of")
 
@@ -285,7 +285,7 @@ class _Builder:
         reached = self._shortest(verb) if self.rules.own_prepositions else list(self._ways(verb))
         pieces = [verb, *(path[-1] for path in reached)]
         direct: list[tuple[Component, Path]] = [
-            (target, ()) for target in _in_order(verb.linked(Role.DOBJ))
+            (target, ()) for target in _in_text_order(verb.linked(Role.DOBJ))
         ]
         indirect = [(target, path) for path in reached for target in path[-1].linked(Role.POBJ)]
         indirect.sort(key=lambda pair: pair[0].id)
@@ -297,7 +297,7 @@ class _Builder:
         for first, _ in direct:
             for second, path in indirect:
                 self._add_verb_relation(verb, first, second, pieces, path, about_subject=False)
-        for subject in _in_order(subjects):
+        for subject in _in_text_order(subjects):
             for target, path in direct or indirect:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
@@ -333,7 +333,7 @@ class _Builder:
         """Returns the prepositions that hang from this verb or preposition directly, in text
         order.
         """
-        targets = _in_order(component.linked(Role.HAS_PREP))
+        targets = _in_text_order(component.linked(Role.HAS_PREP))
         return [target for target in targets if self.rules.any_order or target.id >= component.id]
 
     def _add_verb_relation(

@@ -119,13 +119,19 @@ def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
         deps = ("attr", *OBJECTS)
-    elif rules.any_order and any(
-        c.dep == "prep" or c.text.lower() in LEADS for c in verb.children if c.index < verb.index
-    ):
+    elif rules.any_order and any(map(_leads, _children_before(verb))):
         deps = OBJECTS
-    return [
-        c for c in verb.children if c.dep in deps and c.index > verb.index and c.index in places
-    ]
+    behind = [child for child in verb.children if child.index > verb.index]
+    return [child for child in behind if child.dep in deps and child.index in places]
+
+
+def _children_before(verb: Word) -> list[Word]:
+    return [child for child in verb.children if child.index < verb.index]
+
+
+def _leads(word: Word) -> bool:
+    """Whether a word may open a sentence whose subject follows the verb."""
+    return word.dep == "prep" or word.text.lower() in LEADS
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
@@ -145,15 +151,10 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
     text.
     """
     for word in words:
+        if word.dep != "conj" or abs(word.index - word.head.index) > CONJUNCTION_WINDOW:
+            continue
         first, second = places.get(word.head.index), places.get(word.index)
-        near = abs(word.index - word.head.index) <= CONJUNCTION_WINDOW
-        if (
-            word.dep != "conj"
-            or not near
-            or first is None
-            or second is None
-            or first.kind is not second.kind
-        ):
+        if first is None or second is None or first.kind is not second.kind:
             continue
         if first.kind is Kind.PREPOSITION:
             _share_preposition(first, second)
@@ -162,11 +163,9 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 
 
 def _share_preposition(first: Component, second: Component) -> None:
-    heads, objects, conjuncts = (
-        first.linked(Role.PHEAD),
-        first.linked(Role.POBJ),
-        second.linked(Role.POBJ),
-    )
+    heads = first.linked(Role.PHEAD)
+    objects = first.linked(Role.POBJ)
+    conjuncts = second.linked(Role.POBJ)
     if heads:
         second.links = [link for link in second.links if link[1] is not Role.PHEAD]
         second.links.append((heads[0], Role.PHEAD))

@@ -35,7 +35,7 @@ Content = TypeVar("Content")  # what is made of a Doc
 Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
-SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
+LONG_RUN_OF_SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
 # the end of a memory zone frees the new words of every thread that uses the pipeline, and the words
 # that it knows must not be another thread's
 READING = Lock()
@@ -230,7 +230,7 @@ def readable(text: str, longest: int) -> str:
     tokenizer needs quadratic time for them (half a minute for 10,000 signs).
     """
     stripped = SURROGATE.sub("\ufffd", text.strip()[:longest])
-    return SIGNS.sub(lambda run: run[1] + " " * len(run[2]), stripped)
+    return LONG_RUN_OF_SIGNS.sub(lambda run: run[1] + " " * len(run[2]), stripped)
 
 
 def read(

@@ -12,12 +12,14 @@ from dataclasses import replace
 from spanreward.rewards.language.lemmas import lemma
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
 
-_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
+_REFERENCE_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
 
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
     """Returns the base forms of the words of these texts, and their quotation marks."""
-    return frozenset(lemma(word) for text in texts for word in _WORD.findall(text.lower()))
+    return frozenset(
+        lemma(word) for text in texts for word in _REFERENCE_WORD.findall(text.lower())
+    )
 
 
 def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:

@@ -17,7 +17,7 @@ from spanreward.rewards.judges.probe import PairProbe, QualityProbe
 from spanreward.rewards.reward.rows import Evidence, seen
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
-DEFAULT = Path(__file__).with_name("prompts.yaml")
+PAIRWISE_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 Texts = Mapping[str, str]  # the pieces of prompts, see prompts.yaml
 
 
@@ -39,7 +39,7 @@ def load_prompts(path: str | Path | None = None) -> Texts:
 
     Raises OSError, or ValueError for an invalid file.
     """
-    return read_texts(path, DEFAULT)
+    return read_texts(path, PAIRWISE_PROMPTS_FILE)
 
 
 def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:

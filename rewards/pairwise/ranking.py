@@ -23,8 +23,8 @@ from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
 from spanreward.rewards.text.quoting import marks_in, mask
 
 RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
-NUMBER = re.compile(r"[0-9]+")
-LONGEST = 9  # digits of a number; Python refuses to read thousands of digits
+WRITTEN_NUMBER = re.compile(r"[0-9]+")
+MOST_DIGITS = 9  # digits of a number; Python refuses to read thousands of digits
 
 Ranking = list[int]  # places in the group, best first
 Rankings = tuple[Ranking | Failure, Ranking | Failure]  # of the texts in order, and in reverse
@@ -62,8 +62,8 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     """
     last: list[str] = []
     for line in answer.splitlines():
-        last = NUMBER.findall(line) or last
-    if any(len(number) > LONGEST for number in last):
+        last = WRITTEN_NUMBER.findall(line) or last
+    if any(len(number) > MOST_DIGITS for number in last):
         return None
     order = [int(number) - 1 for number in last]
     return order if sorted(order) == list(range(count)) else None

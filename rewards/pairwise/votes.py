@@ -13,6 +13,8 @@ from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, an
 
 FIRST, SECOND = "A", "B"  # the answers for the text shown first and second
 SCALE = (FIRST, SECOND, "C")
+# other letters choose neither slot
+IS_FIRST_SLOT: dict[str | None, bool] = {FIRST: True, SECOND: False}
 CHOICES = {FIRST: 1, SECOND: -1, None: None}  # other letters choose neither
 
 
@@ -49,7 +51,7 @@ class PairVotes:
     @property
     def slots(self) -> list[bool | None]:
         """Per vote whether it chose the text shown first, None if it chose neither or failed."""
-        return [letter == FIRST if letter in (FIRST, SECOND) else None for letter in self.letters]
+        return [IS_FIRST_SLOT.get(letter) for letter in self.letters]
 
     @property
     def choices(self) -> tuple[int | None, int | None]:
@@ -65,7 +67,7 @@ class PairVotes:
 
         None if a vote failed.
         """
-        return settle(*self.choices)
+        return settled_vote(*self.choices)
 
     @property
     def disagree(self) -> bool:
@@ -84,12 +86,11 @@ def cast(
     vote.
     """
     answers = answered(judge.rate, questions, scale)
-    return [
-        PairVotes(first, second) for first, second in zip(answers[::2], answers[1::2], strict=True)
-    ]
+    pairs = zip(answers[::2], answers[1::2], strict=True)
+    return [PairVotes(first, second) for first, second in pairs]
 
 
-def settle(first: int | None, second: int | None) -> int | None:
+def settled_vote(first: int | None, second: int | None) -> int | None:
     """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them
     failed.
     """

@@ -28,7 +28,7 @@ from spanreward.rewards.reward.failures import first_failure, many_failed, nothi
 from spanreward.rewards.rows.sample import READ, read_sample
 
 log = logging.getLogger(__name__)
-MOST = 20  # words named of each kind in a feedback
+MOST_QUOTATIONS = 20  # words named of each kind in a feedback
 
 LogMetric = Callable[[str, float], None]
 LogExtra = Callable[[str, list[Any]], None]
@@ -265,20 +265,7 @@ class Reward:
             )
         if prompts is None:
             prompts = [""] * len(completions)
-        # a value for each
-        values_of = {
-            name: values for name, values in columns.items() if isinstance(values, Iterable)
-        }
-        lists = {
-            name: list(v)
-            for name, v in values_of.items()
-            if not isinstance(v, (str, bytes, Mapping))
-        }
-        lists |= {
-            name: [columns[name]] * len(completions)
-            for name in READ - lists.keys()
-            if name in columns
-        }
+        lists = _value_lists(columns, len(completions))
         missing = self.missing_column(columns)
         if missing:
             raise self.lacks(missing, "the dataset", sorted(lists))
@@ -297,10 +284,11 @@ class Reward:
                     f"the column {name!r} has {len(values)} values for {len(completions)} "
                     "completions"
                 )
-        return [
-            read_sample({name: values[i] for name, values in lists.items()}, completion, prompt)
-            for i, (completion, prompt) in enumerate(zip(completions, prompts, strict=True))
-        ]
+        samples = []
+        for number, (completion, prompt) in enumerate(zip(completions, prompts, strict=True)):
+            row = {name: values[number] for name, values in lists.items()}
+            samples.append(read_sample(row, completion, prompt))
+        return samples
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Runs `assess` with the judge awake. It raises nothing: a rank that raises would leave the
@@ -364,6 +352,20 @@ class Reward:
 
     def _log_failure(self, samples: Sequence[Sample]) -> None:
         log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
+
+
+def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]:
+    """Returns the columns as lists of a value for each completion. One value of a column that is
+    read stands for all; other single values are no columns.
+    """
+    lists: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
+            lists[name] = list(values)
+    for name in READ - lists.keys():
+        if name in columns:
+            lists[name] = [columns[name]] * count
+    return lists
 
 
 def _failed(error: Exception) -> Verdict:
@@ -441,15 +443,13 @@ def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> di
     if samples:
         summary["not_read"] = _not_read(samples, verdicts).share
     counts = Counter(verdict.status for verdict in verdicts)
-    fractions = {status: counts[status] / len(verdicts) for status in Status}
-    summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(
-        verdicts
-    )
-    summary["empty_fraction"] = fractions.pop(Status.EMPTY)
-    del fractions[Status.OK]
-    return summary | {
-        f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()
-    }
+    failed = sum(counts[status] for status in Status if status.failed)
+    summary["failed_fraction"] = failed / len(verdicts)
+    summary["empty_fraction"] = counts[Status.EMPTY] / len(verdicts)
+    for status in Status:
+        if status not in (Status.OK, Status.EMPTY):
+            summary[f"unscored_fraction/{status}"] = counts[status] / len(verdicts)
+    return summary
 
 
 def _not_read(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> NotRead:
@@ -480,12 +480,14 @@ def feedback(sample: Sample, verdict: Verdict) -> str:
     wrong = [span for span in verdict.spans if span.asked and span.score < LEFT_OUT]
     wrong.sort(key=lambda span: span.start)
     quotations = []
-    for span in wrong[:MOST]:
+    for span in wrong[:MOST_QUOTATIONS]:
         quotation = f'"{text[span.start : span.end]}"'
         if span.note:
             quotation += f" ({span.note})"
         quotations.append(quotation)
-    missed = [f'"{reference[span.start : span.end]}"' for span in verdict.left_out[:MOST]]
+    missed = [
+        f'"{reference[span.start : span.end]}"' for span in verdict.left_out[:MOST_QUOTATIONS]
+    ]
     sentences = []
     if quotations:
         sentences.append(f"Wrong: {', '.join(quotations)}.")

@@ -25,12 +25,12 @@ from spanreward.rewards.text.judged_part import check_part
 
 Place = tuple[int, int]
 # of a batch, by its number: whole, without a sentence, or about that one
-Row = tuple[int, Sample, Place | None]
+JudgedRow = tuple[int, Sample, Place | None]
 # before penalties, and how many characters at the text's end the judge did not read
 Raw = tuple[Verdict, int]
 Spans = Literal["ablation", "none"]
 MOST_SENTENCES = 32
-SENTENCES = 4  # of a completion, as costs assume
+ASSUMED_SENTENCES = 4  # of a completion, as costs assume
 
 
 class RowReward(PlainTextReward):
@@ -84,7 +84,7 @@ class RowReward(PlainTextReward):
         """
         raise NotImplementedError
 
-    def rate(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
         """Returns a raw verdict per row, in order. shown: what `show` returns, by the row's
         number.
         """
@@ -102,11 +102,11 @@ class RowReward(PlainTextReward):
         raise NotImplementedError
 
     def cost(self, words: float, references: int) -> Cost:
-        cost, times = self.cost_of_text(words, references), 1 + SENTENCES
+        cost, times = self.cost_of_text(words, references), 1 + ASSUMED_SENTENCES
         if self.spans == "none":
             return cost
         counts = (times * cost.questions, times * cost.prompt_tokens, times * cost.written_tokens)
-        how = f"{cost.how} x (1 + {SENTENCES} sentences, assumed)"
+        how = f"{cost.how} x (1 + {ASSUMED_SENTENCES} sentences, assumed)"
         return Cost(*counts, False, how, cost.computed_tokens and times * cost.computed_tokens)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -125,7 +125,7 @@ class RowReward(PlainTextReward):
                     )
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-        rows: list[Row] = []
+        rows: list[JudgedRow] = []
         for number in shown:
             if number not in verdicts:
                 rows.append((number, samples[number], None))
@@ -137,12 +137,12 @@ class RowReward(PlainTextReward):
             verdicts[number] = penalise(verdict, sample, self.mode, cut, self.lowest)
         return [verdicts[number] for number in range(len(samples))]
 
-    def _by_sentence(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+    def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
         """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
         texts = [judged(sample) for _, sample, _ in rows]
         read_by = self.reader()
         places = [at_most(sentences) for sentences in split_sentences(texts, self.pipeline)]
-        details: list[Row] = []
+        details: list[JudgedRow] = []
         for row, text, sentences in zip(rows, texts, places, strict=True):
             if len(sentences) > 1:  # the only sentence is the whole text
                 details += self._details_of(row, text, sentences)
@@ -159,7 +159,9 @@ class RowReward(PlainTextReward):
             with_spans.append((replace(verdict, parsed_by=read_by), cut))
         return with_spans
 
-    def _details_of(self, row: Row, text: str, sentences: Sequence[Place]) -> Iterator[Row]:
+    def _details_of(
+        self, row: JudgedRow, text: str, sentences: Sequence[Place]
+    ) -> Iterator[JudgedRow]:
         """Yields a row per sentence: the text without it, or the text and where it stands."""
         number, sample, _ = row
         for place, sentence in enumerate(sentences):

@@ -29,7 +29,7 @@ from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 from PIL.ExifTags import Base
 
 from spanreward.rewards.base.verdict import NotApplicable
-from spanreward.rewards.rows.picture_forms import ENCODED, content_of, is_shown, name_of
+from spanreward.rewards.rows.picture_forms import ENCODED, content_of_picture, is_shown, name_of
 
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
 LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
@@ -98,7 +98,7 @@ def _source(picture: Any) -> Image.Image | io.BytesIO | str:
     if isinstance(picture, Image.Image):
         return picture
     try:
-        content = content_of(picture)
+        content = content_of_picture(picture)
     except ValueError as error:
         raise PictureError(str(error)) from None
     if content is not None:

@@ -9,8 +9,8 @@ import yaml
 from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.harmonic.prompts import (
-    DEFAULT,
-    PUBLISHED,
+    HARMONIC_PROMPTS_FILE,
+    PUBLISHED_CRITERIA,
     Shown,
     ask,
     chosen_criteria,
@@ -33,8 +33,10 @@ def written(folder: Path, criteria: Any, name: str = "own.yaml") -> str:
 
 def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one() -> None:
     prompts = load_prompts()
-    assert tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED
-    assert set(prompts.criteria) == {*PUBLISHED, "overall"}
+    assert (
+        tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED_CRITERIA
+    )
+    assert set(prompts.criteria) == {*PUBLISHED_CRITERIA, "overall"}
     assert set(prompts.tasks) == {"ic", "reg", "vqa", "vdu"}
     for criterion in prompts.criteria.values():
         assert len(set(criterion.levels)) == 5
@@ -103,7 +105,9 @@ def pasted(data: Any, **layout: Any) -> Any:
 
 def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
     path = written(
-        tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), begin="Caption:"), "prompts.yaml"
+        tmp_path,
+        pasted(yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text()), begin="Caption:"),
+        "prompts.yaml",
     )
     judge = FakeJudge()
     reward = HarmonicReward(
@@ -121,7 +125,9 @@ def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
 )
 def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: Any) -> None:
     path = written(
-        tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), order=order), "prompts.yaml"
+        tmp_path,
+        pasted(yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text()), order=order),
+        "prompts.yaml",
     )
     prompts = load_prompts(path)
     shown = Shown(prompts.tasks["ic"], context="A cat.")
@@ -215,7 +221,7 @@ def test_a_criterion_with_two_names(tmp_path: Path) -> None:
 
 
 def test_prompts_of_your_own(tmp_path: Path) -> None:
-    data = yaml.safe_load(DEFAULT.read_text())
+    data = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
     data["layout"]["instructions"] = "Be strict."
     path = written(tmp_path, data, "prompts.yaml")
     judge = FakeJudge()
@@ -266,7 +272,7 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
     ],
 )
 def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
-    data = yaml.safe_load(DEFAULT.read_text())
+    data = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
     change(data)
     with pytest.raises(ValueError, match=sentence):
         load_prompts(written(tmp_path, data))
