@@ -20,7 +20,9 @@ def soft_vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
     ValueError for fewer than three answers.
     """
     if len(answers) < AGREEING_PEOPLE:
-        raise ValueError(f"soft VQA accuracy needs {AGREEING_PEOPLE} answers or more, got {len(answers)}")
+        raise ValueError(
+            f"soft VQA accuracy needs {AGREEING_PEOPLE} answers or more, got {len(answers)}"
+        )
     likeness = sorted(
         (_likeness(normalise(answer), normalise(other)) for other in answers), reverse=True
     )

@@ -65,7 +65,7 @@ def baselines(
 
     found: list[Reward] = [
         ReferenceOverlap("words", word_count, fewest=0),
-        ReferenceOverlap("bag_of_words", bag_of_words.token_f1),
+        ReferenceOverlap("bag_of_words", bag_of_words.bag_f1),
     ]
     if answers:
         found += [

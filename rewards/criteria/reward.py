@@ -27,7 +27,7 @@ from spanreward.rewards.pairwise.questions import (
     Shown,
     Texts,
     head,
-    load_prompts,
+    load_pairwise_prompts,
     opponents,
     question_of,
     show,
@@ -79,7 +79,7 @@ class CriteriaReward(JudgedReward):
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
         self.prompts = read_texts(prompts, CRITERIA_PROMPTS_FILE)
-        self.pair = load_prompts()
+        self.pair = load_pairwise_prompts()
         self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
         self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)
         self.main_parts = ("won", "undecided") if form == "pairwise" else ("met",)

@@ -11,7 +11,7 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.criteria.reward import read_criteria
 from spanreward.rewards.judges.judge import Judge, Question
-from spanreward.rewards.pairwise.questions import Shown, Texts, ask
+from spanreward.rewards.pairwise.questions import Shown, Texts, ask_pair
 from spanreward.rewards.pairwise.votes import PairVotes, cast
 from spanreward.rewards.reward.row_reward import JudgedRow, Raw
 from spanreward.rewards.reward.rows import judged
@@ -64,7 +64,7 @@ def ask_vote(
     pieces = {**pair, "vote": prompts["vote"], "answer": prompts["answer"]}
     marks = marks_in(*pieces.values())
     instruction = fill_masked(prompts["vote"], marks, criteria="\n".join(numbered))
-    return ask(pieces, shown, first, second, criteria, instruction)
+    return ask_pair(pieces, shown, first, second, criteria, instruction)
 
 
 def _verdict_of(votes: PairVotes) -> Verdict:

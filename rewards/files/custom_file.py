@@ -52,15 +52,12 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     for a missing file, for a name that is neither of `base` nor derives from it, and for options
     that an object gets.
     """
-    what, cure = f"class {{}} that is a {base.__name__}", f"derive it from {base.__module__}."
-    part = _named_part(
-        name,
-        lambda value: (
-            isinstance(value, base) or (isinstance(value, type) and issubclass(value, base))
-        ),
-        what,
-        cure,
-    )
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, base) or (isinstance(value, type) and issubclass(value, base))
+
+    what = f"class {{}} that is a {base.__name__}"
+    part = _named_part(name, fits, what, cure=f"derive it from {base.__module__}.")
     if isinstance(part, base) and options:
         raise ValueError(
             f"{name} is a {base.__name__.lower()} already and takes no options, got {options}"
@@ -85,9 +82,8 @@ def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) ->
     path, _, part_name = name.rpartition(":")
     held = vars(_module_of(path))
     if not fits(held.get(part_name)):
-        near = get_close_matches(
-            part_name, [candidate for candidate, value in held.items() if fits(value)], 1
-        )
+        candidates = [candidate for candidate, value in held.items() if fits(value)]
+        near = get_close_matches(part_name, candidates, 1)
         hint = f"did you mean {near[0]!r}?" if near else cure
         raise ValueError(f"{path} has no {what.format(part_name)}: {hint}")
     return held[part_name]

@@ -3,7 +3,7 @@ text.
 
     fill("Is {what} there?", what="a {hat}")          # "Is a {hat} there?"
     places("Is {what} there?", what="a hat")          # {"what": (3, 8)}
-    placeholders("Is {what} there?")                  # {"what"}
+    placeholders_of_template("Is {what} there?")      # {"what"}
 
 `{{name}}` is a placeholder too, because the published PoSh code formats one template twice.
 """
@@ -41,9 +41,10 @@ def fill(template: str, **values: str) -> str:
 
     Raises KeyError for a name without a value.
     """
-    return "".join(
-        [values[part] if is_name else part for part, is_name in _parts_of_template(template)]
-    )
+    pieces = []
+    for part, is_name in _parts_of_template(template):
+        pieces.append(values[part] if is_name else part)
+    return "".join(pieces)
 
 
 def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
@@ -121,13 +122,11 @@ def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     ours: dict[str, str] = read_yaml_file(like)
     if path is None:
         return ours
-    fields: Any = {
-        name: Annotated[str, takes(placeholders_of_template(text))] for name, text in ours.items()
-    }
-    texts = read_as(
-        create_model("Texts", __base__=Wording, **fields), read_yaml_file(Path(path)), path
-    )
-    return texts.model_dump()
+    fields: dict[str, Any] = {}
+    for name, text in ours.items():
+        fields[name] = Annotated[str, takes(placeholders_of_template(text))]
+    kind = create_model("Texts", __base__=Wording, **fields)
+    return read_as(kind, read_yaml_file(Path(path)), path).model_dump()
 
 
 def _in_sentence(names: Set[str]) -> str:

@@ -4,7 +4,7 @@ builds the questions.
     prompts = load_prompts()
     shown = show(sample, "ic", prompts.tasks["ic"], "picture")
     # what correctness and completeness see
-    ask(prompts.layout, criterion, shown, text)
+    ask_rating(prompts.layout, criterion, shown, text)
     # a Question, or with sentence=(0, 14) on one sentence
     chosen_criteria(prompts, None)                              # the paper's five
     chosen_criteria(prompts, ["correctness", "safety.yaml"])  # one of them, and those of your file
@@ -44,12 +44,12 @@ PromptPart = Literal["instructions", "evidence", "text", "criterion", "ask"]
 
 def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
     """Returns the texts of a file by these names. Raises ValueError for other names."""
-    entries = {str(name): text for name, text in texts.items()} if isinstance(texts, dict) else {}
+    entries = {}
+    if isinstance(texts, dict):
+        entries = {str(name): text for name, text in texts.items()}
     if entries.keys() != {*names}:
-        raise ValueError(
-            f"a text is needed for each of {', '.join(names)}, got "
-            f"{', '.join(entries) or repr(texts)}"
-        )
+        names_of_file = ", ".join(entries) or repr(texts)
+        raise ValueError(f"a text is needed for each of {', '.join(names)}, got {names_of_file}")
     return {name: entries[name] for name in names}
 
 
@@ -148,7 +148,7 @@ class Shown:
     question: str = ""
 
 
-def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
+def load_harmonic_prompts(path: str | Path | None = None) -> HarmonicPrompts:
     """Returns the prompts of a YAML file like prompts.yaml.
 
     Raises OSError, or ValueError for an invalid file.
@@ -229,7 +229,7 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
     return Shown(task, images, context, (sample.question or "").strip())
 
 
-def ask(
+def ask_rating(
     layout: Layout,
     criterion: Criterion,
     shown: Shown,

@@ -23,10 +23,10 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
 from spanreward.rewards.harmonic.prompts import (
     Criterion,
     Shown,
-    ask,
+    ask_rating,
     check_row,
     chosen_criteria,
-    load_prompts,
+    load_harmonic_prompts,
     show,
 )
 from spanreward.rewards.harmonic.scores import (
@@ -97,7 +97,7 @@ class HarmonicReward(JudgedReward):
         super().__init__(
             judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
         )
-        self.prompts = load_prompts(prompts)
+        self.prompts = load_harmonic_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
         check_weighting(gamma)
         self.criteria = chosen_criteria(self.prompts, criteria)
@@ -127,7 +127,7 @@ class HarmonicReward(JudgedReward):
         text = " ".join(["word"] * round(words))
         shown, count = Shown(self.prompts.tasks[self.task]), len(self.criteria)
         questions = [
-            ask(self.prompts.layout, criterion, shown, text) for criterion in self.criteria
+            ask_rating(self.prompts.layout, criterion, shown, text) for criterion in self.criteria
         ]
         read = sum(tokens_in(question.messages[0]["content"]) for question in questions)
         how = "the criteria" if self.spans == "none" else f"{count} criteria"
@@ -139,7 +139,7 @@ class HarmonicReward(JudgedReward):
         _, sample, sentence = row
         text = judged(sample)
         return [
-            ask(self.prompts.layout, criterion, shown, text, sentence)
+            ask_rating(self.prompts.layout, criterion, shown, text, sentence)
             for criterion in self.criteria
         ]
 

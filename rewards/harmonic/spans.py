@@ -55,9 +55,11 @@ def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str,
     """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all
     0.
     """
-    scoring = {criterion: w for criterion, w in weights.items() if criterion not in adds} or weights
+    scoring = {name: weight for name, weight in weights.items() if name not in adds} or weights
     total = sum(scoring.values())
-    return {criterion: w / total for criterion, w in scoring.items()} if total else {}
+    if not total:
+        return {}
+    return {name: weight / total for name, weight in scoring.items()}
 
 
 def sentence_credit(

@@ -15,6 +15,7 @@ if "either red or blue" asserted a colour, a list of all colours would always co
 """
 
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from math import inf
 
 from spanreward.rewards.language.denial import denied_from, near_denials, stands_for_itself
@@ -77,61 +78,98 @@ def hanging(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Needs]:
     return needs_of
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a word hands down to the words that hang from it.
+
+    needs: what they need with it. denied_from: the place from which on a denial reaches them,
+    infinity where none does. last_or: the place of the last "or" of the alternatives that they are
+    in, 0 where they are in none.
+    """
+
+    needs: Needs
+    denied_from: float
+    last_or: int
+
+
+ABOVE_SENTENCE = Scope(frozenset(), inf, 0)
+
+
+class _Scopes:
+    """The scopes of a text's words, each found from that of its head."""
+
+    def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
+        self.denies = denies
+        self.past = past
+        self.left_open = alternatives(words)
+        self.near = near_denials(denies)
+        self.joints: dict[Word, set[str]] = {}  # the conjunctions below a word
+        self.after: dict[Word, int] = {}  # the place of the last of them, or of the word
+        for word in words:
+            conjunctions = [child for child in word.children if child.dep == "cc"]
+            self.joints[word] = {child.text.lower() for child in conjunctions}
+            self.after[word] = max([word.index, *(child.index for child in conjunctions)])
+        self.by_word: dict[Word, Scope] = {}
+        for word in words:
+            self._add(word)
+
+    def _add(self, word: Word) -> None:
+        """Finds the scopes on the way down to a word."""
+        path = [word]
+        while path[-1] not in self.by_word and path[-1].head is not path[-1]:
+            path.append(path[-1].head)
+        for step in reversed(path):
+            if step not in self.by_word:
+                self.by_word[step] = self._scope_of(step)
+
+    def _scope_of(self, word: Word) -> Scope:
+        is_sentence = begins_sentence(word)
+        above = ABOVE_SENTENCE if is_sentence else self.by_word[word.head]
+        ends = is_sentence or stands_for_itself(word, self.joints[word.head])
+        last_or = above.last_or
+        if word in self.left_open:
+            last_or = max(last_or, self.after[word])
+        needs = above.needs
+        # who does what no reference has may be there all the same
+        if word.dep in SUBJECT_DEPS:
+            needs = needs - {group(word.head, word)}
+            if self.left_open.get(word.head) == 1:
+                needs = needs - {OPEN}
+        is_behind = word.index > max(self.after[word.head], last_or)
+        if ends or (is_behind and word.dep in ("prep", "relcl", "acl")):
+            needs = needs - {OPEN}  # the table in "a cup or glass on a table"
+        added = set(clause(word, self.past) if is_sentence else edge(word, self.past))
+        if self.left_open.get(word):
+            added.add(OPEN)
+        return Scope(needs | added, self._denied_from(word, above, ends), last_or)
+
+    def _denied_from(self, word: Word, above: Scope, ends: bool) -> float:
+        """Returns from where on a word is denied. ends: whether a denial above ends before it."""
+        start = inf if ends else above.denied_from
+        if word.dep == "ccomp" and start < inf:
+            start = 0
+        if word in self.near:
+            start = min(denied_from(word, self.denies), start)
+        return start
+
+
+def begins_sentence(word: Word) -> bool:
+    """Whether a word heads a sentence, or one that "and" joins to another."""
+    if word.head is word:
+        return True
+    return word.dep == "conj" and word.head.dep in ("ROOT", "conj") and has_subject(word)
+
+
 def climbed(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, Needs]:
     """Returns what each word needs by its parse tree. past: whether the past claims too."""
-    needs: dict[Word, Needs] = {}
-    denied: dict[Word, float] = {}  # from which place on
-    joined: dict[Word, int] = {}  # the place of the last "or" of the alternatives that it is in
-    left_open = alternatives(words)
-    near = near_denials(denies)
-    joints: dict[Word, set[str]] = {}
-    after: dict[Word, int] = {}
+    scopes = _Scopes(words, denies, past)
+    needs_of = {word: scope.needs for word, scope in scopes.by_word.items()}
     for word in words:
-        conjunctions = [child for child in word.children if child.dep == "cc"]
-        joints[word] = {child.text.lower() for child in conjunctions}
-        after[word] = max([word.index, *(child.index for child in conjunctions)])
-    for word in words:
-        path = [word]
-        while path[-1] not in needs and path[-1].head is not path[-1]:
-            path.append(path[-1].head)
-        for inner in reversed(path):
-            if inner not in needs:
-                sentence = inner.head is inner or (
-                    inner.dep == "conj"
-                    and inner.head.dep in ("ROOT", "conj")
-                    and has_subject(inner)
-                )
-                links = {*(clause(inner, past) if sentence else edge(inner, past))}
-                links |= {OPEN} if left_open.get(inner) else set()
-                above = frozenset[frozenset[str]]() if sentence else needs[inner.head]
-                ends = sentence or stands_for_itself(inner, joints[inner.head])
-                # who does what no reference has may be there all the same
-                if inner.dep in SUBJECT_DEPS:
-                    above = (
-                        above
-                        - {group(inner.head, inner)}
-                        - ({OPEN} if left_open.get(inner.head) == 1 else set())
-                    )
-                joined[inner] = 0 if sentence else joined[inner.head]
-                if inner in left_open:
-                    joined[inner] = max(joined[inner], after[inner])
-                last = max(after[inner.head], joined[inner.head])
-                behind = inner.dep in ("prep", "relcl", "acl") and inner.index > last
-                if ends or behind:  # the table in "a cup or glass on a table"
-                    above = above - {OPEN}
-                needs[inner] = above | links if links else above
-                reach = inf if ends else denied[inner.head]
-                if inner.dep == "ccomp" and reach < inf:
-                    reach = 0
-                if inner in near:
-                    reach = min(denied_from(inner, denies), reach)
-                denied[inner] = reach
-    for word in words:
-        if word in left_open:
-            needs[word] |= {OPEN}
-        if denied[word] <= word.index:
-            needs[word] |= {DENIED_NEED}
-    return needs
+        if word in scopes.left_open:
+            needs_of[word] |= {OPEN}
+        if scopes.by_word[word].denied_from <= word.index:
+            needs_of[word] |= {DENIED_NEED}
+    return needs_of
 
 
 def alternatives(words: Sequence[Word]) -> dict[Word, int]:

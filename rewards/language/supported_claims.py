@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
 
 _REFERENCE_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
 
@@ -39,7 +39,7 @@ def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
         return not text_spans or not spans.issuperset(text_spans)
 
     places: dict[int, int] = {}  # of the entities that stay, by their number before
-    entities = []
+    entities: list[Entity] = []
     for number, entity in enumerate(graph.entities):
         if not stays(entity.text_spans):
             continue

@@ -115,7 +115,7 @@ def _question_lines(example: LaveExample, shows_context: bool) -> str:
     return "\n".join(lines)
 
 
-def load_prompts(
+def load_lave_prompts(
     demonstrations: str | Path | Mapping[str, Any] | None = None,
     instructions: str | Path | None = None,
 ) -> LavePrompts:

@@ -37,7 +37,13 @@ from spanreward.rewards.language.answer_tokens import comparable_form, shown_ans
 from spanreward.rewards.lave.answer import PUBLISHED_RULES, find_answer
 from spanreward.rewards.lave.compared import found_answer, label_of, options_for, with_option
 from spanreward.rewards.lave.options import options_written
-from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
+from spanreward.rewards.lave.prompts import (
+    RATINGS,
+    LaveExample,
+    candidate_in,
+    load_lave_prompts,
+    quote,
+)
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward, outside
 from spanreward.rewards.text.filler import Filler, beside, find_filler, penalise_filler
@@ -46,11 +52,11 @@ from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.written import read_text
 
-SCALE = tuple(map(str, RATINGS))
+RATING_ENTRIES = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
 PEOPLE_OF_ROW = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
 OUTSIDE_ANSWER = "outside the answer"  # a kind of what is not read
-JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
+CANDIDATE_CHARACTERS = 500  # of a candidate; the rest counts as wrong
 _RATING_END = r"[\s*_'\"`.!)\]]*\Z"
 _SIGNED_RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_RATING_END}", re.IGNORECASE)
 _UNSIGNED_RATING = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_RATING_END}", re.IGNORECASE)
@@ -107,7 +113,7 @@ class LaveReward(PlainTextReward):
             most frequent answer. An answer at exactly this share is kept in default mode. 0 keeps
             all.
         candidate: "answer" rates the answer in the completion (`find_answer`), up to
-            JUDGED_CHARACTERS of it. "whole" rates the judged part of the completion
+            CANDIDATE_CHARACTERS of it. "whole" rates the judged part of the completion
             (rewards/text/length.py).
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it
             has one. "none" does not. None is "context" in default mode, and "none" in published
@@ -158,7 +164,7 @@ class LaveReward(PlainTextReward):
         self.rationale = rationale
         self.smooth = smooth
         self.filter_references = filter_references
-        self.prompts = load_prompts(demonstrations, prompts)
+        self.prompts = load_lave_prompts(demonstrations, prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self._answers = AnswerCache()
 
@@ -259,14 +265,14 @@ class LaveReward(PlainTextReward):
             start, end = find_answer(completion, people.answers, PUBLISHED_RULES)
         else:
             start, end = found_answer(completion, people.answers, people.options)
-        return start, min(end, start + JUDGED_CHARACTERS), end
+        return start, min(end, start + CANDIDATE_CHARACTERS), end
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
         """Returns the judge's texts, or Rated values, or a Failure."""
         if self.rationale:
             return self.judge.write(questions, max_tokens=RATIONALE_TOKENS[self.mode])
         answers: list[Rated | Failure] = []
-        for rating in self.judge.rate(questions, SCALE):
+        for rating in self.judge.rate(questions, RATING_ENTRIES):
             if isinstance(rating, Rating):
                 answers.append(Rated(self._value(rating), rating.cut))
             else:
@@ -277,7 +283,9 @@ class LaveReward(PlainTextReward):
         """Returns the expectation, or the likeliest rating, which is the lowest of equals."""
         if self.smooth:
             return rating.mean
-        return float(max(SCALE, key=lambda entry: (rating.probabilities[entry], -int(entry))))
+        return float(
+            max(RATING_ENTRIES, key=lambda entry: (rating.probabilities[entry], -int(entry)))
+        )
 
     def _verdict(
         self, sample: Sample, candidate: CandidateQuestion, answer: str | Rated | Failure
@@ -387,7 +395,7 @@ def read_rating(output: str, candidate: str = "") -> int | None:
         read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
-    written = find_written_rating(answer, SCALE)
+    written = find_written_rating(answer, RATING_ENTRIES)
     if written is None or not written.ends_text or written.entry not in RATINGS:
         return None
     words = answer[written.start : written.end]

@@ -34,7 +34,7 @@ class Shown:
     only_request: bool = False
 
 
-def load_prompts(path: str | Path | None = None) -> Texts:
+def load_pairwise_prompts(path: str | Path | None = None) -> Texts:
     """Returns the prompts of a YAML file like prompts.yaml.
 
     Raises OSError, or ValueError for an invalid file.
@@ -84,7 +84,7 @@ def head(instructions: str, prompts: Texts, shown: Shown) -> str:
     return "\n\n".join(pieces) + "\n\n"
 
 
-def ask(
+def ask_pair(
     prompts: Texts,
     shown: Shown,
     first: str,

@@ -19,7 +19,7 @@ from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.pairwise.questions import Shown, Texts, head
-from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
+from spanreward.rewards.pairwise.votes import FIRST, SECOND, VOTE_SCALE, PairVotes
 from spanreward.rewards.text.quoting import marks_in, mask
 
 RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
@@ -112,4 +112,4 @@ def _vote(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failu
     if isinstance(ranking, Failure):
         return ranking
     better = FIRST if ranking.index(first) < ranking.index(second) else SECOND
-    return Rating({letter: float(letter == better) for letter in SCALE})
+    return Rating({letter: float(letter == better) for letter in VOTE_SCALE})

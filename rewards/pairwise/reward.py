@@ -40,9 +40,9 @@ from spanreward.rewards.pairwise.contest import (
 )
 from spanreward.rewards.pairwise.questions import (
     Shown,
-    ask,
+    ask_pair,
     ask_score,
-    load_prompts,
+    load_pairwise_prompts,
     opponents,
     show,
 )
@@ -116,7 +116,7 @@ class PairwiseReward(RowReward):
             )
         self.form = form
         self.anchor = anchor
-        self.prompts = load_prompts(prompts)
+        self.prompts = load_pairwise_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.columns = (anchor,) if anchor else ()
         self.main_parts = (
@@ -130,7 +130,7 @@ class PairwiseReward(RowReward):
         """
         text = " ".join(["word"] * round(words))
         nothing = Shown("", only_request=self.evidence == "prompt")
-        question, written = ask(self.prompts, nothing, text, text), 1
+        question, written = ask_pair(self.prompts, nothing, text, text), 1
         if self.form == "score":
             question = ask_score(self.prompts, nothing, text)
             count, exact, how = 1.0, True, "one rating"
@@ -235,7 +235,9 @@ class PairwiseReward(RowReward):
 
     def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples by group: those of the same request and picture."""
-        keys = question_keys([ask(self.prompts, evidence, "", "") for evidence in shown.values()])
+        keys = question_keys(
+            [ask_pair(self.prompts, evidence, "", "") for evidence in shown.values()]
+        )
         groups: dict[str, list[int]] = {}
         for number, key in zip(shown, keys, strict=True):
             groups.setdefault(key, []).append(number)
@@ -248,8 +250,8 @@ class PairwiseReward(RowReward):
         for contest in contests:
             first, second = contest.texts
             evidence = shown[contest.sample]
-            questions.append(ask(self.prompts, evidence, first, second))
-            questions.append(ask(self.prompts, evidence, second, first))
+            questions.append(ask_pair(self.prompts, evidence, first, second))
+            questions.append(ask_pair(self.prompts, evidence, second, first))
         votes = cast(self.judge, questions)
         return [
             replace(contest, votes=of_pair)

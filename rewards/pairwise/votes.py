@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, answered
 
 FIRST, SECOND = "A", "B"  # the answers for the text shown first and second
-SCALE = (FIRST, SECOND, "C")
+VOTE_SCALE = (FIRST, SECOND, "C")
 # other letters choose neither slot
 IS_FIRST_SLOT: dict[str | None, bool] = {FIRST: True, SECOND: False}
 CHOICES = {FIRST: 1, SECOND: -1, None: None}  # other letters choose neither
@@ -77,7 +77,7 @@ class PairVotes:
 
 
 def cast(
-    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE
+    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = VOTE_SCALE
 ) -> list[PairVotes]:
     """Returns the votes on every pair, in order, from one call in which equal questions are asked
     once.

@@ -31,7 +31,7 @@ from spanreward.rewards.rows.sample import row_of
 
 ROWS, SEEING = 16, 4  # of a request, without and with pictures: a lost one loses few verdicts
 UNDER_WAY = 8  # requests at a time
-LARGEST = 1 << 26  # bytes of an answer
+MOST_ANSWER_BYTES = 1 << 26  # bytes of an answer
 PICTURES = {"image", "images"}
 ROW_REFUSED = (413, 422)  # statuses of a request that is refused for one of its rows
 
@@ -146,7 +146,9 @@ class RemoteReward(Reward):
         parts = [(start, rows[start : start + size]) for start in range(0, len(rows), size)]
         verdicts: dict[int, Verdict] = {}
         end = time.monotonic() + self.deadline
-        async with Client(self.server, read_verdicts, LARGEST, self.deadline, UNDER_WAY) as client:
+        async with Client(
+            self.server, read_verdicts, MOST_ANSWER_BYTES, self.deadline, UNDER_WAY
+        ) as client:
             while parts:
                 asks = [partial(client.post, "/score", {"rows": part}) for _, part in parts]
                 answers = await all_in_time(asks, UNDER_WAY, end - time.monotonic())

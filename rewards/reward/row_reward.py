@@ -193,11 +193,20 @@ def at_most(places: Sequence[Place]) -> list[Place]:
     cost.
     """
     count = min(len(places), MOST_SENTENCES)
-    cuts = [number * len(places) // count for number in range(count + 1) if count]
-    return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]
+    if not count:
+        return []
+    cuts = [number * len(places) // count for number in range(count + 1)]
+    joined = []
+    for first, behind in pairwise(cuts):
+        start, _ = places[first]
+        _, end = places[behind - 1]
+        joined.append((start, end))
+    return joined
 
 
 def without(text: str, places: Sequence[Place], number: int) -> str:
     """Returns the text without one of its sentences and the white space after it."""
     before = text[: places[number][0]]
-    return before + text[places[number + 1][0] :] if number + 1 < len(places) else before.rstrip()
+    if number + 1 == len(places):
+        return before.rstrip()
+    return before + text[places[number + 1][0] :]

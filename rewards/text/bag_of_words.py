@@ -18,7 +18,7 @@ def content_words(text: str) -> list[str]:
     return [word for word in BAG_WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 
-def token_f1(text: str, references: Sequence[str]) -> float:
+def bag_f1(text: str, references: Sequence[str]) -> float:
     """Returns the F1 of the content words as multisets against the best single reference, in [0,
     1].
     """
