@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from spanreward.rewards.base.verdict import Span
-from spanreward.rewards.base.verdict_html import LEVELS, legible, level, segments
+from spanreward.rewards.base.verdict_html import SHADES, legible, level, segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ def span_picture(
             y += (2.0 * lines + 0.4) * letters
     bottom = max(y, drawing.height + 1.5 * size if drawing else 0.0)
     x = 1.0 * size
-    for i, look in enumerate(LEVELS):
+    for i, look in enumerate(SHADES):
         wide = 0.48 * size * len(look.name)
         drawn.append(
-            draw_piece(look.name, i / (len(LEVELS) - 1), x, bottom + 0.4 * size, wide, small)
+            draw_piece(look.name, i / (len(SHADES) - 1), x, bottom + 0.4 * size, wide, small)
         )
         x += wide + size
     if drawing:
@@ -131,7 +131,7 @@ def draw_piece(
     )
     if score is None:
         return letters
-    look, below = LEVELS[level(score)], y + 1.45 * size
+    look, below = SHADES[level(score)], y + 1.45 * size
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{1.45 * size:.1f}" '
         f'fill="{look.fill}"/><line x1="{x:.1f}" y1="{below:.1f}" x2="{x + width:.1f}" '

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from spanreward.rewards.base.marks import Numbers, Places, as_numbers, mark_number
+from spanreward.rewards.base.marks import Numbers, PlaceNumbers, as_numbers, mark_number
 from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.base.views import View
@@ -233,7 +233,7 @@ def _other_rows(output: Path, count: int, name: str, taken: str) -> ValueError:
     return ValueError(f"{output} holds the verdicts of other rows ({others}): {REMEDY}")
 
 
-def _drop_others(places: Places, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
+def _drop_others(places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[Line]) -> bool:
     """Writes -1 for the place of a line that is no verdict on its row. Returns whether all others
     have their rows' ids.
     """
@@ -255,7 +255,7 @@ def _line(row: InputRow, verdict: Verdict, mark: int) -> Line:
 
 
 def _in_rows_order(
-    rows: Sequence[InputRow], lines: Sequence[Line], places: Places
+    rows: Sequence[InputRow], lines: Sequence[Line], places: PlaceNumbers
 ) -> Iterator[tuple[InputRow, Line]]:
     for row, place in zip(rows, places, strict=True):
         yield row, {**lines[int(place)], "id": row.id}
@@ -348,7 +348,7 @@ Judged = list[tuple[int, InputRow, Verdict]]  # a chunk: each row with its place
 
 
 def _in_chunks(
-    reward: Reward, rows: Sequence[InputRow], fresh: Places, again: Places
+    reward: Reward, rows: Sequence[InputRow], fresh: PlaceNumbers, again: PlaceNumbers
 ) -> Iterator[Judged]:
     """Yields rows with their verdicts, chunk by chunk. again: rows whose judge failed in an earlier
     run. They come last, in chunks without other rows.
@@ -374,7 +374,7 @@ def _in_chunks(
         yield chunk
 
 
-def _judged(reward: Reward, rows: Sequence[InputRow], numbers: Places) -> Judged:
+def _judged(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> Judged:
     chunk = [rows[number] for number in numbers.tolist()]
     return list(zip(numbers.tolist(), chunk, _judge_rows(reward, chunk), strict=True))
 

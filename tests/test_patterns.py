@@ -41,10 +41,10 @@ GROWTH = 2.3  # times the steps for twice the length
 MOST = 1000  # steps a character
 # `match` is called where it is handed to, or its one match is that at the start of the text
 HANDED_TO_MATCH = {
-    "rewards.lave.answer:DEFAULT",
-    "rewards.lave.answer:PUBLISHED",
-    "rewards.lave.trimming:DEFAULT",
-    "rewards.lave.trimming:PUBLISHED",
+    "rewards.lave.answer:DEFAULT_RULES",
+    "rewards.lave.answer:PUBLISHED_RULES",
+    "rewards.lave.trimming:DEFAULT_EDGES",
+    "rewards.lave.trimming:PUBLISHED_EDGES",
     "rewards.judges.written_rating:_UNIT",
     "rewards.judges.written_rating:_ALONE",
 }
@@ -59,7 +59,7 @@ def asked_again() -> None:
 
 
 def answers_of_all_kinds() -> None:
-    for kinds in (answer.DEFAULT, answer.PUBLISHED):
+    for kinds in (answer.DEFAULT_RULES, answer.PUBLISHED_RULES):
         for kind in kinds.kinds:
             answer._of_kind("none of it", kind, kinds)
 

@@ -22,7 +22,7 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.match.rate_answer import rate_answer
 from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.lave.answer import find_answer
-from spanreward.rewards.lave.reward import JUDGED_CHARACTERS
+from spanreward.rewards.lave.reward import CANDIDATE_CHARACTERS
 from spanreward.rewards.reward.reward import Reward
 
 Join = Callable[[Sequence[str]], str]
@@ -120,7 +120,7 @@ def false_zeros(folder: Path) -> list[FalseZeros]:
             rating, why = rate_answer(
                 AnswerProbe(
                     record.question,
-                    answer[start : min(end, start + JUDGED_CHARACTERS)],
+                    answer[start : min(end, start + CANDIDATE_CHARACTERS)],
                     record.answers,
                 )
             )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rapidfuzz.distance import Levenshtein
 
 from spanreward.rewards.language.answer_text import normalise
-from spanreward.rewards.lave.vqa import AGREED
+from spanreward.rewards.lave.vqa import AGREEING_PEOPLE
 
 
 def soft_vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
@@ -19,12 +19,14 @@ def soft_vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
     equality. CER is the number of edited characters over the length of the person's answer. Raises
     ValueError for fewer than three answers.
     """
-    if len(answers) < AGREED:
-        raise ValueError(f"soft VQA accuracy needs {AGREED} answers or more, got {len(answers)}")
+    if len(answers) < AGREEING_PEOPLE:
+        raise ValueError(
+            f"soft VQA accuracy needs {AGREEING_PEOPLE} answers or more, got {len(answers)}"
+        )
     likeness = sorted(
         (_likeness(normalise(answer), normalise(other)) for other in answers), reverse=True
     )
-    return sum(likeness[:AGREED]) / AGREED
+    return sum(likeness[:AGREEING_PEOPLE]) / AGREEING_PEOPLE
 
 
 def exact_match(answer: str, answers: Sequence[str]) -> float:

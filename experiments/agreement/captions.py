@@ -251,7 +251,7 @@ def rated_scores(record: caption_sets.RatedImage, verdicts: Sequence[Verdict]) -
     ratings: list[float] = []
     for (caption, given), verdict in zip(record.candidates, verdicts, strict=True):
         ours += [score_of(verdict)] * len(given)
-        floor += [bag_of_words.token_f1(caption, record.references)] * len(given)
+        floor += [bag_of_words.bag_f1(caption, record.references)] * len(given)
         ratings += given
     return RatedScores(tuple(ours), tuple(floor), tuple(ratings))
 
@@ -282,7 +282,7 @@ def measure_sugarcrepe(folder: Path, reward: Reward | Joined) -> list[Agreement]
         for text in (record.caption, record.negative)
     ]
     scores = [score_of(verdict) for verdict in judge(reward, asked)]
-    floor = [bag_of_words.token_f1(text, references) for text, references in asked]
+    floor = [bag_of_words.bag_f1(text, references) for text, references in asked]
     targets = {"swap_att": 0.65, "swap_obj": 0.60}
     rows = []
     for edit in sorted({record.edit_type for record in records}):
@@ -301,7 +301,7 @@ def measure_foil(folder: Path, reward: Reward | Joined) -> list[Agreement]:
     ]
     verdicts = judge(reward, asked)
     rows = []
-    for part, floor_of in (("f1", bag_of_words.token_f1), ("precision", token_precision)):
+    for part, floor_of in (("f1", bag_of_words.bag_f1), ("precision", token_precision)):
         scores = [verdict.parts[part] for verdict in verdicts]
         floor = [floor_of(text, references) for text, references in asked]
         pairs = [(_pair(scores, number), _pair(floor, number)) for number in range(len(records))]

@@ -34,7 +34,7 @@ from experiments.labels.pair_statistics import pair_accuracies
 from experiments.labels.statistics import pearson
 from spanreward.rewards.comparison.resampling import Interval, bootstrap, ratio_interval
 from spanreward.rewards.judges.judge import Failure, Judge, Rating, answered
-from spanreward.rewards.pairwise.questions import ask, ask_score, load_prompts
+from spanreward.rewards.pairwise.questions import ask_pair, ask_score, load_pairwise_prompts
 from spanreward.rewards.pairwise.ranking import (
     RANKING_TOKENS,
     Rankings,
@@ -55,11 +55,11 @@ def judge_pairs(
     judge: Judge, pairs: Sequence[Preferred], analyse: bool = False, wording: str | None = None
 ) -> list[PairVotes]:
     """Both orders' votes, the file's order first. wording: a file of prompts in place of ours."""
-    prompts = load_prompts(wording)
+    prompts = load_pairwise_prompts(wording)
     votes: list[PairVotes] = []
     for chunk in chunks(pairs):
         questions = [
-            ask(prompts, pair.shown, pair.texts[one], pair.texts[1 - one])
+            ask_pair(prompts, pair.shown, pair.texts[one], pair.texts[1 - one])
             for pair in chunk
             for one in (0, 1)
         ]
@@ -71,7 +71,7 @@ def judge_pairs(
 def judge_scores(
     judge: Judge, texts: Sequence[Rated], analyse: bool = False, wording: str | None = None
 ) -> list[Rating | Failure]:
-    prompts = load_prompts(wording)
+    prompts = load_pairwise_prompts(wording)
     ratings: list[Rating | Failure] = []
     for chunk in chunks(texts):
         questions = [ask_score(prompts, one.shown, one.texts[0]) for one in chunk]
@@ -84,7 +84,7 @@ def judge_rankings(
     judge: Judge, groups: Sequence[Ordered], analyse: bool = False, wording: str | None = None
 ) -> list[Rankings]:
     """The rankings as given and from the end."""
-    prompts = load_prompts(wording)
+    prompts = load_pairwise_prompts(wording)
     rankings: list[Rankings] = []
     for chunk in chunks(groups):
         questions = ask_rankings(prompts, [(group.shown, group.texts) for group in chunk])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from spanreward.rewards.text.bag_of_words import STOP_WORDS, WORD, content_words
+from spanreward.rewards.text.bag_of_words import BAG_WORD, STOP_WORDS, content_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def absent_words(text: str, references: Sequence[str]) -> list[tuple[int, int]]:
     there = {word for reference in references for word in content_words(reference)}
     return [
         match.span()
-        for match in WORD.finditer(text.lower())
+        for match in BAG_WORD.finditer(text.lower())
         if match.group() not in STOP_WORDS | there
     ]
 

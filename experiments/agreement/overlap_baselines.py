@@ -65,15 +65,15 @@ def baselines(
 
     found: list[Reward] = [
         ReferenceOverlap("words", word_count, fewest=0),
-        ReferenceOverlap("bag_of_words", bag_of_words.token_f1),
+        ReferenceOverlap("bag_of_words", bag_of_words.bag_f1),
     ]
     if answers:
         found += [
             ReferenceOverlap("exact_match", answer_metrics.exact_match),
             ReferenceOverlap("contains", answer_metrics.contains),
-            ReferenceOverlap("vqa_accuracy", vqa.vqa_accuracy, fewest=vqa.AGREED + 1),
+            ReferenceOverlap("vqa_accuracy", vqa.vqa_accuracy, fewest=vqa.AGREEING_PEOPLE + 1),
             ReferenceOverlap(
-                "soft_vqa_accuracy", answer_metrics.soft_vqa_accuracy, fewest=vqa.AGREED
+                "soft_vqa_accuracy", answer_metrics.soft_vqa_accuracy, fewest=vqa.AGREEING_PEOPLE
             ),
         ]
     left_out = []

@@ -109,7 +109,7 @@ def rate(captions: Sequence[RubricCaption], reward: Reward) -> list[Rated]:
             raise RuntimeError(f"no score ({verdict.status}: {verdict.note}) for {caption.text!r}")
         precision = token_precision(caption.text, caption.references)
         recall = token_precision(" ".join(caption.references), [caption.text])
-        f1 = bag_of_words.token_f1(caption.text, caption.references)
+        f1 = bag_of_words.bag_f1(caption.text, caption.references)
         floor = {
             "overall": f1,
             "correctness": precision,

@@ -26,7 +26,7 @@ from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.comparison.resampling import Interval, bootstrap
 from spanreward.rewards.experimental.encoder_judge import EncoderJudge
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.text.bag_of_words import STOP_WORDS, WORD
+from spanreward.rewards.text.bag_of_words import BAG_WORD, STOP_WORDS
 from spanreward.training.data.marks import CharacterSpans
 from spanreward.training.experimental.judge_training.data import picture_of
 from spanreward.training.experimental.judge_training.fit import SETTINGS
@@ -85,7 +85,7 @@ def words_of(text: str, verdict: Verdict, wrong: CharacterSpans) -> list[Suspect
 def scored_words(text: str, scores: Scores, wrong: CharacterSpans) -> list[SuspectedWord]:
     """scores: how right characters [start, end) of the text are, in [0, 1]."""
     found = []
-    for word in WORD.finditer(text.lower()):
+    for word in BAG_WORD.finditer(text.lower()):
         if word.group() not in STOP_WORDS:
             touching = [score for place, score in scores if overlaps(word.span(), [place])]
             suspicion = 1 - min(touching, default=1.0)

@@ -16,11 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from spanreward import load_judge
-from spanreward.rewards.criteria.reward import DEFAULT, ask_criterion
+from spanreward.rewards.criteria.reward import CRITERIA_PROMPTS_FILE, ask_criterion
 from spanreward.rewards.files.templates import read_texts
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.pairwise.questions import Shown, ask, load_prompts
-from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
+from spanreward.rewards.pairwise.questions import Shown, ask_pair, load_pairwise_prompts
+from spanreward.rewards.pairwise.votes import FIRST, SECOND, VOTE_SCALE, PairVotes
 
 SHOWN = Shown(
     "Describe the picture.", context="A red circle is above a blue square, left of a green star."
@@ -76,7 +76,7 @@ def duels(judge: Judge, masked: bool) -> dict[str, float]:
     questions = []
     for one, other in pairs:
         questions += [asked(one, other, masked), asked(other, one, masked)]
-    answers = checked(judge.rate(questions, SCALE))
+    answers = checked(judge.rate(questions, VOTE_SCALE))
     wins, outcomes = [], []
     for first, second in zip(answers[::2], answers[1::2], strict=True):
         wins.append((win(first, FIRST) + win(second, SECOND)) / 2)
@@ -113,13 +113,13 @@ def ratings(judge: Judge, masked: bool) -> dict[str, float]:
 def asked(first: str, second: str, masked: bool) -> Question:
     """Returns the question of `pairwise`."""
     if masked:
-        return ask(load_prompts(), SHOWN, first, second)
-    return filled(ask(load_prompts(), SHOWN, *PLACES), (first, second))
+        return ask_pair(load_pairwise_prompts(), SHOWN, first, second)
+    return filled(ask_pair(load_pairwise_prompts(), SHOWN, *PLACES), (first, second))
 
 
 def rated(text: str, masked: bool) -> Question:
     """Returns the question of `criteria`."""
-    prompts, pair = read_texts(None, DEFAULT), load_prompts()
+    prompts, pair = read_texts(None, CRITERIA_PROMPTS_FILE), load_pairwise_prompts()
     if masked:
         return ask_criterion(prompts, pair, SHOWN, text, CRITERION)
     return filled(ask_criterion(prompts, pair, SHOWN, PLACES[0], CRITERION), (text,))

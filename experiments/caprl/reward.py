@@ -30,7 +30,7 @@ from spanreward.rewards.language.unasserted import asserted
 from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 from spanreward.rewards.reward.rows import judged, penalise
-from spanreward.rewards.text.filler import FUNCTION_WORDS, WORD
+from spanreward.rewards.text.filler import FILLER_WORD, FUNCTION_WORDS
 from spanreward.rewards.text.quoting import one_line
 
 PROMPTS = Path(__file__).with_name("prompts.yaml")
@@ -189,7 +189,7 @@ def find_answer(answer: str, question: str, text: str) -> tuple[int, int] | None
     """
     said = answer_words(answer)
     words, characters = [], []
-    for match in WORD.finditer(text):
+    for match in FILLER_WORD.finditer(text):
         for word in answer_words(match.group()):
             words.append(word)
             characters.append(match.span())

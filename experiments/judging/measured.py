@@ -14,8 +14,8 @@ from statistics import fmean
 
 from experiments.judging.lessons import Lesson
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
-from spanreward.rewards.lave.reward import SCALE as LAVE_SCALE
-from spanreward.rewards.pairwise.votes import SCALE as PAIR_SCALE
+from spanreward.rewards.lave.reward import RATING_ENTRIES as LAVE_SCALE
+from spanreward.rewards.pairwise.votes import VOTE_SCALE as PAIR_SCALE
 
 BINS = 10
 SCALES = {"lave": LAVE_SCALE, "pair": PAIR_SCALE}

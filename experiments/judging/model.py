@@ -196,14 +196,16 @@ def template_pieces() -> set[str]:
         for ask in (direction.ask_entity, direction.ask_attribute, direction.ask_relation)
     ]
     texts += [direction.with_relation, direction.of_parent]
-    pair = pairwise.load_prompts()
+    pair = pairwise.load_pairwise_prompts()
     texts += [
         f"{pair['instructions']}\n\n{pair['context']}",
         f"\n\n{pair['request']}\n\n",
         f"{pair['texts']}\n\n{pair['answer']}",
     ]
     example = lave.LaveExample("{question}", (), "{candidate}")
-    asked = [lave.load_prompts().text(example, binary, rationale=False) for binary in (False, True)]
+    asked = [
+        lave.load_lave_prompts().text(example, binary, rationale=False) for binary in (False, True)
+    ]
     texts += [*asked, '", "', '"\nReference answers: "', '"\nCandidate answer: "', '"\nRating:']
     pieces = {piece for text in texts for piece in re.split(r"\{\w+\}", text)}
     return {piece for piece in pieces if len(piece.split()) > 1 or piece == '", "'}

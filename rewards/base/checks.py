@@ -16,7 +16,7 @@ def unknown(
     kind: str,
     name: str,
     valid: Iterable[str],
-    shown: str | None = None,
+    label: str | None = None,
     elsewhere: Mapping[str, Collection[str]] | None = None,
 ) -> str:
     """Returns `unknown recipe key 'trainer.sed': did you mean 'seed'?`, or lists valid names if
@@ -40,9 +40,9 @@ def unknown(
     elif near:
         hint = f"did you mean {near[0]!r}?"
     else:
-        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-        hint = f"valid are {', '.join(names[:LISTED])}{more}."
-    return f"unknown {kind} {shown or name!r}: {hint}"
+        rest = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        hint = f"valid are {', '.join(names[:LISTED])}{rest}."
+    return f"unknown {kind} {label or name!r}: {hint}"
 
 
 def alike(name: str, names: Iterable[str]) -> list[str]:
@@ -62,8 +62,8 @@ def check_known(kind: str, names: Iterable[str], valid: Collection[str]) -> None
 def check_choice(option: str, value: object, valid: Sequence[str | None]) -> None:
     """Raises ValueError if the option's value is not a valid one."""
     if value not in valid:
-        *others, last = ("None" if name is None else f'"{name}"' for name in valid)
-        raise ValueError(f"{option} is {', '.join(others)} or {last}, got {value!r}")
+        *first, last = ("None" if name is None else f'"{name}"' for name in valid)
+        raise ValueError(f"{option} is {', '.join(first)} or {last}, got {value!r}")
 
 
 def explained(error: ValidationError, within: str) -> str:
@@ -75,5 +75,5 @@ def explained(error: ValidationError, within: str) -> str:
     value += (
         " (YAML takes texts such as yes and 3 in quotes)" if first["type"] == "string_type" else ""
     )
-    said = first["msg"].removeprefix("Value error, ") + value
-    return ": ".join(filter(None, (within, ".".join(map(str, first["loc"])), said)))
+    message = first["msg"].removeprefix("Value error, ") + value
+    return ": ".join(filter(None, (within, ".".join(map(str, first["loc"])), message)))

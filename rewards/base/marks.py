@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Numbers = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
+PlaceNumbers = npt.NDArray[np.int64]
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 
@@ -36,17 +36,17 @@ def as_numbers(values: "array[int]") -> Numbers:
     return np.frombuffer(values, dtype=np.uint64)
 
 
-def matched(there: Numbers, wanted: Numbers) -> Places:
-    """Returns the place in `there` of each wanted number, -1 for none. Equal numbers have a place
+def matched(marks: Numbers, sought: Numbers) -> PlaceNumbers:
+    """Returns the place in `marks` of each number sought, -1 for none. Equal numbers have a place
     each, in order.
     """
-    of_there = np.argsort(there, kind="stable")
-    of_wanted = np.argsort(wanted, kind="stable")
-    values = wanted[of_wanted]
+    of_there = np.argsort(marks, kind="stable")
+    of_wanted = np.argsort(sought, kind="stable")
+    values = sought[of_wanted]
     ranks = np.arange(len(values)) - np.searchsorted(values, values)
-    places = np.searchsorted(there, values, sorter=of_there) + ranks
-    ends = np.searchsorted(there, values, side="right", sorter=of_there)
+    places = np.searchsorted(marks, values, sorter=of_there) + ranks
+    ends = np.searchsorted(marks, values, side="right", sorter=of_there)
     met = places < ends
-    result = np.full(len(wanted), -1, dtype=np.int64)
+    result = np.full(len(sought), -1, dtype=np.int64)
     result[of_wanted[met]] = of_there[places[met]]
     return result

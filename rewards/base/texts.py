@@ -22,7 +22,7 @@ import numpy as np
 # how pandas, Python and JSON write a missing value as text
 MISSING = ("None", "nan", "NaN", "null", "<NA>", "NaT")
 _MISSING = "|".join(MISSING)
-_LIST = re.compile(
+_LIST_TEXT = re.compile(
     rf"""\s*+(?:array\()?\[\s*+\[?+\s*+\{{?+\s*+(?:(?:{_MISSING})\s*+,\s*+)*+(?:np\.str_\()?['"\u201c]
     (?:.*\]\s*+\Z|[^'"]*+['"]\s*+,\s*+['"])""",
     re.DOTALL | re.VERBOSE,
@@ -118,7 +118,7 @@ def entries(value: Any, column: str, kinds: tuple[type, ...] = (str,)) -> list[A
         listed = list_in(value.strip())
         if isinstance(listed, list | tuple) and all(isinstance(entry, kinds) for entry in listed):
             return list(listed)
-        if _LIST.match(value) or _GAPS.match(value):
+        if _LIST_TEXT.match(value) or _GAPS.match(value):
             cure = "give the list itself, or write it as JSON"
             raise ValueError(
                 f"the column {column!r} holds a list in a string that cannot be read, "

@@ -22,7 +22,7 @@ from spanreward.rewards.base.verdict_html import Html, render
 
 FORBID = {"extra": "forbid"}  # unknown keys, where pydantic reads a verdict
 # of a credit or a part, in absolute value: one NaN or 1e300 in a step would destroy the policy
-LARGEST = 1e6
+LARGEST_NUMBER = 1e6
 ROUNDING = 1e-6  # by which a mean of ratings may leave its scale
 LEFT_OUT = 0.5  # missed spans with a lower score are shown as left out
 
@@ -55,8 +55,8 @@ class NotApplicable(ValueError):
 
 
 def is_sound(value: Any) -> bool:
-    """Whether the value is a finite number of at most LARGEST in absolute value."""
-    return isinstance(value, (float, int, Real)) and abs(float(value)) <= LARGEST
+    """Whether the value is a finite number of at most LARGEST_NUMBER in absolute value."""
+    return isinstance(value, (float, int, Real)) and abs(float(value)) <= LARGEST_NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,8 @@ class Span:
             raise ValueError(f"a span's score is a number from 0 to 1, got {self.score!r}")
         if not is_sound(self.credit):
             raise ValueError(
-                f"a span's credit must be a finite number of at most {LARGEST:g}, got {self.credit}"
+                f"a span's credit must be a finite number of at most {LARGEST_NUMBER:g}, got "
+                f"{self.credit}"
             )
 
     def text(self, of: str) -> str:
@@ -220,7 +221,8 @@ class Verdict:
             raise ValueError(f"a score is a number in [0, 1], got {self.score!r}")
         if wrong := {name: value for name, value in self.parts.items() if not is_sound(value)}:
             raise ValueError(
-                f"a verdict's parts must be finite numbers of at most {LARGEST:g}, got {wrong}"
+                f"a verdict's parts must be finite numbers of at most {LARGEST_NUMBER:g}, got "
+                f"{wrong}"
             )
 
     @property

@@ -52,7 +52,7 @@ class Level:
     dash: str
 
 
-LEVELS = (  # vermilion to bluish green (Okabe and Ito), told apart by every common colour vision
+SHADES = (  # vermilion to bluish green (Okabe and Ito), told apart by every common colour vision
     Level("wrong", "#ffc9ad", "#b8430b", "#6e2a0c", "#ff9460", "solid", 3, ""),
     Level("rather wrong", "#ffe6d8", "#d2733f", "#4a2716", "#e28a5e", "solid", 2, ""),
     Level("unsure", "#f6f0cf", "#9a8410", "#3d3712", "#d3bd4c", "dashed", 2, "5 3"),
@@ -62,10 +62,10 @@ LEVELS = (  # vermilion to bluish green (Okabe and Ito), told apart by every com
 
 
 def level(score: float) -> int:
-    """Returns the nearest step of LEVELS for a score in [0, 1]; the ratings 1 to 5 are the five
+    """Returns the nearest step of SHADES for a score in [0, 1]; the ratings 1 to 5 are the five
     steps.
     """
-    return int(score * (len(LEVELS) - 1) + 0.5)
+    return int(score * (len(SHADES) - 1) + 0.5)
 
 
 def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
@@ -83,14 +83,14 @@ def segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> lis
     pieces = []
     for start, end in pairwise(borders):
         hidden = kinds.get(start, hidden)
-        here = [span for span in spans if span.start <= start and end <= span.end]
+        covering = [span for span in spans if span.start <= start and end <= span.end]
         pieces.append(
             Segment(
                 start=start,
                 end=end,
                 text=text[start:end],
-                score=min((span.score for span in here), default=None),
-                notes=tuple(span.note for span in here if span.note),
+                score=min((span.score for span in covering), default=None),
+                notes=tuple(span.note for span in covering if span.note),
                 unread=hidden.kind if hidden and start < hidden.end else "",
             )
         )
@@ -128,5 +128,5 @@ def templates(folder: Path = TEMPLATES) -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: legible(value) if type(value) is str else value,
     )
-    environment.globals.update(levels=LEVELS, level=level, segments=segments)
+    environment.globals.update(levels=SHADES, level=level, segments=segments)
     return environment

@@ -27,18 +27,18 @@ from spanreward.rewards.pairwise.questions import (
     Shown,
     Texts,
     head,
-    load_prompts,
+    load_pairwise_prompts,
     opponents,
     question_of,
     show,
 )
 from spanreward.rewards.reward.judged_reward import JudgedReward
-from spanreward.rewards.reward.row_reward import Raw, Row, Spans
+from spanreward.rewards.reward.row_reward import JudgedRow, Raw, Spans
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
 CRITERIA = 3  # of a row, as `cost` assumes; MLLM-Bench has one to three
-DEFAULT = Path(__file__).with_name("prompts.yaml")
+CRITERIA_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 NUMBERED = re.compile(r"^[^\S\n]*+\d++[.)]\s++", re.MULTILINE)
 
 
@@ -78,8 +78,8 @@ class CriteriaReward(JudgedReward):
         )
         check_choice("form", form, ("pointwise", "pairwise"))
         self.form = form
-        self.prompts = read_texts(prompts, DEFAULT)
-        self.pair = load_prompts()
+        self.prompts = read_texts(prompts, CRITERIA_PROMPTS_FILE)
+        self.pair = load_pairwise_prompts()
         self.wording = sha256(repr((self.prompts, self.pair)).encode()).hexdigest()[:16]
         self.columns = ("criteria", "anchor") if form == "pairwise" else ("criteria",)
         self.main_parts = ("won", "undecided") if form == "pairwise" else ("met",)
@@ -103,13 +103,13 @@ class CriteriaReward(JudgedReward):
         self.check(sample)
         return show(sample, self.evidence)
 
-    def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
         if self.form == "pairwise":
             verdicts: list[Raw] = _votes().vote(self.judge, self.prompts, self.pair, rows, shown)
             return verdicts
         return super().rate(rows, shown)
 
-    def questions_on(self, row: Row, shown: Shown) -> list[Question]:
+    def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
         _, sample, _ = row
         text = judged(sample)
         return [
@@ -117,7 +117,7 @@ class CriteriaReward(JudgedReward):
             for criterion in read_criteria(sample.criteria)
         ]
 
-    def verdict_on(self, row: Row, answers: Sequence[Rating | Failure]) -> Raw:
+    def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
         """Returns the verdict of the criteria's mean rating. One failure fails it.
 
         `met` is the share of criteria rated above 3.
@@ -128,11 +128,15 @@ class CriteriaReward(JudgedReward):
                 note = f"criterion {number}: {answer.message}"
                 return Verdict(None, answer.status, note=note), 0
             ratings.append(answer)
-        means = [rating.mean for rating in ratings]
-        parts = {f"criterion_{number}": mean for number, mean in enumerate(means, start=1)}
-        parts["met"] = sum(mean > 3 for mean in means) / len(means)
-        levels = len(RATING_SCALE) - 1
-        score = sum(min(max((mean - 1) / levels, 0.0), 1.0) for mean in means) / len(means)
+        steps = len(RATING_SCALE) - 1
+        parts: dict[str, float] = {}
+        scores = []
+        for number, rating in enumerate(ratings, start=1):
+            parts[f"criterion_{number}"] = rating.mean
+            scores.append(min(max((rating.mean - 1) / steps, 0.0), 1.0))
+        met = [rating for rating in ratings if rating.mean > 3]
+        parts["met"] = len(met) / len(ratings)
+        score = sum(scores) / len(scores)
         return Verdict(score, parts=parts), max(rating.cut for rating in ratings)
 
 
@@ -157,8 +161,8 @@ def ask_criterion(prompts: Texts, pair: Texts, shown: Shown, text: str, criterio
     """Returns the question how far a text meets one criterion, to be rated from 1 to 5."""
     marks = marks_in(*pair.values(), *prompts.values())
     before = head(prompts["instructions"], {**pair, **prompts}, shown)
-    asked = fill_masked(prompts["criterion"], marks, criterion=criterion)
-    after = f"\n\n{asked}\n\n{prompts['rating']}"
+    question = fill_masked(prompts["criterion"], marks, criterion=criterion)
+    after = f"\n\n{question}\n\n{prompts['rating']}"
     probe = MeetsProbe(criterion, text, shown.request, shown.context)
     masked = mask(text, marks)
     return question_of(shown, probe, before, prompts["text"], after, "text", text=masked)

@@ -11,9 +11,9 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.criteria.reward import read_criteria
 from spanreward.rewards.judges.judge import Judge, Question
-from spanreward.rewards.pairwise.questions import Shown, Texts, ask
+from spanreward.rewards.pairwise.questions import Shown, Texts, ask_pair
 from spanreward.rewards.pairwise.votes import PairVotes, cast
-from spanreward.rewards.reward.row_reward import Raw, Row
+from spanreward.rewards.reward.row_reward import JudgedRow, Raw
 from spanreward.rewards.reward.rows import judged
 from spanreward.rewards.text.quoting import fill_masked, marks_in
 
@@ -29,7 +29,7 @@ def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ..
 
 
 def vote(
-    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[Row], shown: dict[int, Shown]
+    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[JudgedRow], shown: dict[int, Shown]
 ) -> list[Raw]:
     """Returns the raw verdict of each row.
 
@@ -64,7 +64,7 @@ def ask_vote(
     pieces = {**pair, "vote": prompts["vote"], "answer": prompts["answer"]}
     marks = marks_in(*pieces.values())
     instruction = fill_masked(prompts["vote"], marks, criteria="\n".join(numbered))
-    return ask(pieces, shown, first, second, criteria, instruction)
+    return ask_pair(pieces, shown, first, second, criteria, instruction)
 
 
 def _verdict_of(votes: PairVotes) -> Verdict:

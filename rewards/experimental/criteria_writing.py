@@ -15,7 +15,7 @@ from spanreward.rewards.files.templates import read_texts
 from spanreward.rewards.judges.judge import Failure, Question, Rating, answered
 from spanreward.rewards.pairwise.questions import head, show
 from spanreward.rewards.text.quoting import fill_masked, marks_in
-from spanreward.rewards.text.written_list import WORD, read_list, unlisted
+from spanreward.rewards.text.written_list import WORD_BEHIND, read_list, unlisted
 
 PROMPTS = read_texts(None, Path(__file__).with_name("criteria_writing.yaml"))
 TOKENS = 384  # of an answer, at most
@@ -58,9 +58,9 @@ def _sifted(
     if isinstance(answer, Failure):
         return answer
     texts = read_list(answer)
-    if not texts or not all(isinstance(text, str) and WORD.search(text) for text in texts):
+    if not texts or not all(isinstance(text, str) and WORD_BEHIND.search(text) for text in texts):
         return Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
-    words = {" ".join(WORD.findall(text.casefold())): text for text in reversed(texts)}
+    words = {" ".join(WORD_BEHIND.findall(text.casefold())): text for text in reversed(texts)}
     criteria = [text for text in dict.fromkeys(texts) if text in words.values()]
     refused = {text: "it is there already" for text in texts if text not in criteria}
     own, shown = dict.fromkeys(sample.references), show(sample, reward.evidence)

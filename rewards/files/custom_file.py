@@ -52,18 +52,17 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
     for a missing file, for a name that is neither of `base` nor derives from it, and for options
     that an object gets.
     """
-    what, cure = f"class {{}} that is a {base.__name__}", f"derive it from {base.__module__}."
-    found = _found(
-        name,
-        lambda one: isinstance(one, base) or (isinstance(one, type) and issubclass(one, base)),
-        what,
-        cure,
-    )
-    if isinstance(found, base) and options:
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, base) or (isinstance(value, type) and issubclass(value, base))
+
+    what = f"class {{}} that is a {base.__name__}"
+    part = _named_part(name, fits, what, cure=f"derive it from {base.__module__}.")
+    if isinstance(part, base) and options:
         raise ValueError(
             f"{name} is a {base.__name__.lower()} already and takes no options, got {options}"
         )
-    return found
+    return part
 
 
 def custom_function(name: str) -> Callable[..., Any]:
@@ -71,22 +70,23 @@ def custom_function(name: str) -> Callable[..., Any]:
 
     Raises ValueError for a missing file or function.
     """
-    function: Callable[..., Any] = _found(name, callable, "function {}", "write it there.")
+    function: Callable[..., Any] = _named_part(name, callable, "function {}", "write it there.")
     return function
 
 
-def _found(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
+def _named_part(name: str, fits: Callable[[Any], bool], what: str, cure: str) -> Any:
     """Returns what FILE.py:NAME names.
 
     Raises ValueError, with the file's nearest name, for nothing that fits.
     """
-    path, _, wanted = name.rpartition(":")
+    path, _, part_name = name.rpartition(":")
     held = vars(_module_of(path))
-    if not fits(held.get(wanted)):
-        near = get_close_matches(wanted, [one for one, value in held.items() if fits(value)], 1)
+    if not fits(held.get(part_name)):
+        candidates = [candidate for candidate, value in held.items() if fits(value)]
+        near = get_close_matches(part_name, candidates, 1)
         hint = f"did you mean {near[0]!r}?" if near else cure
-        raise ValueError(f"{path} has no {what.format(wanted)}: {hint}")
-    return held[wanted]
+        raise ValueError(f"{path} has no {what.format(part_name)}: {hint}")
+    return held[part_name]
 
 
 def _module_of(path: str) -> ModuleType:

@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from spanreward.rewards.base.marks import (
     Numbers,
-    Places,
+    PlaceNumbers,
     as_numbers,
     mark_number,
     mark_numbers,
     matched,
 )
 
-Line = dict[str, Any]
+EarlierLine = dict[str, Any]
 
 
 class Earlier:
@@ -30,7 +30,7 @@ class Earlier:
     judge failed.
     """
 
-    def __init__(self, lines: Iterable[Line], failed: Container[str]) -> None:
+    def __init__(self, lines: Iterable[EarlierLine], failed: Container[str]) -> None:
         marks, ids = array("Q"), array("Q")
         scored, has_failed = bytearray(), bytearray()
         for line in lines:
@@ -52,12 +52,12 @@ class Earlier:
         """Returns the places of the scored lines that are of no row with one of these marks or
         ids.
         """
-        known = np.concatenate((marks, ids))
-        met = np.isin(self.marks, known) | np.isin(self.ids, known)
+        fingerprints = np.concatenate((marks, ids))
+        met = np.isin(self.marks, fingerprints) | np.isin(self.ids, fingerprints)
         places: list[int] = np.flatnonzero(self._scored & ~met).tolist()
         return places
 
-    def places_of(self, marks: Numbers) -> Places:
+    def places_of(self, marks: Numbers) -> PlaceNumbers:
         """Returns the place of the scored line of each row, -1 for none; equal rows have one
         each.
         """
@@ -69,14 +69,14 @@ class Earlier:
 
     def knows(self, marks: Numbers, ids: Numbers) -> npt.NDArray[np.bool_]:
         """Returns of each row whether a line, with or without a score, has its mark or its id."""
-        known = np.concatenate((self.marks, self.ids))
-        return np.isin(marks, known) | np.isin(ids, known)
+        fingerprints = np.concatenate((self.marks, self.ids))
+        return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
 
 
-def by_fingerprint(lines: Sequence[Line], marks: Iterable[str]) -> dict[int, Line]:
+def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
     """Returns the rows' lines, by the row's number; equal rows have one each. marks: the
     fingerprints of the rows.
     """
-    there = mark_numbers(line["fingerprint"] for line in lines)
-    places = matched(there, mark_numbers(marks)).tolist()
+    line_marks = mark_numbers(line["fingerprint"] for line in lines)
+    places = matched(line_marks, mark_numbers(marks)).tolist()
     return {number: lines[place] for number, place in enumerate(places) if place >= 0}

@@ -22,7 +22,7 @@ LOOPBACK = re.compile(r"127(?:\.[0-9]+){3}")
 KEY = "SPANREWARD_API_KEY"
 OPENAI_KEY = "OPENAI_API_KEY"  # where people have it already; no other host ever gets it
 OPENAI_HOST = "api.openai.com"
-SHOWN = 300  # characters of a server's words
+SHOWN_SERVER_CHARACTERS = 300  # characters of a server's words
 # characters; a shorter key protects nothing, and would be found in every sentence
 SHORTEST_SECRET = 4
 # a word such as `key` is followed by one where = or : is between, or with a digit
@@ -126,11 +126,11 @@ def key_in(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
-def legible(said: str | bytes, longest: int = SHOWN) -> str:
+def legible(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
     """Returns a server's words as one line of at most `longest` printable characters, and `***` for
     secrets.
     """
-    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    text = message.decode(errors="replace") if isinstance(message, bytes) else message
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     for name in (KEY, OPENAI_KEY):
         if len(key_in(name)) >= SHORTEST_SECRET:

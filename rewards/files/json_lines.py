@@ -39,12 +39,12 @@ def lines_of(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, content
 
 
-def read_object(found: Any, where: str) -> dict[str, Any]:
+def read_object(value: Any, where: str) -> dict[str, Any]:
     """Returns the JSON object of a line, or the value.
 
     Raises ValueError, which begins with `where`, for no object.
     """
-    row = read_value(found, where) if isinstance(found, bytes) else found
+    row = read_value(value, where) if isinstance(value, bytes) else value
     if not isinstance(row, dict):
         raise ValueError(f"{where} must hold a JSON object, got {row!r:.80}.")
     return row

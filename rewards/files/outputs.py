@@ -29,19 +29,27 @@ def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -
     link.
     """
     met: dict[Any, str] = {}
-    for path, what in [
-        *((path, "an input") for path in inputs),
-        *((path, "another output") for path in outputs),
-    ]:
-        place = path and (
-            (path.stat().st_dev, path.stat().st_ino) if path.exists() else path.resolve()
-        )
-        if what == "another output" and place in met:
+    for path in inputs:
+        if path:
+            met[_identity_of(path)] = "an input"
+    for path in outputs:
+        if not path:
+            continue
+        place = _identity_of(path)
+        if place in met:
             raise ValueError(
                 f"{path} is {met[place]} of this command, which would be lost: choose another "
                 "output."
             )
-        met |= {place: what} if place else {}
+        met[place] = "another output"
+
+
+def _identity_of(path: Path) -> Any:
+    """Returns what two names of one file have in common; a file that is not there has its path."""
+    if not path.exists():
+        return path.resolve()
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 @contextmanager
@@ -73,36 +81,37 @@ def resumed_lines(
         if overwrite:
             file.truncate(0)  # before its settings change
         written = output if output.stat().st_size else None
-        settle(output.with_name(f"{output.name}.settings.json"), settings, written)
+        settle_settings(output.with_name(f"{output.name}.settings.json"), settings, written)
         lines = Lines(output)
         for number, line in enumerate(lines, start=1):
-            if wrong := [
-                key
-                for key, kind in keys.items()
-                if key not in line or not isinstance(line[key], kind)
-            ]:
-                raise ValueError(
-                    f"line {number} of {output} has no {wrong[0]!r} as each has here: {REMEDY}"
-                )
+            for key, kind in keys.items():
+                if key not in line or not isinstance(line[key], kind):
+                    raise ValueError(
+                        f"line {number} of {output} has no {key!r} as each has here: {REMEDY}"
+                    )
         file.truncate(lines.size)
         yield file, lines
 
 
-def settle(beside: Path, settings: Mapping[str, Any], made: Path | None) -> None:
+def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
     """Writes what decides an output to a file beside it. Raises ValueError where the output is
-    there already, as `made`, and that file says otherwise or is missing.
+    there already, at `path`, and that file says otherwise or is missing.
     """
-    wanted = json.loads(json.dumps({**settings, "spanreward": version("spanreward")}, default=str))
-    if made is None:
-        return write_json(beside, wanted)
+    settings_text = json.dumps({**settings, "spanreward": version("spanreward")}, default=str)
+    new_settings = json.loads(settings_text)
+    if path is None:
+        return write_json(beside, new_settings)
     made_with = object_in(beside.read_bytes()) if beside.is_file() else {}
     if not made_with:
-        raise ValueError(f"{made} exists and nothing says what made it (in {beside}): {REMEDY}")
-    if differing := [
-        key for key in {**made_with, **wanted} if made_with.get(key) != wanted.get(key)
-    ]:
-        had, asked = ({key: side.get(key) for key in differing} for side in (made_with, wanted))
-        raise ValueError(f"{made} was made with {had}, and you ask for {asked}: {REMEDY}")
+        raise ValueError(f"{path} exists and nothing says what made it (in {beside}): {REMEDY}")
+    had = {}
+    new_values = {}
+    for key in {**made_with, **new_settings}:
+        if made_with.get(key) != new_settings.get(key):
+            had[key] = made_with.get(key)
+            new_values[key] = new_settings.get(key)
+    if had:
+        raise ValueError(f"{path} was made with {had}, and you ask for {new_values}: {REMEDY}")
 
 
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
@@ -111,9 +120,9 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
     """
     if overwrite or path is None or not path.is_file() or not path.stat().st_size:
         return
-    there = object_in(path.read_bytes())
+    content = object_in(path.read_bytes())
     for key, value in like.items():
-        if key not in there or value not in (None, there[key]):
+        if key not in content or value not in (None, content[key]):
             raise ValueError(
                 f"{path} exists, and holds no {key!r} as this command's numbers do: choose another "
                 "file."

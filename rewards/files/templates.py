@@ -3,7 +3,7 @@ text.
 
     fill("Is {what} there?", what="a {hat}")          # "Is a {hat} there?"
     places("Is {what} there?", what="a hat")          # {"what": (3, 8)}
-    placeholders("Is {what} there?")                  # {"what"}
+    placeholders_of_template("Is {what} there?")      # {"what"}
 
 `{{name}}` is a placeholder too, because the published PoSh code formats one template twice.
 """
@@ -31,7 +31,7 @@ T = TypeVar("T")
 _PLACEHOLDER = re.compile(r"\{{1,2}(\w+)\}{1,2}")
 
 
-def placeholders(template: str) -> set[str]:
+def placeholders_of_template(template: str) -> set[str]:
     """Returns the names in the template."""
     return set(_PLACEHOLDER.findall(template))
 
@@ -41,20 +41,23 @@ def fill(template: str, **values: str) -> str:
 
     Raises KeyError for a name without a value.
     """
-    return "".join([values[part] if is_name else part for part, is_name in _parts(template)])
+    pieces = []
+    for part, is_name in _parts_of_template(template):
+        pieces.append(values[part] if is_name else part)
+    return "".join(pieces)
 
 
 def places(template: str, **values: str) -> dict[str, tuple[int, int]]:
     """Returns the characters [start, end) where `fill` puts each value, at its last place if it has
     several.
     """
-    found, start = {}, 0
-    for part, is_name in _parts(template):
+    ranges, start = {}, 0
+    for part, is_name in _parts_of_template(template):
         end = start + len(values[part] if is_name else part)
         if is_name:
-            found[part] = (start, end)
+            ranges[part] = (start, end)
         start = end
-    return found
+    return ranges
 
 
 def literal_lines(template: str) -> list[str]:
@@ -63,7 +66,7 @@ def literal_lines(template: str) -> list[str]:
     """
     lines = []
     for line in template.splitlines():
-        if line.strip() and placeholders(line) <= {"number"}:
+        if line.strip() and placeholders_of_template(line) <= {"number"}:
             lines.append(line.strip())
     return lines
 
@@ -89,12 +92,11 @@ def takes(*needed: Set[str], free: Set[str] = frozenset()) -> AfterValidator:
     """
 
     def check(template: str) -> str:
-        found = placeholders(template)
-        if not any(names <= found <= names | free for names in needed):
-            may = f" and may have {_listed(free)}" if free else ""
-            raise ValueError(
-                f"it takes {' or '.join(map(_listed, needed))}{may}, got {_listed(found)}"
-            )
+        placed = placeholders_of_template(template)
+        if not any(names <= placed <= names | free for names in needed):
+            must = " or ".join(map(_in_sentence, needed))
+            may = f" and may have {_in_sentence(free)}" if free else ""
+            raise ValueError(f"it takes {must}{may}, got {_in_sentence(placed)}")
         return template
 
     return AfterValidator(check)
@@ -120,19 +122,19 @@ def read_texts(path: str | Path | None, like: Path) -> dict[str, str]:
     ours: dict[str, str] = read_yaml_file(like)
     if path is None:
         return ours
-    fields: Any = {name: Annotated[str, takes(placeholders(text))] for name, text in ours.items()}
-    texts = read_as(
-        create_model("Texts", __base__=Wording, **fields), read_yaml_file(Path(path)), path
-    )
-    return texts.model_dump()
+    fields: dict[str, Any] = {}
+    for name, text in ours.items():
+        fields[name] = Annotated[str, takes(placeholders_of_template(text))]
+    kind = create_model("Texts", __base__=Wording, **fields)
+    return read_as(kind, read_yaml_file(Path(path)), path).model_dump()
 
 
-def _listed(names: Set[str]) -> str:
+def _in_sentence(names: Set[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names)) or "no placeholder"
 
 
 @lru_cache(maxsize=256)
-def _parts(template: str) -> tuple[tuple[str, bool], ...]:
+def _parts_of_template(template: str) -> tuple[tuple[str, bool], ...]:
     """Returns the template's literal texts (False) and names (True), in order."""
     return tuple(
         (part, number % 2 == 1) for number, part in enumerate(_PLACEHOLDER.split(template))

@@ -39,27 +39,36 @@ def read_yaml(text: str, where: str) -> Any:
         raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 
 
-def size_of(node: yaml.Node, known: dict[int, int]) -> int:
+def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
     """Returns a node's values with aliases expanded.
 
     Raises ValueError for one in itself, and for a repeated key.
     """
-    if id(node) not in known:
-        keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
-        names = [key.value for key in keys if isinstance(key, yaml.ScalarNode)]
-        if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
-            raise ValueError(
-                f"the key {twice!r} stands twice in what begins in line {node.start_mark.line + 1}"
-            )
-        known[id(node)] = 0  # being counted
-        parts = (
-            [part for pair in node.value for part in pair]
-            if isinstance(node, yaml.MappingNode)
-            else node.value
-        )
-        known[id(node)] = 1 + sum(
-            size_of(part, known) for part in parts if isinstance(part, yaml.Node)
-        )
-    elif not known[id(node)]:
+    if id(node) not in sizes:
+        parts = node.value
+        if isinstance(node, yaml.MappingNode):
+            _check_keys(node)
+            parts = [part for pair in node.value for part in pair]
+        sizes[id(node)] = 0  # being counted
+        size = 1
+        for part in parts:
+            if isinstance(part, yaml.Node):
+                size += size_of(part, sizes)
+        sizes[id(node)] = size
+    elif not sizes[id(node)]:
         raise ValueError("a value holds itself, by an alias")
-    return known[id(node)]
+    return sizes[id(node)]
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    """Raises ValueError for the first key that stands there twice, which YAML does not allow."""
+    names = set()
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        if key.value in names:
+            raise ValueError(
+                f"the key {key.value!r} stands twice in what begins in line "
+                f"{node.start_mark.line + 1}"
+            )
+        names.add(key.value)

@@ -4,7 +4,7 @@ builds the questions.
     prompts = load_prompts()
     shown = show(sample, "ic", prompts.tasks["ic"], "picture")
     # what correctness and completeness see
-    ask(prompts.layout, criterion, shown, text)
+    ask_rating(prompts.layout, criterion, shown, text)
     # a Question, or with sentence=(0, 14) on one sentence
     chosen_criteria(prompts, None)                              # the paper's five
     chosen_criteria(prompts, ["correctness", "safety.yaml"])  # one of them, and those of your file
@@ -33,40 +33,46 @@ from spanreward.rewards.judges.probe import CriterionProbe
 from spanreward.rewards.reward.rows import Evidence, seen
 from spanreward.rewards.text.quoting import Mark, fill_masked, marks_in, mask
 
-DEFAULT = Path(__file__).with_name("prompts.yaml")
+HARMONIC_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 # HarmonicEval, table 1
-PUBLISHED = ("correctness", "completeness", "clarity", "fluency", "conciseness")
+PUBLISHED_CRITERIA = ("correctness", "completeness", "clarity", "fluency", "conciseness")
 TASK_WORDS = ("aim", "matters", "noun", "subject")  # placeholders that all texts may have
 LEVEL_NAMES = tuple(map(str, LEVELS))
 Words = Annotated[str, takes(set(), free={*TASK_WORDS})]
-Piece = Literal["instructions", "evidence", "text", "criterion", "ask"]
+PromptPart = Literal["instructions", "evidence", "text", "criterion", "ask"]
 
 
 def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
     """Returns the texts of a file by these names. Raises ValueError for other names."""
-    found = {str(name): text for name, text in texts.items()} if isinstance(texts, dict) else {}
-    if found.keys() != {*names}:
-        raise ValueError(
-            f"a text is needed for each of {', '.join(names)}, got "
-            f"{', '.join(found) or repr(texts)}"
-        )
-    return {name: found[name] for name in names}
+    entries = {}
+    if isinstance(texts, dict):
+        entries = {str(name): text for name, text in texts.items()}
+    if entries.keys() != {*names}:
+        names_of_file = ", ".join(entries) or repr(texts)
+        raise ValueError(f"a text is needed for each of {', '.join(names)}, got {names_of_file}")
+    return {name: entries[name] for name in names}
 
 
-def named(criteria: Any) -> Any:
+def name_entries(criteria: Any) -> Any:
     """Returns a file's criteria, each with its name.
 
     Raises ValueError for a key `name`, which would be another.
     """
-    entries = criteria.items() if isinstance(criteria, dict) else ()
-    if twice := [name for name, one in entries if isinstance(one, dict) and "name" in one]:
-        raise ValueError(f"the criterion {twice[0]!r} has its name already: leave out the key name")
-    return {
-        name: {"name": name, **one} if isinstance(one, dict) else one for name, one in entries
-    } or criteria
+    if not isinstance(criteria, dict) or not criteria:
+        return criteria
+    named = {}
+    for name, entry in criteria.items():
+        named[name] = entry
+        if isinstance(entry, dict):
+            if "name" in entry:
+                raise ValueError(
+                    f"the criterion {name!r} has its name already: leave out the key name"
+                )
+            named[name] = {"name": name, **entry}
+    return named
 
 
-def whole(order: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def whole(order: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
     """Raises ValueError for an order with a piece twice, and for one without the text or the
     criterion.
     """
@@ -98,7 +104,7 @@ class Criterion(Wording):
 class Layout(Wording):
     """The pieces of a prompt and their order, see prompts.yaml."""
 
-    order: Annotated[tuple[Piece, ...], AfterValidator(whole)]
+    order: Annotated[tuple[PromptPart, ...], AfterValidator(whole)]
     instructions: Words
     picture: Words
     context: Annotated[str, takes({"context"}, free={*TASK_WORDS})]
@@ -118,7 +124,7 @@ class Layout(Wording):
         return marks_in(*above, self.begin, self.end, self.whole, self.sentence)
 
 
-Criteria = Annotated[dict[str, Criterion], BeforeValidator(named)]
+Criteria = Annotated[dict[str, Criterion], BeforeValidator(name_entries)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +148,12 @@ class Shown:
     question: str = ""
 
 
-def load_prompts(path: str | Path | None = None) -> HarmonicPrompts:
+def load_harmonic_prompts(path: str | Path | None = None) -> HarmonicPrompts:
     """Returns the prompts of a YAML file like prompts.yaml.
 
     Raises OSError, or ValueError for an invalid file.
     """
-    path = DEFAULT if path is None else Path(path)
+    path = HARMONIC_PROMPTS_FILE if path is None else Path(path)
     return read_as(HarmonicPrompts, read_yaml_file(path), path)
 
 
@@ -161,7 +167,7 @@ def chosen_criteria(
     """
     entries: Sequence[str | Path]
     if chosen is None:
-        entries = PUBLISHED
+        entries = PUBLISHED_CRITERIA
     elif isinstance(chosen, (str, Path)):
         entries = [chosen]
     else:
@@ -169,8 +175,8 @@ def chosen_criteria(
     criteria: list[Criterion] = []
     for entry in entries:
         if Path(entry).suffix in (".yaml", ".yml"):
-            found: dict[str, Criterion] = read_as(Criteria, read_yaml_file(Path(entry)), entry)
-            criteria += found.values()
+            of_file: dict[str, Criterion] = read_as(Criteria, read_yaml_file(Path(entry)), entry)
+            criteria += of_file.values()
         elif entry in prompts.criteria:
             criteria.append(prompts.criteria[str(entry)])
         else:
@@ -186,16 +192,15 @@ def chosen_criteria(
 
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
     """Returns the criterion with its question and one line per level, in the task's words."""
-    levels = "\n".join(
-        fill(layout.level, level=level, text=fill(text, **task), **task)
-        for level, text in zip(LEVEL_NAMES, criterion.levels, strict=True)
-    )
-    question = fill(criterion.question, **task)
+    lines = []
+    for level, text in zip(LEVEL_NAMES, criterion.levels, strict=True):
+        in_words = fill(text, **task)
+        lines.append(fill(layout.level, level=level, text=in_words, **task))
     return fill(
         layout.scale,
         criterion=criterion.name.capitalize(),
-        question=question,
-        levels=levels,
+        question=fill(criterion.question, **task),
+        levels="\n".join(lines),
         **task,
     )
 
@@ -224,7 +229,7 @@ def show(sample: Sample, name: str, task: Task, evidence: Evidence) -> Shown:
     return Shown(task, images, context, (sample.question or "").strip())
 
 
-def ask(
+def ask_rating(
     layout: Layout,
     criterion: Criterion,
     shown: Shown,
@@ -235,25 +240,29 @@ def ask(
     end).
     """
     marks = layout.marks
-    said = "" if sentence is None else text[slice(*sentence)]
-    line = " ".join(mask(said, marks).split())
+    sentence_text = ""
+    asking = fill(layout.whole, **shown.task)
+    if sentence:
+        start, end = sentence
+        sentence_text = text[start:end]
+        line = " ".join(mask(sentence_text, marks).split())
+        asking = fill(layout.sentence, sentence=line, **shown.task)
     parts = {
         "instructions": fill(layout.instructions, **shown.task),
         "evidence": _evidence(layout, criterion, shown),
         "criterion": scale_of(criterion, layout, shown.task),
-        "ask": fill(layout.sentence, sentence=line, **shown.task)
-        if sentence
-        else fill(layout.whole, **shown.task),
+        "ask": asking,
     }
     place = layout.order.index("text")
     above = [parts[name] for name in layout.order[:place] if parts[name]]
     below = [parts[name] for name in layout.order[place + 1 :] if parts[name]]
     before = "\n\n".join([*above, f"{layout.begin}\n" if layout.begin else ""])
     after = "\n\n".join([f"\n{layout.end}" if layout.end else "", *below])
+    context = shown.context if criterion.sees else ""
     return Question(
         [{"role": "user", "content": before + mask(text, marks) + after}],
         images=shown.images if criterion.sees else (),
-        probe=CriterionProbe(criterion.name, text, shown.context if criterion.sees else "", said),
+        probe=CriterionProbe(criterion.name, text, context, sentence_text),
         description=(len(before), len(before) + len(text)),
     )
 
@@ -263,12 +272,11 @@ def _evidence(layout: Layout, criterion: Criterion, shown: Shown) -> str:
     words = shown.task
     if not criterion.sees:
         return fill(layout.alone, **words)
-    seen = (
-        fill_masked(layout.context, layout.marks, context=shown.context, **words)
-        if shown.context
-        else fill(layout.picture, **words)
-    )
+    if shown.context:
+        evidence = fill_masked(layout.context, layout.marks, context=shown.context, **words)
+    else:
+        evidence = fill(layout.picture, **words)
     if not shown.question:
-        return seen
-    asked = fill_masked(layout.question, layout.marks, question=shown.question, **words)
-    return f"{seen}\n\n{asked}" if seen else asked
+        return evidence
+    question = fill_masked(layout.question, layout.marks, question=shown.question, **words)
+    return f"{evidence}\n\n{question}" if evidence else question

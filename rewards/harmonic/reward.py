@@ -23,17 +23,17 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Verdict
 from spanreward.rewards.harmonic.prompts import (
     Criterion,
     Shown,
-    ask,
+    ask_rating,
     check_row,
     chosen_criteria,
-    load_prompts,
+    load_harmonic_prompts,
     show,
 )
 from spanreward.rewards.harmonic.scores import (
     LEVELS,
     aggregate,
     check_weighting,
-    parts_of,
+    parts_of_aggregate,
     read_parts,
     unit,
 )
@@ -41,7 +41,7 @@ from spanreward.rewards.harmonic.spans import named_spans, sentence_spans
 from spanreward.rewards.judges.by_name import as_judge
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating
 from spanreward.rewards.reward.judged_reward import JudgedReward
-from spanreward.rewards.reward.row_reward import Place, Raw, Row
+from spanreward.rewards.reward.row_reward import JudgedRow, Place, Raw
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 # Share of the prompt tokens that a prefix cache lacks (docs/evidence/cost.md), by `spans`.
@@ -97,13 +97,13 @@ class HarmonicReward(JudgedReward):
         super().__init__(
             judge, evidence=evidence, mode=mode, spans=spans, name=name, judged_part=judged_part
         )
-        self.prompts = load_prompts(prompts)
+        self.prompts = load_harmonic_prompts(prompts)
         check_known("task", [task], self.prompts.tasks)
         check_weighting(gamma)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.text_judge = as_judge(text_judge or self.judge)
         needed = [self._judge_of(criterion) for criterion in self.criteria]
-        self.judges = tuple({id(one): one for one in needed}.values())
+        self.judges = tuple({id(judge_needed): judge_needed for judge_needed in needed}.values())
         self.task = task
         self.gamma = gamma
         self.likeliest = likeliest
@@ -127,7 +127,7 @@ class HarmonicReward(JudgedReward):
         text = " ".join(["word"] * round(words))
         shown, count = Shown(self.prompts.tasks[self.task]), len(self.criteria)
         questions = [
-            ask(self.prompts.layout, criterion, shown, text) for criterion in self.criteria
+            ask_rating(self.prompts.layout, criterion, shown, text) for criterion in self.criteria
         ]
         read = sum(tokens_in(question.messages[0]["content"]) for question in questions)
         how = "the criteria" if self.spans == "none" else f"{count} criteria"
@@ -135,11 +135,11 @@ class HarmonicReward(JudgedReward):
             count, read, count, exact=True, how=how, computed_tokens=COMPUTED[self.spans] * read
         )
 
-    def questions_on(self, row: Row, shown: Shown) -> list[Question]:
+    def questions_on(self, row: JudgedRow, shown: Shown) -> list[Question]:
         _, sample, sentence = row
         text = judged(sample)
         return [
-            ask(self.prompts.layout, criterion, shown, text, sentence)
+            ask_rating(self.prompts.layout, criterion, shown, text, sentence)
             for criterion in self.criteria
         ]
 
@@ -172,7 +172,7 @@ class HarmonicReward(JudgedReward):
             return Shown(task)
         return show(sample, name, task, self.evidence)
 
-    def verdict_on(self, row: Row, answers: Sequence[Rating | Failure]) -> Raw:
+    def verdict_on(self, row: JudgedRow, answers: Sequence[Rating | Failure]) -> Raw:
         """Returns the verdict of a text's answers, one per criterion. One failure fails it."""
         ratings: dict[str, Rating] = {}
         for criterion, answer in zip(self.criteria, answers, strict=True):
@@ -182,4 +182,4 @@ class HarmonicReward(JudgedReward):
         distributions = {name: rating.probabilities for name, rating in ratings.items()}
         aggregated = aggregate(distributions, self.gamma, smooth=not self.likeliest)
         cut = max(rating.cut for rating in ratings.values())
-        return Verdict(unit(aggregated.overall), parts=parts_of(aggregated)), cut
+        return Verdict(unit(aggregated.overall), parts=parts_of_aggregate(aggregated)), cut

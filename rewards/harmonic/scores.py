@@ -51,47 +51,47 @@ def aggregate(
     """
     if not probabilities:
         raise ValueError("an aggregate needs at least one criterion")
-    tables = {criterion: distribution(p, criterion) for criterion, p in probabilities.items()}
-    expected = {criterion: mean(p) for criterion, p in tables.items()}
-    stds = {criterion: std(p, expected[criterion]) for criterion, p in tables.items()}
+    means: dict[str, float] = {}
+    stds: dict[str, float] = {}
+    for criterion, ratings in probabilities.items():
+        p = distribution(ratings, criterion)
+        centre = mean(p)
+        stds[criterion] = std(p, centre)
+        means[criterion] = centre if smooth else float(LEVELS[p.index(max(p))])
     weights = harmonic_weights(stds, gamma, sigma_floor)
-    means = (
-        expected
-        if smooth
-        else {criterion: float(LEVELS[p.index(max(p))]) for criterion, p in tables.items()}
-    )
     return Aggregate(overall(means, weights), weights, means, stds)
 
 
-def parts_of(found: Aggregate) -> dict[str, float]:
+def parts_of_aggregate(aggregate: Aggregate) -> dict[str, float]:
     """Returns the parts of a verdict."""
-    parts = {"overall": found.overall}
-    for name, mean in found.means.items():
-        parts |= {
-            name: mean,
-            f"{name}_std": found.stds[name],
-            f"weight_{name}": found.weights[name],
-        }
+    parts = {"overall": aggregate.overall}
+    for name, mean in aggregate.means.items():
+        parts[name] = mean
+        parts[f"{name}_std"] = aggregate.stds[name]
+        parts[f"weight_{name}"] = aggregate.weights[name]
     return parts
 
 
 def read_parts(parts: Mapping[str, float], names: Sequence[str]) -> Aggregate:
-    """Returns the aggregate of `parts_of`. names: of the criteria."""
-    by_name = (
-        {name: parts[form.format(name)] for name in names} for form in ("weight_{}", "{}", "{}_std")
-    )
-    return Aggregate(parts["overall"], *by_name)
+    """Returns the aggregate of `parts_of_aggregate`. names: of the criteria."""
+    weights = {name: parts[f"weight_{name}"] for name in names}
+    means = {name: parts[name] for name in names}
+    stds = {name: parts[f"{name}_std"] for name in names}
+    return Aggregate(parts["overall"], weights, means, stds)
 
 
 def distribution(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
     """Returns the probabilities of 1 to 5, with sum 1. Raises ValueError naming the criterion."""
+    strange: set[str] = set()
     if isinstance(probabilities, Mapping):
+        levels = [str(level) for level in LEVELS]
         table = {str(level): float(p) for level, p in probabilities.items()}
-        strange = table.keys() - {str(level) for level in LEVELS}
-        values = tuple(table.get(str(level), 0.0) for level in LEVELS)
+        strange |= table.keys() - set(levels)
+        values = tuple(table.get(level, 0.0) for level in levels)
     else:
-        strange = set() if len(probabilities) == len(LEVELS) else {f"{len(probabilities)} numbers"}
         values = tuple(map(float, probabilities))
+        if len(values) != len(LEVELS):
+            strange.add(f"{len(values)} numbers")
     if strange:
         raise ValueError(
             f"{criterion}: a rating has the levels 1 to 5, got {', '.join(sorted(strange))}"

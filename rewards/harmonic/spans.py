@@ -41,12 +41,12 @@ def sentence_spans(
     weights = _weights_in_score(whole.weights, adds)
     spans = []
     for number, (place, means, credit) in enumerate(zip(places, ratings, credits, strict=True)):
-        rating = (
-            overall({criterion: means[criterion] for criterion in weights}, weights)
-            if weights
-            else 1.0
-        )
-        gained, score = sum(credit.values()), min(max(unit(rating), 0.0), 1.0)
+        rating = 1.0
+        if weights:
+            scoring = {criterion: means[criterion] for criterion in weights}
+            rating = overall(scoring, weights)
+        score = min(max(unit(rating), 0.0), 1.0)
+        gained = sum(credit.values())
         spans.append(Span(*place, score, gained, _largest(credit), _rated(means), number))
     return tuple(spans)
 
@@ -55,9 +55,11 @@ def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str,
     """Returns the weights of the criteria in a sentence's score, with sum 1, or {} if they are all
     0.
     """
-    scoring = {criterion: w for criterion, w in weights.items() if criterion not in adds} or weights
+    scoring = {name: weight for name, weight in weights.items() if name not in adds} or weights
     total = sum(scoring.values())
-    return {criterion: w / total for criterion, w in scoring.items()} if total else {}
+    if not total:
+        return {}
+    return {name: weight / total for name, weight in scoring.items()}
 
 
 def sentence_credit(
@@ -65,33 +67,36 @@ def sentence_credit(
 ) -> list[dict[str, float]]:
     """Returns each sentence's credit by criterion, see the top of this file."""
     count = len(ratings)
-    moves: list[dict[str, float]] = [{} for _ in ratings]
+    credits: list[dict[str, float]] = [{} for _ in ratings]
     for criterion, weight in whole.weights.items():
-        rated = [means[criterion] for means in ratings]
-        achieved, average = sum(m - 1 for m in rated), sum(rated) / count
-        for moved, m in zip(moves, rated, strict=True):
-            if criterion in adds:
-                share = (whole.means[criterion] - 1) * (m - 1) / achieved if achieved else 0.0
+        of_sentences = [means[criterion] for means in ratings]
+        achieved = sum(rating - 1 for rating in of_sentences)
+        average = sum(of_sentences) / count
+        for credit, rating in zip(credits, of_sentences, strict=True):
+            if criterion not in adds:
+                share = (rating - average) / (count - 1)
+            elif achieved:
+                share = (whole.means[criterion] - 1) * (rating - 1) / achieved
             else:
-                share = (m - average) / (count - 1)
-            moved[criterion] = weight * share / 4
-    return moves
+                share = 0.0
+            credit[criterion] = weight * share / 4
+    return credits
 
 
 def named_spans(
-    spans: Sequence[Span], whole: Aggregate, others: Sequence[Aggregate]
+    spans: Sequence[Span], whole: Aggregate, sentences: Sequence[Aggregate]
 ) -> tuple[Span, ...]:
     """Returns the spans of an ablation, with the criterion that a sentence changes most by the
     text's weights.
 
-    others: per sentence the aggregate of the text without it; none for the only sentence, without
-    which all is 1.
+    sentences: per sentence the aggregate of the text without it; none for the only sentence,
+    without which all is 1.
     """
     named = []
     for number, span in enumerate(spans):
-        less = others[number].means if others else dict.fromkeys(whole.means, 1.0)
+        less = sentences[number].means if sentences else dict.fromkeys(whole.means, 1.0)
         moved = {c: w * (whole.means[c] - less[c]) for c, w in whole.weights.items()}
-        note = f"without it {_rated(less)}" if others else _rated(whole.means)
+        note = f"without it {_rated(less)}" if sentences else _rated(whole.means)
         named.append(replace(span, kind=_largest(moved), note=note))
     return tuple(named)
 

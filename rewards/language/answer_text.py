@@ -22,7 +22,7 @@ NUMBERS = DIGITS | {"none": "0"}
 _THOUSANDS = re.compile(r"\d,\d")
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PERIOD = re.compile(r"\.(?!\d)")
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_ANSWER_TEXT_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 # The contractions of the official table.
 _CONTRACTED = """
@@ -72,6 +72,7 @@ def answer_words(answer: str) -> list[str]:
     )
     plain = _GROUPED.sub("", plain)
     words = (
-        word.replace("\u2019", "'").removesuffix("'s") for word in _WORD.findall(plain.lower())
+        word.replace("\u2019", "'").removesuffix("'s")
+        for word in _ANSWER_TEXT_WORD.findall(plain.lower())
     )
     return [NUMBERS.get(word, word) for word in words if word not in ARTICLES]

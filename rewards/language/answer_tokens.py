@@ -51,16 +51,16 @@ _SPELLED = {
 }
 _RELATIONS = frozenset("<>=\u2264\u2265\u2260\u2248\u2261")
 _ARROWS = frozenset("\u2190\u2192\u2194\u21d2\u21d4")
-_BETWEEN = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
-_BEFORE = frozenset("-+\u00b1\u221a\u221b\u221c")
-_ROOTS = frozenset("\u221a\u221b\u221c")
-_SPACED = frozenset("*/^\u00b1\u221a\u221b\u221c")  # which may have a space on one side
+_OPERATORS = frozenset("-+*/:^\u00b1")  # operators between two numbers or variables
+_PREFIXES = frozenset("-+\u00b1\u221a\u221b\u221c")
+_ROOT_OPERATORS = frozenset("\u221a\u221b\u221c")
+_MAY_HAVE_SPACE = frozenset("*/^\u00b1\u221a\u221b\u221c")  # which may have a space on one side
 _NAMING = 2  # letters of a name that "-" or "*" may end, and of a unit with a power: "A-", "km^2"
 _PICTURES = "\U0001f000"  # from here on a sign decorates words
 _NEGATIVE = ("minus", "negative")
-_LONGEST = 200  # characters of a formula, so that time is linear
-_WORDS = 20  # of a number
-_RAISED = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
+_MOST_FORMULA_CHARACTERS = 200  # characters of a formula, so that time is linear
+_MOST_NUMBER_WORDS = 20  # of a number
+_RAISED_DIGITS = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
 _MIXED = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
 _MARKUP = "*_`~|#\"'"
 _UNITS = "%\u2030"  # signs that Unicode takes for punctuation
@@ -113,7 +113,7 @@ def has_letters(token: str) -> bool:
 def plain_answer(answer: str) -> str:
     """Returns the plain text of an answer with all its signs: a power as "^2", "\u2260" as "!="."""
     text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")
-    text = _MIXED.sub(" ", _RAISED.sub(_raised, text))
+    text = _MIXED.sub(" ", _RAISED_DIGITS.sub(_as_power, text))
     return plain_text(text)[0] if any(map(str.isalnum, text)) else text
 
 
@@ -157,13 +157,13 @@ def read_tokens(answer: str) -> list[Token]:
     lexemes = [Token(_folded(m), *m.span(), m.lastgroup or "") for m in _lexemes(text)]
     tokens = _with_number_words(_with_formulas(text, lexemes))
     decorated = any(token.kind in ("word", "number", "formula") for token in tokens)
-    kept = []
+    visible = []
     for token in tokens:
         picture = token.kind == "sign" and token.text >= _PICTURES
-        kept.append(replace(token, kind="mark") if picture and decorated else token)
-    if all(token.kind == "mark" for token in kept):
-        return [replace(token, kind="sign") for token in kept]
-    return kept
+        visible.append(replace(token, kind="mark") if picture and decorated else token)
+    if all(token.kind == "mark" for token in visible):
+        return [replace(token, kind="sign") for token in visible]
+    return visible
 
 
 def _lexemes(text: str) -> Iterator[re.Match[str]]:
@@ -184,7 +184,7 @@ def _folded(lexeme: re.Match[str]) -> str:
     return NUMBERS.get(word, word) if word == "none" else word
 
 
-def _raised(written: re.Match[str]) -> str:
+def _as_power(written: re.Match[str]) -> str:
     return "^" + unicodedata.normalize("NFKC", written[0]).replace("\u2212", "-")
 
 
@@ -195,7 +195,7 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
         last = tokens[-1] if tokens else None
         if lexeme.kind != "sign":
             if last is not None and last.open:
-                tokens[-1] = _joined(last, lexeme, goes_on=False)
+                tokens[-1] = _joined_token(last, lexeme, goes_on=False)
             else:
                 tokens.append(lexeme)
             continue
@@ -204,9 +204,9 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
         if _is_beside_brackets(before, lexeme, behind):
             role = "sign"
         else:
-            role = _role(last, lexeme, behind)
+            role = _role_of_sign(last, lexeme, behind)
         if role in ("between", "suffix") and last is not None:
-            tokens[-1] = _joined(last, lexeme, goes_on=role == "between")
+            tokens[-1] = _joined_token(last, lexeme, goes_on=role == "between")
         elif role == "prefix":
             written = lexeme.text.replace("+", "")
             tokens.append(replace(lexeme, text=written, kind="formula", open=True))
@@ -215,7 +215,7 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
     return tokens
 
 
-def _joined(token: Token, lexeme: Token, goes_on: bool) -> Token:
+def _joined_token(token: Token, lexeme: Token, goes_on: bool) -> Token:
     """Returns the token with the lexeme at its end. A number with a sign stays a number."""
     text = token.text
     if goes_on and token.kind == "number" and text.isdecimal():
@@ -232,7 +232,7 @@ def _joined(token: Token, lexeme: Token, goes_on: bool) -> Token:
 
 def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
     """Whether a sign connects what is in brackets with something: "(a+b)/2"."""
-    if before is None or not behind or sign.text not in _BETWEEN or sign.text == ":":
+    if before is None or not behind or sign.text not in _OPERATORS or sign.text == ":":
         return False
     touches = before.end == sign.start and behind[0].start == sign.end
     closes = before.text[-1] == ")" and (behind[0].is_operand or behind[0].text[0] == "(")
@@ -240,12 +240,12 @@ def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Toke
     return touches and (closes or opens)
 
 
-def _role(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
+def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
     """Returns what a sign is: "between", "prefix" or "suffix" of what it belongs to, "sign" by
     itself, or "mark".
     """
     left = last if last is not None and last.kind in ("word", "number", "formula") else None
-    if left is not None and left.end - left.start > _LONGEST:
+    if left is not None and left.end - left.start > _MOST_FORMULA_CHARACTERS:
         left = None
     if sign.text in _RELATIONS or sign.text in _ARROWS:
         return _relation_role(left, sign, behind)
@@ -253,8 +253,8 @@ def _role(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
         return "between"
     touches_left = left is not None and left.end == sign.start
     touches_right = bool(behind) and behind[0].start == sign.end
-    begins = bool(behind) and behind[0].is_operand and sign.text in _BEFORE
-    if begins and not touches_left and (touches_right or sign.text in _SPACED):
+    begins = bool(behind) and behind[0].is_operand and sign.text in _PREFIXES
+    if begins and not touches_left and (touches_right or sign.text in _MAY_HAVE_SPACE):
         return "prefix"
     if left is not None and touches_left and not touches_right and not left.open:
         short = left.kind == "word" and len(left.text) <= _NAMING
@@ -269,7 +269,7 @@ def _role(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
 
 def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
     """Returns the role of a sign such as "<", whose operands may be words."""
-    unary = len(behind) > 1 and behind[0].text in _BEFORE
+    unary = len(behind) > 1 and behind[0].text in _PREFIXES
     operand = bool(behind) and (behind[0].kind != "sign" or unary)
     if left is not None and not left.open and operand:
         return "between"
@@ -286,9 +286,9 @@ def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
         return False
     operand = behind[0].is_operand
     touches_right = behind[0].start == sign.end
-    even = (left.end == sign.start) == touches_right or sign.text in _SPACED
+    even = (left.end == sign.start) == touches_right or sign.text in _MAY_HAVE_SPACE
     if left.open:  # the sign of an operand: "y = -x"
-        return sign.text in _BEFORE and operand and touches_right and left.end <= sign.start
+        return sign.text in _PREFIXES and operand and touches_right and left.end <= sign.start
     if sign.text == "^":
         unit = left.kind == "word" and len(left.text) <= _NAMING
         raised = operand or (behind[0].text == "-" and len(behind) > 1)
@@ -297,31 +297,31 @@ def _connects(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
         return False
     if sign.text == ":":
         return even and left.kind != "word" and behind[0].kind == "number"
-    if sign.text in _ROOTS:
+    if sign.text in _ROOT_OPERATORS:
         return touches_right and left.end == sign.start
-    return even and sign.text in _BETWEEN
+    return even and sign.text in _OPERATORS
 
 
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
     """Returns the tokens with number words as digits, and with the sign of "minus 5"."""
-    found: list[Token] = []
+    joined: list[Token] = []
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        run = _run(tokens, at) if _may_begin(tokens, at) else []
+        run = _number_words_from(tokens, at) if _may_begin(tokens, at) else []
         number, read = number_in_words([word.text for word in run])
         if read and not (read == 1 and token.kind == "number"):
             last = run[read - 1]
             while tokens[at] is not last:
                 at += 1
             token = Token(number, token.start, last.end, "number")
-        before = found[-1] if found else None
+        before = joined[-1] if joined else None
         if token.kind == "number" and before is not None and before.text in _NEGATIVE:
-            found[-1] = Token(f"-{token.text}", before.start, token.end, "number")
+            joined[-1] = Token(f"-{token.text}", before.start, token.end, "number")
         else:
-            found.append(token)
+            joined.append(token)
         at += 1
-    return found
+    return joined
 
 
 def _may_begin(tokens: Sequence[Token], at: int) -> bool:
@@ -335,10 +335,10 @@ def _may_begin(tokens: Sequence[Token], at: int) -> bool:
     return scaled and (token.kind == "number" or token.text == "a")
 
 
-def _run(tokens: Sequence[Token], at: int) -> list[Token]:
+def _number_words_from(tokens: Sequence[Token], at: int) -> list[Token]:
     """Returns the number words from here on, over the hyphens within them."""
     run = [tokens[at]]
-    for token in tokens[at + 1 : at + _WORDS]:
+    for token in tokens[at + 1 : at + _MOST_NUMBER_WORDS]:
         if token.text == "-" and token.kind == "mark" and token.start == run[-1].end:
             continue
         if token.kind != "word" or (token.text not in NUMBER_WORDS and token.text != "and"):

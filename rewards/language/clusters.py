@@ -31,7 +31,7 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
 
     Raises ValueError for a mention outside the text.
     """
-    found = References()
+    references = References()
     lengths: dict[int, int] = {}
     for number, cluster in enumerate(clusters):
         if len(cluster) < 2:
@@ -45,17 +45,17 @@ def resolve(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
             for index in _representatives(words, first, last):
                 if index not in lengths or length < lengths[index]:
                     lengths[index] = length
-                    found.cluster_of[index] = number
-    for index in sorted(found.cluster_of):
-        found.words_of.setdefault(found.cluster_of[index], []).append(index)
+                    references.cluster_of[index] = number
+    for index in sorted(references.cluster_of):
+        references.words_of.setdefault(references.cluster_of[index], []).append(index)
     for before, word in pairwise(words):
         if before.text.lower() != "our":
             continue
         side = word.text.lower()
         if side in ("left", "right"):
-            found.cluster_of[word.index] = side
-            found.words_of.setdefault(side, []).append(word.index)
-    return found
+            references.cluster_of[word.index] = side
+            references.words_of.setdefault(side, []).append(word.index)
+    return references
 
 
 def _representatives(words: Sequence[Word], first: int, last: int) -> list[int]:

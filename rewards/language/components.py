@@ -70,76 +70,72 @@ def find_components(words: Sequence[Word], places: Places, rules: Rules) -> list
     """
     adjectival = {word.index for word in words if _is_adjectival(word)}
     joined = _hyphenated(words) if rules.hyphens else {}
-    inner = {word for others in joined.values() for word in others}
+    inner: set[Word] = set()
+    for inner_words in joined.values():
+        inner.update(inner_words)
     words = [word for word in words if word not in inner]
-    found: list[Component] = []
+    components: list[Component] = []
 
     def take(kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> None:
-        free = (word for word in absorbed if word.index not in places and word not in inner)
+        free = [word for word in absorbed if word.index not in places and word not in inner]
         members = [anchor, *joined.get(anchor, ()), *free]
         if len(members) > 1:
             members.sort(key=lambda word: word.index)
-        found.append(Component(kind, anchor, members, hyphenated=anchor in joined))
+        components.append(Component(kind, anchor, members, hyphenated=anchor in joined))
         for word in members:
-            places[word.index] = found[-1]
+            places[word.index] = components[-1]
 
     for word in words:
         if word.index not in places and word.index not in adjectival and _is_noun(word):
-            compounds = [
-                c for c in word.children if c.dep.startswith("compound") and c.pos in NOUNS
-            ]
+            compounds = [child for child in _compounds(word) if child.pos in NOUNS]
             take(Kind.NOUN, word, [child for child in compounds if child.index not in adjectival])
     for word in words:
         if word.index not in places and (_is_adjective(word, rules) or word.index in adjectival):
-            parts = {
-                c.index
-                for c in word.children
-                if c.dep.startswith("compound") and c.pos in ("ADJ", "ADV", *NOUNS)
-            }
-            take(Kind.ADJECTIVE, word, [c for c in word.children if c.index in parts | adjectival])
+            compounds = _compounds(word)
+            parts = {child.index for child in compounds if child.pos in ("ADJ", "ADV", *NOUNS)}
+            parts |= adjectival
+            take(Kind.ADJECTIVE, word, [child for child in word.children if child.index in parts])
     for word in words:
         if word.index in places:
             continue
         if rules.copula_relations and word.is_copula:
             take(Kind.VERB, word)
-            found[-1].silent = True
+            components[-1].silent = True
         elif word.pos == "VERB" and word.dep != "amod":
-            take(
-                Kind.VERB,
-                word,
-                [c for c in word.children if c.index > word.index and c.dep in AFTER_VERB],
-            )
+            behind = [child for child in word.children if child.index > word.index]
+            take(Kind.VERB, word, [child for child in behind if child.dep in AFTER_VERB])
     for word in words:
-        if (
-            word.index not in places
-            and word.pos == "ADP"
-            and word.dep in ("prep", "case", "conj", "agent")
-        ):
+        is_preposition = word.pos == "ADP" and word.dep in ("prep", "case", "conj", "agent")
+        if is_preposition and word.index not in places:
             take(Kind.PREPOSITION, word)
     for word in words:
-        if word.pos != "ADV" or word.index in places:
-            continue
-        modifiers = [
-            child
-            for child in word.children
-            if child.dep == "amod" or child.dep.startswith("compound")
-        ]
-        adverbs = [
-            c
-            for c in word.children
-            if c.pos == "ADV" and c.dep == "advmod" and c.index not in places
-        ]
-        if adverbs:
-            take(Kind.ADVERB, word, adverbs + modifiers)
-        elif not (
-            word.head.pos == "ADV" and word.dep == "advmod" and word.head.index not in places
-        ):
-            take(
-                Kind.ADVERB,
-                word,
-                [child for child in modifiers if child.pos in ("ADV", "ADP", "PART", "ADJ")],
-            )
-    return found
+        if word.pos == "ADV" and word.index not in places:
+            absorbed = _absorbed_by_adverb(word, places)
+            if absorbed is not None:
+                take(Kind.ADVERB, word, absorbed)
+    return components
+
+
+def _compounds(word: Word) -> list[Word]:
+    return [child for child in word.children if child.dep.startswith("compound")]
+
+
+def _absorbed_by_adverb(word: Word, places: Places) -> list[Word] | None:
+    """Returns the words that belong to an adverb, None where it belongs to another that comes
+    later.
+    """
+    modifiers = []
+    adverbs = []
+    for child in word.children:
+        if child.dep == "amod" or child.dep.startswith("compound"):
+            modifiers.append(child)
+        if child.pos == "ADV" and child.dep == "advmod" and child.index not in places:
+            adverbs.append(child)
+    if adverbs:
+        return adverbs + modifiers
+    if word.head.pos == "ADV" and word.dep == "advmod" and word.head.index not in places:
+        return None
+    return [child for child in modifiers if child.pos in ("ADV", "ADP", "PART", "ADJ")]
 
 
 def _is_adjectival(word: Word) -> bool:
@@ -180,8 +176,10 @@ def _hyphenated(words: Sequence[Word]) -> dict[Word, list[Word]]:
                 runs.append([before, hyphen, after])
     joined = {}
     for run in runs:
-        anchor = next(
-            (word for word in reversed(run) if word.head not in run or word.head is word), run[-1]
-        )
+        anchor = run[-1]
+        for word in reversed(run):
+            if word.head not in run or word.head is word:
+                anchor = word
+                break
         joined[anchor] = [word for word in run if word is not anchor]
     return joined

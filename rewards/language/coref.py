@@ -44,12 +44,24 @@ def coref_method(method: str | Resolver) -> Resolver:
         return method
     if method == "maverick":
         _maverick_class()
-        return lambda docs: [_by_maverick(doc) if len(doc) else [] for doc in docs]
+        return _by_maverick
     if method == "rules":
-        return lambda docs: [clusters_by_rule(read_words(doc)[0]) for doc in docs]
+        return _by_rules
     if method == "none":
-        return lambda docs: [[] for _ in docs]
+        return _no_clusters
     raise ValueError(f"coref is 'rules', 'none', 'maverick' or a function, got {method!r}")
+
+
+def _by_rules(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    return [clusters_by_rule(read_words(doc)[0]) for doc in docs]
+
+
+def _no_clusters(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    return [[] for _ in docs]
+
+
+def _by_maverick(docs: Sequence[Doc]) -> list[list[Cluster]]:
+    return [_maverick_clusters(doc) if len(doc) else [] for doc in docs]
 
 
 def find_clusters(
@@ -63,17 +75,21 @@ def find_clusters(
     return coref_method(method)(docs)
 
 
-def _by_maverick(doc: Doc) -> list[Cluster]:
+def _maverick_clusters(doc: Doc) -> list[Cluster]:
     """Returns the clusters of a text with words, without mentions that end outside it (on the
     model's own marks).
 
     The published code asks text by text too, with the words of every sentence.
     """
-    answer = _maverick().predict([[token.text for token in sentence] for sentence in doc.sents])
-    return [
-        [[first, last] for first, last in cluster if first is not None and last is not None]
-        for cluster in answer["clusters_token_offsets"]
-    ]
+    sentences = []
+    for sentence in doc.sents:
+        sentences.append([token.text for token in sentence])
+    answer = _maverick().predict(sentences)
+    clusters = []
+    for mentions in answer["clusters_token_offsets"]:
+        inside = [[first, last] for first, last in mentions if None not in (first, last)]
+        clusters.append(inside)
+    return clusters
 
 
 @lru_cache(maxsize=1)

@@ -41,12 +41,12 @@ REFLEXIVES = ("himself", "herself", "itself", "themselves")
 
 @dataclass(eq=False, slots=True)
 class _Thing:
-    """A thing with its mentions and the words that they say of it."""
+    """A thing with its mentions and the words that describe it."""
 
     lemma: str
     plural: bool
     mentions: list[Word] = field(default_factory=list)
-    said: set[str] = field(default_factory=set)
+    description: set[str] = field(default_factory=set)
 
     def fits(self, kind: str) -> bool:
         """Whether a pronoun of this kind can mean it."""
@@ -82,43 +82,40 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
             thing = _antecedent(word, thing_of, best, rank)
         elif _is_mention(word):
             same_name = named[word.lemma, _is_plural(word)]
-            thing = _known(word, same_name)
+            thing = _earlier_thing(word, same_name)
             if thing is None:
                 thing = _Thing(word.lemma, _is_plural(word))
                 same_name.append(thing)
-            thing.said |= _restrictions(word)
+            thing.description |= _restrictions(word)
             # "red" and "at left" of "the circle is red and at the left"
             if word.head.is_copula and not rank(word):
-                thing.said |= {
-                    child.lemma for child in word.head.children if child.dep == "acomp"
-                } | _places(word.head)
+                predicates = [child for child in word.head.children if child.dep == "acomp"]
+                thing.description.update(predicate.lemma for predicate in predicates)
+                thing.description |= _places(word.head)
         if thing is not None:
             thing.mentions.append(word)
             thing_of[word] = thing
             place = (rank(word), word.index)
             best[word.sentence][thing] = min(place, best[word.sentence].get(thing, place))
-    in_order = dict.fromkeys(thing_of.values())
-    return [
-        [[word.index, word.index] for word in thing.mentions]
-        for thing in in_order
-        if len(thing.mentions) > 1
-    ]
+    clusters = []
+    for thing in dict.fromkeys(thing_of.values()):
+        if len(thing.mentions) > 1:
+            clusters.append([[word.index, word.index] for word in thing.mentions])
+    return clusters
 
 
 def _is_mention(word: Word) -> bool:
-    describes = (
-        word.dep in ("amod", "nmod", "compound")
-        and word.head is not word
-        and word.head.pos in NOUNS
-    )
-    return word.pos in NOUNS and not describes
+    if word.pos not in NOUNS:
+        return False
+    is_modifier = word.dep in ("amod", "nmod", "compound") and word.head is not word
+    return not (is_modifier and word.head.pos in NOUNS)
 
 
 def _is_plural(word: Word) -> bool:
     return word.tag in ("NNS", "NNPS")
 
 
-def _known(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
+def _earlier_thing(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
     """Returns the thing that a definite noun refers to: the last that has all its modifiers, or the
     only one.
     """
@@ -126,9 +123,12 @@ def _known(word: Word, same_name: Sequence[_Thing]) -> _Thing | None:
         return None
     restrictions = _restrictions(word)
     for thing in reversed(same_name):
-        if restrictions <= thing.said:
+        if restrictions <= thing.description:
             return thing
-    return same_name[0] if len(same_name) == 1 and same_name[0].said <= restrictions else None
+    if len(same_name) > 1:
+        return None
+    (only,) = same_name
+    return only if only.description <= restrictions else None
 
 
 def _is_definite(word: Word) -> bool:
@@ -140,27 +140,28 @@ def _is_definite(word: Word) -> bool:
 
 def _restrictions(word: Word) -> set[str]:
     """Returns what tells a noun's thing from others of its name: adjectives, owners and places."""
-    found = {child.lemma for child in word.children if child.dep in DESCRIPTIONS}
-    return (
-        found
-        | {f"of {child.lemma}" for child in word.children if child.dep == "poss"}
-        | _places(word)
-    )
+    restrictions = _places(word)
+    for child in word.children:
+        if child.dep in DESCRIPTIONS:
+            restrictions.add(child.lemma)
+        if child.dep == "poss":
+            restrictions.add(f"of {child.lemma}")
+    return restrictions
 
 
 def _places(word: Word) -> set[str]:
     """Returns the prepositional phrases under a word, each as the preposition, the noun's modifiers
     and the noun.
     """
-    found = set()
+    places = set()
     for preposition in word.children:
-        if preposition.dep == "prep":
-            for place in preposition.children:
-                described = sorted(
-                    child.lemma for child in place.children if child.dep in DESCRIPTIONS
-                )
-                found.add(" ".join([preposition.lemma, *described, place.lemma]))
-    return found
+        if preposition.dep != "prep":
+            continue
+        for place in preposition.children:
+            modifiers = [child for child in place.children if child.dep in DESCRIPTIONS]
+            described = sorted(modifier.lemma for modifier in modifiers)
+            places.add(" ".join([preposition.lemma, *described, place.lemma]))
+    return places
 
 
 def _relative_head(pronoun: Word) -> Word:
@@ -184,13 +185,15 @@ def _antecedent(
     if pronoun.dep == "expl":
         return None
     text = pronoun.text.lower()
-    excluded = set() if pronoun.dep == "poss" or text in REFLEXIVES else set(_bound(pronoun, rank))
-    things = {thing_of[word] for word in excluded if word in thing_of}
+    excluded: set[_Thing] = set()
+    if pronoun.dep != "poss" and text not in REFLEXIVES:
+        for word in _bound(pronoun, rank):
+            if word in thing_of:
+                excluded.add(thing_of[word])
+    kind = PRONOUNS[text]
     for back in range(SENTENCES_BACK + 1):
         places = best.get(pronoun.sentence - back, {})
-        candidates = [
-            thing for thing in places if thing not in things and thing.fits(PRONOUNS[text])
-        ]
+        candidates = [thing for thing in places if thing not in excluded and thing.fits(kind)]
         if candidates:
             return min(candidates, key=places.__getitem__)
     return None
@@ -212,16 +215,16 @@ def _bound(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
     yield from (child for child in head.children if rank(child) == 0 and child is not pronoun)
 
 
-def _first_conjunct(word: Word, known: dict[Word, Word]) -> Word:
-    """Returns the first word of the list that a word is in, itself where it is in none. known: gets
-    the first of each word on the way, which is long in a long list.
+def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
+    """Returns the first word of the list that a word is in, itself where it is in none. first_of:
+    gets the first of each word on the way, which is long in a long list.
     """
     way = []
-    while word not in known and word.dep == "conj" and word.head is not word:
+    while word not in first_of and word.dep == "conj" and word.head is not word:
         way.append(word)
         word = word.head
-    first = known.get(word, word)
-    known |= dict.fromkeys(way, first)
+    first = first_of.get(word, word)
+    first_of |= dict.fromkeys(way, first)
     return first
 
 

@@ -24,7 +24,7 @@ from spanreward.rewards.language.words import (
     OBJECTS,
     PARTS,
     PICTURES,
-    SHOWN,
+    SHOWING,
     SUBJECTS,
     Word,
     word_set,
@@ -43,7 +43,7 @@ EXISTING = word_set("be exist appear occur")
 # "no dog is here", "it is no dog", "is neither red", "no longer"
 PREDICATES = (*SUBJECTS, "attr", "acomp", "advmod")
 DENYING_AS = (*PREDICATES, "neg", "det", "cc", "preconj")
-SILENT = (*SUBJECTS, "expl", "aux", "auxpass", "punct", "mark", "cc")
+SILENT_BESIDE_DENIAL = (*SUBJECTS, "expl", "aux", "auxpass", "punct", "mark", "cc")
 DESCRIBING = ("amod", "compound", "nummod")
 
 
@@ -51,20 +51,20 @@ def denying(words: Sequence[Word]) -> set[Word]:
     """Returns the words that deny. "Not only", "no more than", "No 5", "a no parking sign", and
     "none." do not.
     """
-    found = set()
+    denying_words = set()
     for number, word in enumerate(words):
         text = word.text.lower()
         if text not in NO:
             continue
         behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
-        named = (
-            word.tag == "UH"
-            or not behind[:1].isalpha()
-            or (number and words[number - 1].tag in ("DT", "PRP$"))
-        )
-        if behind not in NO_DENIAL_BEFORE and not (text in ("no", "none", "nothing") and named):
-            found.add(word)
-    return found
+        if behind in NO_DENIAL_BEFORE:
+            continue
+        after_determiner = number > 0 and words[number - 1].tag in ("DT", "PRP$")
+        is_name = word.tag == "UH" or not behind[:1].isalpha() or after_determiner
+        if text in ("no", "none", "nothing") and is_name:
+            continue
+        denying_words.add(word)
+    return denying_words
 
 
 def near_denials(denies: Set[Word]) -> set[Word]:
@@ -81,24 +81,33 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     """
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
-    predicates = [child for child in word.children if child.dep in PREDICATES]
-    clauses = [
-        child for child in word.children if child.dep in ("relcl", "acl") and is_bare(child, denies)
-    ]
+    predicates = []
+    clauses = []
+    for child in word.children:
+        if child.dep in PREDICATES:
+            predicates.append(child)
+        if child.dep in ("relcl", "acl") and is_bare(child, denies):
+            clauses.append(child)
     if not denies.isdisjoint(clauses) or nos_of(clauses, denies):  # "a dog that is not there"
         return 0
-    said = nos_of((word, *predicates), denies)
-    if said and (is_bare(word, denies) or any(no.dep == "conj" for no in said)):  # "or not"
+    denying_words = nos_of((word, *predicates), denies)
+    if not denying_words:
+        return inf
+    if is_bare(word, denies) or any(no.dep == "conj" for no in denying_words):  # "or not"
         return 0
-    return min((no.index for no in said), default=inf)
+    return min(no.index for no in denying_words)
 
 
 def nos_of(words: Sequence[Word], denies: Set[Word]) -> list[Word]:
     """Returns the denying words that deny the word that they hang from, as "no" and "not" do and
     "without" does not.
     """
-    below = (child for word in words for child in word.children if child in denies)
-    return [child for child in below if child.dep in DENYING_AS or child.tag == "RB"]
+    nos = []
+    for word in words:
+        for child in word.children:
+            if child in denies and (child.dep in DENYING_AS or child.tag == "RB"):
+                nos.append(child)
+    return nos
 
 
 def stands_for_itself(word: Word, joints: Set[str]) -> bool:
@@ -109,36 +118,42 @@ def stands_for_itself(word: Word, joints: Set[str]) -> bool:
     cup".
     """
     if word.dep == "advcl":
-        return not BREAKS.isdisjoint(
-            child.text.lower() for child in word.children if child.dep in ("mark", "advmod")
-        )
-    first = word.children[0] if word.children and word.children[0].index < word.index else word
-    goes_on = not joints.isdisjoint(("or", "nor")) or (
-        joints.isdisjoint(BREAKS) and first.tag in GOES_ON
-    )
-    opens = word.dep == "prep" and (word.index < word.head.index or word.text.lower() in BREAKS)
-    return opens or word.tag == "." or (word.dep == "conj" and not goes_on)
+        openers = [child for child in word.children if child.dep in ("mark", "advmod")]
+        return any(opener.text.lower() in BREAKS for opener in openers)
+    if word.tag == ".":
+        return True
+    if word.dep == "prep":
+        return word.index < word.head.index or word.text.lower() in BREAKS
+    if word.dep != "conj":
+        return False
+    first = word
+    if word.children and word.children[0].index < word.index:
+        first = word.children[0]
+    goes_on = joints.isdisjoint(BREAKS) and first.tag in GOES_ON
+    return joints.isdisjoint(("or", "nor")) and not goes_on
 
 
 def is_bare(verb: Word, denies: Set[Word]) -> bool:
     """Whether a clause says of its subject only that it is there, or in the picture, or that it is
     not.
     """
-    shows = (
-        verb.lemma in EXISTING
-        or verb in denies
-        or (verb.lemma in SHOWN and verb.has_child("auxpass"))
-    )
-    return shows and all(
-        child in denies
-        or child.dep in SILENT
-        or not any(map(str.isalnum, child.text))
-        or (child.dep == "prep" and verb in denies)  # "is missing from the table"
-        or child.text.lower() in SEEN
-        or child.lemma in PARTS
-        or any(below.lemma in PICTURES for below in child.children)
-        for child in verb.children
-    )
+    is_shown = verb.lemma in SHOWING and verb.has_child("auxpass")
+    if verb.lemma not in EXISTING and verb not in denies and not is_shown:
+        return False
+    return all(says_no_more(child, verb, denies) for child in verb.children)
+
+
+def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
+    """Whether a word below the verb of a bare clause says nothing more of the subject."""
+    if child in denies or child.dep in SILENT_BESIDE_DENIAL:
+        return True
+    if not any(map(str.isalnum, child.text)):
+        return True
+    if child.dep == "prep" and verb in denies:  # "is missing from the table"
+        return True
+    if child.text.lower() in SEEN or child.lemma in PARTS:
+        return True
+    return any(below.lemma in PICTURES for below in child.children)
 
 
 def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Iterator[Denial]:
@@ -147,19 +162,15 @@ def absences(words: Sequence[Word], denies: Set[Word], denied: Set[Word]) -> Ite
     """
     # with what it is absent from: the man in "the man has no hat"
     absent: dict[Word, list[Word]] = {}
-    for word in (word for word in words if word in denied):
+    for word in words:
+        if word not in denied:
+            continue
         head = word.head
-        if (
-            word.dep == "acomp"
-            and head.is_copula
-            and head.has_child("neg")
-            and not is_bare(head, denies)
-        ):
-            yield from (
-                denial(subject, [], [word], denies)
-                for subject in head.subjects
-                if subject.pos in NOUNS
-            )
+        denies_predicate = word.dep == "acomp" and head.is_copula and head.has_child("neg")
+        if denies_predicate and not is_bare(head, denies):
+            for subject in head.subjects:
+                if subject.pos in NOUNS:
+                    yield denial(subject, [], [word], denies)
         elif word.pos in NOUNS:
             if word.dep == "conj" and head in absent and not word.has_child("det"):
                 absent[word] = absent[head]
@@ -190,35 +201,38 @@ def denial(
 ) -> Denial:
     """Returns the denial of a noun with its adjectives, its places, and what it is denied of."""
     adjectives = [*adjectives_of(noun), *predicates]
-    placed = [
-        (prep, place)
-        for prep in noun.children
-        for place in prep.children
-        if prep.dep == "prep" and place.dep == "pobj" and place.text.lower() not in PICTURES
-    ]
-    no = [
-        child
-        for child in (*noun.children, *noun.head.children)
-        if child in denies and child.dep != "acomp"
-    ]
-    said = {noun, *no, *adjectives, *(word for pair in placed for word in pair)}
+    links = [(PART_OF, thing_in_words(owner)) for owner in owners]
+    claimed_words = {noun, *adjectives}
+    for preposition, place in places_of(noun):
+        links.append((preposition.text.lower(), thing_in_words(place)))
+        claimed_words.update((preposition, place))
+    for child in (*noun.children, *noun.head.children):
+        if child in denies and child.dep != "acomp":
+            claimed_words.add(child)
     return Denial(
         head=noun.text.lower(),
         attributes=[word.text.lower() for word in adjectives],
-        links=[
-            *((PART_OF, named(owner)) for owner in owners),
-            *((prep.text.lower(), named(place)) for prep, place in placed),
-        ],
+        links=links,
         of_one=bool(predicates),
-        text_spans=sorted((word.start, word.end) for word in said),
+        text_spans=sorted((word.start, word.end) for word in claimed_words),
     )
 
 
+def places_of(noun: Word) -> Iterator[tuple[Word, Word]]:
+    """Yields the prepositions of a noun with their objects, but for pictures."""
+    for preposition in noun.children:
+        if preposition.dep != "prep":
+            continue
+        for place in preposition.children:
+            if place.dep == "pobj" and place.text.lower() not in PICTURES:
+                yield preposition, place
+
+
 def adjectives_of(noun: Word) -> list[Word]:
-    return [
-        child for child in noun.children if child.dep in DESCRIBING and child.text.lower() not in NO
-    ]
+    describing = [child for child in noun.children if child.dep in DESCRIBING]
+    return [child for child in describing if child.text.lower() not in NO]
 
 
-def named(noun: Word) -> list[str]:
+def thing_in_words(noun: Word) -> list[str]:
+    """Returns the noun's adjectives and the noun, in lower case."""
     return [word.text.lower() for word in (*adjectives_of(noun), noun)]

@@ -79,9 +79,9 @@ def _linked(words: Sequence[Word], rules: Rules) -> _Linked:
     places: Places = {}
     components: list[Component] = []
     for _, sentence in groupby(words, key=lambda word: word.sentence):
-        found = find_components(list(sentence), places, rules)
-        add_links(found, places, rules)
-        components += found
+        of_sentence = find_components(list(sentence), places, rules)
+        add_links(of_sentence, places, rules)
+        components += of_sentence
     spread_over_conjunctions(words, places, rules)
     components.sort(key=lambda component: component.words[0].index)
     for number, component in enumerate(components):
@@ -129,10 +129,10 @@ def without_components(
             objects = component.linked(role) if component.kind is kind else []
             if objects and gone.issuperset(objects):
                 gone.add(component)
-    kept = [component for component in components if component not in gone]
-    for component in kept:
+    remaining = [component for component in components if component not in gone]
+    for component in remaining:
         component.links = [link for link in component.links if link[0] not in gone]
-    return kept, sorted({span for component in gone for span in component.spans})
+    return remaining, sorted({span for component in gone for span in component.spans})
 
 
 def without_words(
@@ -142,17 +142,17 @@ def without_words(
 
     A sentence with words to leave out becomes its other words, joined by spaces.
     """
-    kept = list(sentences)
-    for number, own in groupby(words, key=lambda word: word.sentence):
-        said = list(own)
-        if not left_out.isdisjoint(word.index for word in said):
-            kept[number] = " ".join(
-                word.text for word in said if word.index not in left_out
+    remaining = list(sentences)
+    for number, group in groupby(words, key=lambda word: word.sentence):
+        removed = list(group)
+        if not left_out.isdisjoint(word.index for word in removed):
+            remaining[number] = " ".join(
+                word.text for word in removed if word.index not in left_out
             ).strip()
-    return kept
+    return remaining
 
 
-def _in_order(components: Iterable[Component]) -> list[Component]:
+def _in_text_order(components: Iterable[Component]) -> list[Component]:
     return sorted(components, key=lambda component: component.id)
 
 
@@ -211,8 +211,8 @@ class _Builder:
 
     def _add_entity(self, component: Component) -> None:
         clusters = self._clusters(component)
-        known = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
-        if not known:
+        numbers = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
+        if not numbers:
             entity = Entity(component.text, [], [], [], is_us=component.text.lower() in VIEWER)
             entity.is_right = "right" in clusters and self._has_others("right", component)
             entity.is_left = "left" in clusters and self._has_others("left", component)
@@ -220,7 +220,7 @@ class _Builder:
             if entity.is_right and "left" not in self.references.words_of:
                 entity.is_left = True
             self.entities.append(entity)
-        self.entity_of[component] = number = min(known, default=len(self.entities) - 1)
+        self.entity_of[component] = number = min(numbers, default=len(self.entities) - 1)
         for cluster in self.clusters_of.get(component, ()):
             self.named.setdefault(cluster, []).append(component)
             self.lowest[cluster] = min(number, self.lowest.get(cluster, number))
@@ -229,50 +229,52 @@ class _Builder:
         entity.sentence_idxs.append(component.anchor.sentence)
         entity.text_spans += component.spans
 
-    def _add_attribute(self, targets: Pieces, said: Pieces) -> None:
-        """Gives every target that is an entity the attribute that the components `said` make up, in
-        text order.
+    def _add_attribute(self, targets: Pieces, pieces: Pieces) -> None:
+        """Gives every target that is an entity the attribute that the components `pieces` make up,
+        in text order.
 
-        The sentence of the attribute is that of the first of `said`.
+        The sentence of the attribute is that of the first of `pieces`.
         """
-        text = self._text(_in_order(said))
+        text = self._text(_in_text_order(pieces))
         for target in targets:
             if target in self.entity_of:
                 entity = self.entities[self.entity_of[target]]
                 if text not in entity.attribute_text_spans:
                     entity.attributes.append(text)
-                entity.attribute_sentence_idxs.setdefault(text, []).append(said[0].anchor.sentence)
+                entity.attribute_sentence_idxs.setdefault(text, []).append(
+                    pieces[0].anchor.sentence
+                )
                 spans = entity.attribute_text_spans.setdefault(text, [])
-                spans += [span for piece in said for span in piece.spans]
+                spans += [span for piece in pieces for span in piece.spans]
 
     def _add_relation(
-        self, subject: Component, target: Component, said: Pieces, source: Source, text: str = ""
+        self, subject: Component, target: Component, pieces: Pieces, source: Source, text: str = ""
     ) -> None:
         """Relates two components if both are entities. `text` is by default the text of the
-        components `said`.
+        components `pieces`.
 
-        The sentence of the relation is that of the first of `said`.
+        The sentence of the relation is that of the first of `pieces`.
         """
         if subject in self.entity_of and target in self.entity_of:
             ends = self.entity_of[subject], self.entity_of[target]
-            text = text or self._text(said)
+            text = text or self._text(pieces)
             relation = self.relations.setdefault(
                 (*ends, text), Relation(*ends, text, source, [], [])
             )
-            relation.sentence_idxs.append(said[0].anchor.sentence)
-            relation.text_spans += [span for piece in said for span in piece.spans]
+            relation.sentence_idxs.append(pieces[0].anchor.sentence)
+            relation.text_spans += [span for piece in pieces for span in piece.spans]
 
-    def _text(self, said: Pieces) -> str:
-        text = " ".join(filter(None, [piece.text for piece in said]))
+    def _text(self, pieces: Pieces) -> str:
+        text = " ".join(filter(None, [piece.text for piece in pieces]))
         return text.lower() if self.rules.ignore_case else text
 
     def _add_possession(self, possessive: Component) -> None:
-        others: set[Component] = set()
+        owners: set[Component] = set()
         for cluster in self._clusters(possessive):
-            others.update(self.named.get(cluster, [])[:2])  # one may be the possessive itself
-        others.discard(possessive)
-        if others:
-            owner = _in_order(others)[0]
+            owners.update(self.named.get(cluster, [])[:2])  # one may be the possessive itself
+        owners.discard(possessive)
+        if owners:
+            owner = _in_text_order(owners)[0]
             for target in possessive.linked(Role.MOD_OF):
                 self._add_relation(target, owner, [possessive], "poss", "part of")
 
@@ -283,7 +285,7 @@ class _Builder:
         reached = self._shortest(verb) if self.rules.own_prepositions else list(self._ways(verb))
         pieces = [verb, *(path[-1] for path in reached)]
         direct: list[tuple[Component, Path]] = [
-            (target, ()) for target in _in_order(verb.linked(Role.DOBJ))
+            (target, ()) for target in _in_text_order(verb.linked(Role.DOBJ))
         ]
         indirect = [(target, path) for path in reached for target in path[-1].linked(Role.POBJ)]
         indirect.sort(key=lambda pair: pair[0].id)
@@ -295,7 +297,7 @@ class _Builder:
         for first, _ in direct:
             for second, path in indirect:
                 self._add_verb_relation(verb, first, second, pieces, path, about_subject=False)
-        for subject in _in_order(subjects):
+        for subject in _in_text_order(subjects):
             for target, path in direct or indirect:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
@@ -331,7 +333,7 @@ class _Builder:
         """Returns the prepositions that hang from this verb or preposition directly, in text
         order.
         """
-        targets = _in_order(component.linked(Role.HAS_PREP))
+        targets = _in_text_order(component.linked(Role.HAS_PREP))
         return [target for target in targets if self.rules.any_order or target.id >= component.id]
 
     def _add_verb_relation(
@@ -355,10 +357,13 @@ class _Builder:
         if not (self.rules.any_order and about_subject):
             pieces = [piece for piece in pieces if subject.id <= piece.id <= target.id]
         verb_first = sorted(set(pieces), key=lambda piece: (piece is not verb, piece.id))
-        said = verb_first
+        new_pieces = verb_first
         if not about_subject:  # a preposition relates a direct object only once
-            said = [piece for piece in verb_first if piece is verb or piece not in self.handled]
+            new_pieces = [
+                piece for piece in verb_first if piece is verb or piece not in self.handled
+            ]
         self.handled.update(verb_first)
-        if any(piece.text for piece in said):
-            only_prepositions = verb.silent and verb in said
-            self._add_relation(subject, target, said, "prep" if only_prepositions else "verb")
+        if any(piece.text for piece in new_pieces):
+            only_prepositions = verb.silent and verb in new_pieces
+            source: Source = "prep" if only_prepositions else "verb"
+            self._add_relation(subject, target, new_pieces, source)

@@ -26,9 +26,13 @@ def is_foreign(text: str, language: Language) -> bool:
     if language.lang != "en" or in_another_script(text):
         return language.lang == "en"
     words = _LETTERS.findall(text.casefold())
-    known = sum(word in language.vocab.strings for word in words)
+    english_words = sum(word in language.vocab.strings for word in words)
     small = sum(word in FUNCTION_WORDS for word in words)
-    return len(words) >= FEWEST and small <= FUNCTION * len(words) and known <= KNOWN * len(words)
+    return (
+        len(words) >= FEWEST
+        and small <= FUNCTION * len(words)
+        and english_words <= KNOWN * len(words)
+    )
 
 
 def in_another_script(text: str) -> bool:
@@ -41,12 +45,12 @@ def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
     pipeline.
     """
     name = pipeline_name(language)
-    found = (
+    foreign = (
         None
         if name in _warned
         else next((text for text in texts if is_foreign(text, language)), None)
     )
-    if found is not None:
+    if foreign is not None:
         _warned.add(name)
         cure = (
             "Translate such texts, or score them with a metric that parses nothing, such as "
@@ -55,6 +59,6 @@ def warn_of_foreign(texts: Iterable[str], language: Language) -> None:
         log.warning(
             "the parser %s reads English, but a text does not look like it: %r. %s.",
             name,
-            found[:80],
+            foreign[:80],
             cure,
         )

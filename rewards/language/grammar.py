@@ -24,11 +24,12 @@ BEFORE_IT = (*FINITE, "IN", "VB", "VBG", "TO", "RB")
 
 def misplaced(words: Sequence[Word]) -> list[CharacterSpan]:
     """Returns the characters of each misplaced word and the word after it, in text order."""
-    return [
-        (word.start, words[min(number + 1, len(words) - 1)].end)
-        for number, word in enumerate(words)
-        if stands_wrongly(words, number)
-    ]
+    spans = []
+    for number, word in enumerate(words):
+        if stands_wrongly(words, number):
+            following = words[min(number + 1, len(words) - 1)]
+            spans.append((word.start, following.end))
+    return spans
 
 
 def stands_wrongly(words: Sequence[Word], number: int) -> bool:

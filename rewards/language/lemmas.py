@@ -28,11 +28,11 @@ _FORMS = """
     photographs; plane airplane airplanes aeroplane aeroplanes; television tv tvs
 """
 
-SILENT = word_set("a an the 's of very")
+SILENT_WORDS = word_set("a an the 's of very")
 
-# words of a hyphenated one, aside from those of SMALL; one with more is a word of its own
-PIECES = 2
-SMALL = word_set("a an the and or of in on to by with at")
+# words of a hyphenated one, aside from those of SMALL_PARTS; one with more is a word of its own
+MOST_PARTS = 2
+SMALL_PARTS = word_set("a an the and or of in on to by with at")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _VOWEL = re.compile("[aeiouy]")
 
@@ -44,17 +44,20 @@ def lemmas(text: str) -> frozenset[str]:
 
     A word has no white space. "red.zebra" is one word, and "snow-covered" is two.
     """
-    words = [part for word in text.lower().replace("\u2019", "'").split() for part in _parts(word)]
-    return frozenset(lemma(word) for word in words if word not in SILENT) or frozenset(
-        lemma(word) for word in words
-    )
+    words: list[str] = []
+    for word in text.lower().replace("\u2019", "'").split():
+        words += _parts_of_word(word)
+    content = [word for word in words if word not in SILENT_WORDS]
+    return frozenset(map(lemma, content or words))
 
 
-def _parts(word: str) -> list[str]:
+def _parts_of_word(word: str) -> list[str]:
     if word == "'s":
         return [word]
-    parts = [part for part in _EDGES.sub("", word).removesuffix("'s").split("-") if part]
-    return parts if sum(part not in SMALL for part in parts) <= PIECES else ["-".join(parts)]
+    trimmed = _EDGES.sub("", word).removesuffix("'s")
+    parts = [part for part in trimmed.split("-") if part]
+    content = [part for part in parts if part not in SMALL_PARTS]
+    return parts if len(content) <= MOST_PARTS else ["-".join(parts)]
 
 
 @lru_cache(maxsize=8192)
@@ -74,7 +77,9 @@ def kin(word: str) -> frozenset[str]:
     for ending in ("y", "en", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > 2:
-            stems += [stem, stem[:-1]] if stem[-1] == stem[-2] else [stem]
+            stems.append(stem)
+            if stem[-1] == stem[-2]:
+                stems.append(stem[:-1])
     return frozenset(_regular(stem) for stem in stems)
 
 
@@ -84,8 +89,9 @@ def _regular(word: str) -> str:
     for ending in ("ing", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > 2 and _VOWEL.search(stem) and not word.endswith("eed"):
-            double = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz"
-            return (stem[:-1] if double else stem).removesuffix("e")
+            if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
+                stem = stem[:-1]  # "runn"
+            return stem.removesuffix("e")
     if word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")) and len(word) > 5:
         return word[:-2]
     if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):

@@ -15,15 +15,17 @@ from string import ascii_uppercase
 
 _ITEM = r"(?:[-*\u2022]\s++)?[(\[\"'*_`]{0,4}[A-Za-z][)\]\"'*_`]{0,4}[.:]?"
 JOINING = r"(?:and|plus|also|as|well|along|together|with)"
-_SIGN = r"\s*+[,;&\u3001\uff0c\uff1b]\s*+"
-_JOINT = rf"(?:{_SIGN}(?i:{JOINING}\s++){{0,4}}|[^\S\n]*+\n\s*+|\s++(?i:{JOINING}\s++){{1,4}})"
-_CLOSED = r"[\s.!]*"
-_LIST = re.compile(rf"{_ITEM}(?:{_JOINT}{_ITEM})+{_CLOSED}")
-_SPACED = re.compile(r"[(\[\"']{0,4}[A-Z](?:(?:\s++|\s*+[/+|]\s*+)[A-Z])+[\s.!)\]]*")
+_SIGN_BETWEEN = r"\s*+[,;&\u3001\uff0c\uff1b]\s*+"
+_JOINT_OF_LETTERS = (
+    rf"(?:{_SIGN_BETWEEN}(?i:{JOINING}\s++){{0,4}}|[^\S\n]*+\n\s*+|\s++(?i:{JOINING}\s++){{1,4}})"
+)
+_CLOSED_LIST = r"[\s.!]*"
+_LETTER_LIST = re.compile(rf"{_ITEM}(?:{_JOINT_OF_LETTERS}{_ITEM})+{_CLOSED_LIST}")
+_SPACED_LETTERS = re.compile(r"[(\[\"']{0,4}[A-Z](?:(?:\s++|\s*+[/+|]\s*+)[A-Z])+[\s.!)\]]*")
 _TOGETHER = re.compile(r"[(\[\"']{0,4}[A-Z]{2,26}[\s.!)\]]*")
 _LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
-LONGEST = 400  # characters of a list
-ORDERED = 3  # letters that can be put in order, at least
+MOST_LIST_CHARACTERS = 400  # characters of a list
+ORDERED_LETTERS = 3  # letters that can be put in order, at least
 
 
 def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
@@ -39,10 +41,10 @@ def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
 def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
     """Returns what `letters_listed` does, in the answer's order."""
     text = answer.strip()
-    if len(text) > LONGEST:
+    if len(text) > MOST_LIST_CHARACTERS:
         return ()
     letters: list[str] = []
-    if _LIST.fullmatch(text) or (joined and _SPACED.fullmatch(text)):
+    if _LETTER_LIST.fullmatch(text) or (joined and _SPACED_LETTERS.fullmatch(text)):
         letters = [letter.upper() for letter in _LETTER.findall(text)]
     elif joined and _TOGETHER.fullmatch(text):
         letters = [letter for letter in text if letter.isalpha()]
@@ -58,6 +60,6 @@ def order_counts(answers: Iterable[str]) -> bool:
     for answer in answers:
         letters = letters_in_order(answer)
         first = tuple(ascii_uppercase[: len(letters)])
-        if len(letters) >= ORDERED and tuple(sorted(letters)) == first != letters:
+        if len(letters) >= ORDERED_LETTERS and tuple(sorted(letters)) == first != letters:
             return True
     return False

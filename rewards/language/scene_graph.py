@@ -100,10 +100,10 @@ class SceneGraph:
 
         Tuples stay tuples.
         """
-        own = ("misplaced", "unasserted", "denials", "hanging")
+        omitted = ("misplaced", "unasserted", "denials", "hanging")
         # dataclasses.asdict takes twice as long; warnings would tell of published files' sources
         written = _GRAPH.dump_python(self, warnings=False)
-        return {key: value for key, value in written.items() if value or key not in own}
+        return {key: value for key, value in written.items() if value or key not in omitted}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "SceneGraph":
@@ -134,7 +134,7 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
     stood there.
     """
     named: list[Entity | Relation | Denial] = [*graph.entities, *graph.relations, *graph.denials]
-    lists = [graph.misplaced, graph.unasserted, *(one.text_spans for one in named)]
+    lists = [graph.misplaced, graph.unasserted, *(element.text_spans for element in named)]
     for spans in (
         *lists,
         *(spans for entity in graph.entities for spans in entity.attribute_text_spans.values()),

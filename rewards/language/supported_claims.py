@@ -10,47 +10,48 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from spanreward.rewards.language.lemmas import lemma
-from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.language.scene_graph import CharacterSpan, Entity, SceneGraph
 
-_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
+_REFERENCE_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*|[\"\u201c\u201d]")
 
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
     """Returns the base forms of the words of these texts, and their quotation marks."""
-    return frozenset(lemma(word) for text in texts for word in _WORD.findall(text.lower()))
+    return frozenset(
+        lemma(word) for text in texts for word in _REFERENCE_WORD.findall(text.lower())
+    )
 
 
-def backed(graph: SceneGraph, known: Set[str]) -> SceneGraph:
+def backed(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
     """Returns the graph without the words that have an unknown need.
 
-    Its `hanging` keeps what it left out.
+    reference_words: the words that a reference has. The graph's `hanging` keeps what it left out.
     """
-    left_out = [
-        (span, needs)
-        for span, needs in graph.hanging
-        if any(known.isdisjoint(need) for need in needs)
-    ]
+    left_out = []
+    for span, needs in graph.hanging:
+        if any(reference_words.isdisjoint(need) for need in needs):
+            left_out.append((span, needs))
     if left_out == graph.hanging == []:
         return graph
     spans = {span for span, _ in left_out}
 
-    def stays(said: Sequence[CharacterSpan]) -> bool:
-        return not said or not spans.issuperset(said)
+    def stays(text_spans: Sequence[CharacterSpan]) -> bool:
+        return not text_spans or not spans.issuperset(text_spans)
 
-    kept = [number for number, entity in enumerate(graph.entities) if stays(entity.text_spans)]
-    places = {number: place for place, number in enumerate(kept)}
-    entities = [
-        replace(
-            one,
-            attributes=[
-                words for words in one.attributes if stays(one.attribute_text_spans.get(words, ()))
-            ],
-        )
-        for one in (graph.entities[number] for number in kept)
-    ]
-    relations = [
-        replace(one, subject=places[one.subject], object=places[one.object])
-        for one in graph.relations
-        if one.subject in places and one.object in places and stays(one.text_spans)
-    ]
+    places: dict[int, int] = {}  # of the entities that stay, by their number before
+    entities: list[Entity] = []
+    for number, entity in enumerate(graph.entities):
+        if not stays(entity.text_spans):
+            continue
+        attributes = []
+        for attribute in entity.attributes:
+            if stays(entity.attribute_text_spans.get(attribute, ())):
+                attributes.append(attribute)
+        places[number] = len(entities)
+        entities.append(replace(entity, attributes=attributes))
+    relations = []
+    for relation in graph.relations:
+        subject, target = places.get(relation.subject), places.get(relation.object)
+        if subject is not None and target is not None and stays(relation.text_spans):
+            relations.append(replace(relation, subject=subject, object=target))
     return replace(graph, entities=entities, relations=relations, hanging=left_out)

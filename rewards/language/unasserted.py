@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from spanreward.rewards.language.claims import NEVER, OPEN, hanging
 from spanreward.rewards.language.denial import absences, denying
-from spanreward.rewards.language.retracted_parts import ASKED, DENIED, Needs
+from spanreward.rewards.language.retracted_parts import DENIED_NEED, QUESTION_NEED, Needs
 from spanreward.rewards.language.scene_graph import Denial, SceneGraph
 from spanreward.rewards.language.words import Word
 
@@ -62,17 +62,23 @@ def unasserted(words: Sequence[Word], claims: Claims, alternatives: bool = False
     of its alternatives, and what it frames.
     """
     denies, needs = claims
-    never = {DENIED, ASKED} if alternatives else {DENIED, ASKED, NEVER, OPEN}
+    never = (
+        {DENIED_NEED, QUESTION_NEED} if alternatives else {DENIED_NEED, QUESTION_NEED, NEVER, OPEN}
+    )
     left_out = {word for word, of_word in needs.items() if not never.isdisjoint(of_word)}
     denied = {
         word
         for word in left_out
-        if DENIED in needs[word] and {ASKED, NEVER}.isdisjoint(needs[word])
+        if DENIED_NEED in needs[word] and {QUESTION_NEED, NEVER}.isdisjoint(needs[word])
     }
     framed = (
         {}
         if alternatives
-        else {word: one for word, one in needs.items() if one and word not in left_out}
+        else {
+            word: word_needs
+            for word, word_needs in needs.items()
+            if word_needs and word not in left_out
+        }
     )
     return Unasserted(
         frozenset(word.index for word in left_out), list(absences(words, denies, denied)), framed

@@ -12,8 +12,8 @@ SUBJECTS = ("nsubj", "nsubjpass")
 OBJECTS = ("dobj", "obj")
 PREPOSITION_OBJECTS = ("pobj", "obj")
 FINITE = ("VBZ", "VBP", "VBD", "MD")  # the tags of a verb that has its tense
-_NUMBERS = "zero one two three four five six seven eight nine ten"
-DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
+_NUMBERS_TO_TEN = "zero one two three four five six seven eight nine ten"
+DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS_TO_TEN.split())}
 SIDES = ("left", "right", "top", "bottom", "middle", "center", "centre", "front", "back")
 
 
@@ -30,7 +30,7 @@ HAVING = word_set("have hold wear carry contain include feature")
 PICTURES = word_set(
     "picture image photo photograph scene drawing text answer response description caption"
 )
-SEVERAL = word_set(
+QUANTITIES = word_set(
     "group couple pair bunch lot number variety row set crowd herd flock both some all most many"
 )
 PARTS = word_set("top front back side middle part end rest")
@@ -39,9 +39,9 @@ LEADS = word_set("next close adjacent near far opposite left right")
 SEEING = word_set("see find spot view observe notice glimpse look seem make")
 # verbs that fit every picture
 NEUTRAL = POSTURES | HAVING | SEEING | word_set("show depict display reveal capture")
-SHOWN = NEUTRAL - POSTURES | {"be", "exist", "appear"}
+SHOWING = NEUTRAL - POSTURES | {"be", "exist", "appear"}
 PLAIN = (
-    SEVERAL
+    QUANTITIES
     | PARTS
     | PICTURES
     | frozenset(SIDES)
@@ -104,25 +104,27 @@ def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
     sentences = list(doc.sents)
     # one look at all tokens takes a third of the time of each token's properties
     columns = [doc.to_array(name).tolist() for name in ("ORTH", "LEMMA", "POS", "TAG", "DEP")]
-    named = {number: doc.vocab.strings[number] for number in set().union(*columns)}
-    texts, lemmas, parts, tags, deps = ([named[number] for number in of_all] for of_all in columns)
+    strings = {number: doc.vocab.strings[number] for number in set().union(*columns)}
+    texts, lemmas, parts, tags, deps = (
+        list(map(strings.__getitem__, column)) for column in columns
+    )
     starts = doc.to_array("IDX").tolist()
     steps = doc.to_array("HEAD").astype("int64").tolist()  # to each head
-    words = [
-        Word(
-            index=index,
-            text=texts[index],
-            lemma=lemmas[index].lower(),
-            pos=parts[index],
-            tag=tags[index],
-            dep=deps[index],
-            start=starts[index],
-            end=starts[index] + len(texts[index]),
-            sentence=number,
-        )
-        for number, sentence in enumerate(sentences)
-        for index in range(sentence.start, sentence.end)
-    ]
+    words = []
+    for number, sentence in enumerate(sentences):
+        for index in range(sentence.start, sentence.end):
+            word = Word(
+                index=index,
+                text=texts[index],
+                lemma=lemmas[index].lower(),
+                pos=parts[index],
+                tag=tags[index],
+                dep=deps[index],
+                start=starts[index],
+                end=starts[index] + len(texts[index]),
+                sentence=number,
+            )
+            words.append(word)
     for word, step in zip(words, steps, strict=True):
         word.head = words[word.index + step]
         if word.head is not word:

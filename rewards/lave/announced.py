@@ -16,7 +16,7 @@ _ABROAD = (
 _OPEN, _SHUT = r"[<\[]\s{0,2}", r"(?: [^<>\[\]\n]{0,80})?[>\]]"
 _OTHER = "prediction|response|output|result|solution|choice|option|label"
 # The name of the group says where what is announced ends.
-_SIGNS = tuple(
+_ANNOUNCING = tuple(
     re.compile(sign, re.IGNORECASE | re.MULTILINE)
     for sign in (
         rf"(?P<tag>{_OPEN}(?:{_ANSWER}|conclusion){_SHUT}|<\|begin_of_box\|>|\bfinal<\|message\|>)"
@@ -35,11 +35,11 @@ _SIGNS = tuple(
 _DENIED = re.compile(r"\b(?:wrong|incorrect|false|bad|no|not (?:the|my|an))[\W_]*\Z", re.IGNORECASE)
 # to the closing brace, with two levels within
 _BRACED = re.compile(r"(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+")
-_CLOSED = re.compile(
+_CLOSING_SIGN = re.compile(
     rf"[<\[]\s{{0,2}}/\s{{0,2}}(?:{_ANSWER}|conclusion|{_OTHER}){_SHUT}|<\|end_of_box\|>",
     re.IGNORECASE,
 )
-_LINE = re.compile(r"[\s*_`#>]*[^\n\r]*")
+_REST_OF_LINE = re.compile(r"[\s*_`#>]*[^\n\r]*")
 _VALUE = re.compile(
     r"\s*(?:\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\\n]|\\.|'(?!\s*[,}\]\n]))*+'?|\[[^\]]*\]?|[^,}\n]*)",
     re.DOTALL,
@@ -50,23 +50,22 @@ def announced(text: str) -> tuple[int, int] | None:
     """Returns the characters [start, end) that the text announces last, None if it announces
     nothing.
     """
-    for signs in _SIGNS:
-        found = [
-            one
-            for one in signs.finditer(text)
-            if not _DENIED.search(text, max(one.start() - 20, 0), one.start())
-        ]
-        if found:
-            return found[-1].end(), _end(text, found[-1].lastgroup or "", found[-1].end())
+    for pattern in _ANNOUNCING:
+        last = None
+        for sign in pattern.finditer(text):
+            if not _DENIED.search(text, max(sign.start() - 20, 0), sign.start()):
+                last = sign
+        if last is not None:
+            return last.end(), _end_of_announced(text, last.lastgroup or "", last.end())
     return None
 
 
-def _end(text: str, sign: str, start: int) -> int:
+def _end_of_announced(text: str, sign: str, start: int) -> int:
     """Returns the end of what begins at `start`: before the closing tag or brace, or behind the
     value or the line.
     """
-    closed = _CLOSED.search(text, start) if sign in ("tag", "line") else None
+    closed = _CLOSING_SIGN.search(text, start) if sign in ("tag", "line") else None
     end = closed.start() if closed else len(text)
-    piece = {"brace": _BRACED, "value": _VALUE, "line": _LINE}.get(sign)
-    found = piece.match(text, start, end) if piece else None
-    return found.end() if found else end
+    piece = {"brace": _BRACED, "value": _VALUE, "line": _REST_OF_LINE}.get(sign)
+    match = piece.match(text, start, end) if piece else None
+    return match.end() if match else end

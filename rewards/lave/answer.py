@@ -3,8 +3,8 @@
     find_answer("It has four legs. **Answer:** a dog.")       # (30, 35): "a dog"
     find_answer("(B) that one", ["B"] * 10)  # (1, 2): people answered with a letter
 
-It is what the text announces (announced.py), or else the whole of a text of at most SHORT
-characters, or the first sentence or line. Of "It is a dog." it is the predicate. Reasoning,
+It is what the text announces (announced.py), or else the whole of a text of at most
+SHORT_CHARACTERS, or the first sentence or line. Of "It is a dog." it is the predicate. Reasoning,
 comments, markup, quotes, end-of-turn tokens and the last punctuation do not belong to it
 (trimming.py). Only one answer counts: what takes it back, doubts it or adds another stays whole.
 """
@@ -36,8 +36,8 @@ from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.shown import blanked
 from spanreward.rewards.text.written import read_text
 
-SHORT = 160  # characters
-LISTED = 3  # words; fewer behind a sentence are an item of a list
+SHORT_CHARACTERS = 160  # characters
+LISTED_WORDS = 3  # words; fewer behind a sentence are an item of a list
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|(?<!~)~~(?=[^\s~]).*?~~", re.DOTALL)
 LONGEST_COMMAND = 20  # characters
 _COMMAND = re.compile(r"\\[a-zA-Z]+\s*\{\s*\Z")
@@ -48,8 +48,8 @@ _EQUATION = re.compile(
 )
 _BRACES = re.compile(r"\}*")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|~~(?=\S).*?~~", re.DOTALL)
-_END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?](?=\s)|(?=[\n\r])")
+_ANSWER_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _FRAME = re.compile(
     r"([\w ,'\u2019-]{1,80}?)(?:['\u2019](?:s|re)"
     r"|\b(?:is|are|was|were|shows?|see|looks like|(?:appear|seem)s? to be))"
@@ -64,17 +64,20 @@ _BINARY_SIGNS = (
     r"\A(?i:yes|no)(?=\W*\Z|[\s*_`\"']*[,.;:!\n\u2013\u2014-]|\s+(?i:it|the|there|this|that|they|he|she|i)\b)",
 )
 _NUMBER_WORD = rf"(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
-_NUMBER = (
+_WRITTEN_NUMBER = (
     r"(?:[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
     rf"|(?i:{_NUMBER_WORD}(?:(?:-| (?:and )?){_NUMBER_WORD}){{0,9}})(?!\w))"
 )
 BINARY, LETTER, COUNTED = "yes|no", "[a-z]", r"-?\d+(?:\.\d+)?"
-SEVERAL = "[a-z](?: [a-z])+"  # letters, of a question with several right options
+SEVERAL_LETTERS = "[a-z](?: [a-z])+"  # letters, of a question with several right options
 KINDS = {  # of people's answers, with the ways in which a text says one, the surest first
     BINARY: _BINARY_SIGNS,
     LETTER: LETTERS,
-    COUNTED: (rf"\A{_NUMBER}(?![\w%/:]|[.,-]\d| (?i:{_NUMBER_WORD})\b|[^\0]*\b{_NUMBER}\b)",),
-    SEVERAL: (LISTED_LETTERS,),
+    COUNTED: (
+        rf"\A{_WRITTEN_NUMBER}(?![\w%/:]|[.,-]\d| (?i:{_NUMBER_WORD})\b"
+        rf"|[^\0]*\b{_WRITTEN_NUMBER}\b)",
+    ),
+    SEVERAL_LETTERS: (LISTED_LETTERS,),
 }
 _LETTER, _I = r"(?<![\w'\u2019])", r"(?=\W*\Z|\s*[,\n])"  # "A" and "I" alone are words
 _DIGITS = rf"(?:\d+|(?i:{'|'.join(DIGITS)}))"
@@ -101,13 +104,13 @@ class AnswerRules:
     weighs: bool
 
 
-DEFAULT = AnswerRules(trimming.DEFAULT, KINDS, weighs=True)
+DEFAULT_RULES = AnswerRules(trimming.DEFAULT_EDGES, KINDS, weighs=True)
 # For published mode, whose prompts stay as they are.
-PUBLISHED = AnswerRules(trimming.PUBLISHED, _PUBLISHED_KINDS, weighs=False)
+PUBLISHED_RULES = AnswerRules(trimming.PUBLISHED_EDGES, _PUBLISHED_KINDS, weighs=False)
 
 
 def find_answer(
-    text: str, answers: Sequence[str] = (), rules: AnswerRules = DEFAULT
+    text: str, answers: Sequence[str] = (), rules: AnswerRules = DEFAULT_RULES
 ) -> tuple[int, int]:
     """Returns the answer's characters [start, end) in the text as written; start == end if it holds
     none.
@@ -116,19 +119,21 @@ def find_answer(
     linear in the length.
     """
     if not rules.weighs:
-        read = _HIDDEN.sub(_spaces, blanked(text, calls=False))
-        return _found(read, announced(read), answers, rules)
-    read = _COMMENT.sub(_spaces, blanked(text))
-    place = announced(read)
+        visible = _HIDDEN.sub(_spaces, blanked(text, calls=False))
+        return _answer_in_plain(visible, announced(visible), answers, rules)
+    visible = _COMMENT.sub(_spaces, blanked(text))
+    place = announced(visible)
     begin, finish = place or (0, len(text))
-    plain, written = without_marks(read[begin:finish])
+    plain, written = without_marks(visible[begin:finish])
     whole = (0, len(plain)) if place else None
-    start, end = _found(plain, whole, answers, rules)
+    start, end = _answer_in_plain(plain, whole, answers, rules)
     if not any("=" in answer for answer in answers):
         start = _value_of_equation(plain, start, end)
     if start == end:
         return begin, begin
-    return _with_braces(text, begin + written[start][0], begin + written[end - 1][1])
+    first, _ = written[start]
+    _, last = written[end - 1]
+    return _with_braces(text, begin + first, begin + last)
 
 
 def _value_of_equation(text: str, start: int, end: int) -> int:
@@ -172,17 +177,18 @@ def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
     for each of its characters where it was written, [start, end).
     """
     reading = read_text(text, answers=True)
-    characters = list(zip(reading.origin, reading.plain, strict=True))
-    ends = {start: end for start, end, _ in reading.unread}
-    kept: set[int] = set()  # places of characters that stay as they are written
+    literal: set[int] = set()  # places of characters that stay as they are written
     for start, end, kind in reading.unread:
         if kind in (LABELS, QUOTES) and text[start] != "<":
-            kept.update(range(start, end))
+            literal.update(range(start, end))
         elif text[start - 1 : end] in ("\\'", '\\"'):  # a mark within quotation marks
-            kept.update((start - 1, start))
-    characters = [one for one in characters if one[0] not in kept]
-    characters += [(place, text[place]) for place in kept]
+            literal.update((start - 1, start))
+    characters = [(place, text[place]) for place in literal]
+    for place, character in zip(reading.origin, reading.plain, strict=True):
+        if place not in literal:
+            characters.append((place, character))
     characters.sort(key=itemgetter(0))
+    ends = {start: end for start, end, _ in reading.unread}
     written = []
     for place, character in characters:
         end = place + 1
@@ -196,40 +202,48 @@ def _spaces(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def _found(
+def _answer_in_plain(
     text: str, place: tuple[int, int] | None, answers: Sequence[str], rules: AnswerRules
 ) -> tuple[int, int]:
     """Returns the answer's characters in a text. place: of what the text announces, if it does."""
     edges = rules.edges
-    start, end = trimmed(text, *(place or (0, len(text))), edges)
-    if place is None and end - start > SHORT and (sentence := _END.search(text, start, end)):
+    begin, finish = place or (0, len(text))
+    start, end = trimmed(text, begin, finish, edges)
+    if (
+        place is None
+        and end - start > SHORT_CHARACTERS
+        and (sentence := _SENTENCE_END.search(text, start, end))
+    ):
         end = sentence.end()
     kind = kind_of(answers, rules)
-    predicate = trimmed(text, *_predicate(text, start, end, place is not None), edges)
+    begin, finish = _predicate(text, start, end, place is not None)
+    predicate = trimmed(text, begin, finish, edges)
     for begin, finish in (predicate, (start, end)):
-        if said := _of_kind(text[begin:finish], kind, rules):
-            return begin + said[0], begin + said[1]
+        span = _of_kind(text[begin:finish], kind, rules)
+        if span:
+            return begin + span[0], begin + span[1]
     if rules.weighs and kind == BINARY and answers:
         return trimmed(text, start, end, edges)
     return predicate
 
 
-def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT) -> str:
+def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
     """Returns the kind of most of people's answers, "" if they have none, and BINARY without
     answers.
     """
     forms = [comparable(answer, rules) for answer in answers] or ["yes"]
     for kind in rules.kinds:
-        if 2 * sum(re.fullmatch(kind, form) is not None for form in forms) > len(forms):
+        of_kind = [form for form in forms if re.fullmatch(kind, form)]
+        if 2 * len(of_kind) > len(forms):
             return kind
     return ""
 
 
-def comparable(answer: str, rules: AnswerRules = DEFAULT) -> str:
+def comparable(answer: str, rules: AnswerRules = DEFAULT_RULES) -> str:
     """Returns an answer without markup as VQA's evaluation compares it, but with the signs that
     tell answers apart (`comparable_form`), or in lower case if that is empty ("A").
     """
-    if rules is PUBLISHED:
+    if rules is PUBLISHED_RULES:
         start, end = trimmed(answer, 0, len(answer), rules.edges)
         plain, _ = plain_text(answer[start:end])
         return normalise(plain) or plain.lower()
@@ -244,24 +258,26 @@ def _comparable(answer: str) -> str:
     return comparable_form(plain) or plain.lower()
 
 
-def _of_kind(said: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
-    """Returns the characters of the one letter, number, yes or no that is said."""
-    text, against = said, DENYING
-    if rules.weighs and kind in (LETTER, SEVERAL):  # "D. A is wrong." says D alone
-        text, against = only(said, asserted(pieces_of(said, ()))), frozenset()
+def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
+    """Returns the characters of the one letter, number, yes or no that an answer says."""
+    text, against = answer, DENYING
+    if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):  # "D. A is wrong." says D alone
+        text, against = only(answer, asserted(pieces_of(answer, ()))), frozenset()
         if kind == LETTER and lists_several(text):
             return None
     for sign in rules.kinds.get(kind, ()):
-        found = list(re.finditer(sign, text))
-        if not found:
+        matches = list(re.finditer(sign, text))
+        if not matches:
             continue
-        if len({comparable(match[0], rules) for match in found}) > 1:
+        forms = {comparable(match[0], rules) for match in matches}
+        if len(forms) > 1:
             return None
-        word = found[0][0].lower()
+        word = matches[0][0].lower()
         if word == "no":
             against = YES
-        doubted = not DOUBTING.union(against).isdisjoint({*_words(text)} - {word})
-        return None if doubted else found[0].span()
+        around = {*_words_of_text(text)} - {word}
+        is_doubted = not DOUBTING.union(against).isdisjoint(around)
+        return None if is_doubted else matches[0].span()
     return None
 
 
@@ -270,32 +286,34 @@ def _predicate(text: str, start: int, end: int, sure: bool) -> tuple[int, int]:
     adds an answer: it is too short for a sentence, denies or doubts, or says "It is" again and
     nothing is announced (`sure`).
     """
-    stop = _END.search(text, start, end)
+    stop = _SENTENCE_END.search(text, start, end)
     first = stop.end() if stop else end
-    rest = _words(text[first:end])
-    frame = _framed(text, start, first)
-    alone = (
-        sure
-        or _WHY.issuperset(rest[:1])
-        or (frame and _words(text[start:frame])[0] != "there" and not _framed(text, first + 1, end))
-    )
-    if rest and (len(rest) < LISTED or not alone or not DOUBTING.union(DENYING).isdisjoint(rest)):
+    predicate = _start_of_predicate(text, start, first)
+    following = _words_of_text(text[first:end])
+    if not following:
+        return predicate or start, first
+    is_alone = sure or following[0] in _WHY
+    if not is_alone and predicate:
+        points_out = _words_of_text(text[start:predicate])[0] != "there"
+        is_alone = points_out and not _start_of_predicate(text, first + 1, end)
+    denies = not DOUBTING.union(DENYING).isdisjoint(following)
+    if len(following) < LISTED_WORDS or not is_alone or denies:
         return start, end
-    return frame or start, first
+    return predicate or start, first
 
 
-def _framed(text: str, start: int, end: int) -> int | None:
+def _start_of_predicate(text: str, start: int, end: int) -> int | None:
     """Returns where the predicate of a sentence such as "It is a dog" begins, None if it is none or
     a denial.
     """
     frame = _FRAME.match(text, start, end)
-    said = _words(text[frame.end() : end]) if frame else []
-    return (
-        frame.end()
-        if frame and said and said[0] not in NO and _SUBJECT.issuperset(_words(frame[1]))
-        else None
-    )
+    if frame is None:
+        return None
+    predicate = _words_of_text(text[frame.end() : end])
+    if not predicate or predicate[0] in NO:
+        return None
+    return frame.end() if _SUBJECT.issuperset(_words_of_text(frame[1])) else None
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+def _words_of_text(text: str) -> list[str]:
+    return _ANSWER_WORD.findall(text.lower())

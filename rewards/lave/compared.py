@@ -22,7 +22,7 @@ from spanreward.rewards.lave.answer import (
     BINARY,
     COUNTED,
     KINDS,
-    SEVERAL,
+    SEVERAL_LETTERS,
     comparable,
     find_answer,
     kind_of,
@@ -43,7 +43,7 @@ def answer_in(
     if labels:
         return _form(labels)
     letters = letters_listed(answer, joined=any(map(letters_listed, answers)))
-    if letters and kind_of(answers) == SEVERAL and not order_counts(answers):
+    if letters and kind_of(answers) == SEVERAL_LETTERS and not order_counts(answers):
         return " ".join(letters).lower()
     return _claimed(answer, answers, question) or comparable(answer)
 
@@ -82,7 +82,9 @@ def options_for(
     if order_counts(answers):
         return {}
     options = options_of(question, columns)
-    named = [answer for answer in answers if options and named_options(answer, options)]
+    if not options:
+        return {}
+    named = [answer for answer in answers if named_options(answer, options)]
     return options if 2 * len(named) > len(answers) else {}
 
 
@@ -112,12 +114,13 @@ def _claimed(answer: str, answers: Sequence[str], question: str) -> str:
     pieces = pieces_of(plain_answer(answer), tokens_of(question))
     if kind == COUNTED:
         return "0" if denies_all(pieces, question) else ""
-    begins = any(re.search(sign, answer) for sign in KINDS[BINARY])
-    claims = YES.union(NO).isdisjoint(words) or bool(question)
-    if not HEDGES.isdisjoint(words) or not (begins or claims):
+    if not HEDGES.isdisjoint(words):
         return ""
-    said, _ = binary_answer(question, pieces)
-    return said
+    begins = any(re.search(sign, answer) for sign in KINDS[BINARY])
+    if not begins and not question and not YES.union(NO).isdisjoint(words):
+        return ""
+    claim, _ = binary_answer(question, pieces)
+    return claim
 
 
 def _form(labels: Sequence[str]) -> str:

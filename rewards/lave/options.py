@@ -12,7 +12,7 @@ import json
 import re
 import string
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from spanreward.rewards.judges.match.answer_pieces import DOUBTING, Piece, asserted, pieces_of
@@ -23,31 +23,40 @@ from spanreward.rewards.language.words import PICTURES, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
 COLUMNS = ("options", "choices")
-MOST = 26  # options
-LONGEST = 500  # characters of an option's text
+MOST_OPTIONS = 26  # options
+MOST_OPTION_CHARACTERS = 500  # characters of an option's text
 _LABEL = re.compile(
     r"(?:(?<![^\s,;:!?\u3000-\u303f])[(\[]([A-Za-z]|\d{1,2})[)\]][.:]?"
     r"|(?<![^\s,;:!?\u3000-\u303f])([A-Za-z]|\d{1,2})(?:[.:](?=\s|[^\x00-\x7f])|:(?=\S)|[)\u3001\u3002]))"
 )
 _LABELLED = re.compile(r"\s*[(\[]?([A-Z])[)\].:]\s+(?=\S)")
 _ENDING = re.compile(r"(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.?!]\s+(?=[A-Z])|\n")
-_JOINT = re.compile(r"(?<![\s,;])[\s,;]++(?:(?:and|or)\s*+)?\Z")
-_STYLES = (string.ascii_uppercase, string.ascii_lowercase, [str(n) for n in range(1, MOST + 1)])
+_JOINT_AT_END = re.compile(r"(?<![\s,;])[\s,;]++(?:(?:and|or)\s*+)?\Z")
+_STYLES = (
+    string.ascii_uppercase,
+    string.ascii_lowercase,
+    [str(n) for n in range(1, MOST_OPTIONS + 1)],
+)
 _LATIN = r"A-Za-z0-9\u00c0-\u024f'"
 # The sign of a grade or a name belongs to it: "B-", "C#". Emphasis does not: "**B**".
-_ALONE = r"(?![+#]|[-\u2212\u2013](?!\w)|(?<!\*[A-Za-z])\*(?!\*))"
-_SURE = rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN}])[A-Z](?=[).:\]])|\A[a-z]{_ALONE}(?=\W*\Z|[).:])"
+_WITHOUT_GRADE_SIGN = r"(?![+#]|[-\u2212\u2013](?!\w)|(?<!\*[A-Za-z])\*(?!\*))"
+_SURE = (
+    rf"(?<=\()[A-Za-z](?=\))|(?<![{_LATIN}])[A-Z](?=[).:\]])"
+    rf"|\A[a-z]{_WITHOUT_GRADE_SIGN}(?=\W*\Z|[).:])"
+)
 _OTHERWISE = (
-    rf"(?<![{_LATIN}])(?:[B-HJ-Z]{_ALONE}(?![{_LATIN}])"
-    rf"|[AI]{_ALONE}(?=\W*\Z|\s*[,;\n&/+|]|[^\x00-\x7f]|\s+(?:(?:or|{JOINING})\s+){{0,4}}[A-Z]\b)"
-    rf"|(?<=[Oo]ption )[AI]{_ALONE}\b|(?<=[Cc]hoice )[AI]{_ALONE}\b)"
+    rf"(?<![{_LATIN}])(?:[B-HJ-Z]{_WITHOUT_GRADE_SIGN}(?![{_LATIN}])"
+    rf"|[AI]{_WITHOUT_GRADE_SIGN}(?=\W*\Z|\s*[,;\n&/+|]|[^\x00-\x7f]|\s+(?:(?:or|{JOINING})\s+){{0,4}}[A-Z]\b)"
+    rf"|(?<=[Oo]ption )[AI]{_WITHOUT_GRADE_SIGN}\b|(?<=[Cc]hoice )[AI]{_WITHOUT_GRADE_SIGN}\b)"
 )
 _A_WORD = rf"(?!\s+(?!{JOINING}\b)(?:[a-z]|[A-Z]{{2}}))"
-_NAMED = rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_ALONE}(?![{_LATIN}])[)\]]?"
-_SIGN = rf"\s*+[,;&/+]\s*+(?:{JOINING}\s++){{0,4}}|\s++(?:{JOINING}\s++){{1,4}}"
+_LETTER_IN_LIST = rf"[(\[]?(?:[B-HJ-Z]|[AI]{_A_WORD}){_WITHOUT_GRADE_SIGN}(?![{_LATIN}])[)\]]?"
+_LIST_SIGN = rf"\s*+[,;&/+]\s*+(?:{JOINING}\s++){{0,4}}|\s++(?:{JOINING}\s++){{1,4}}"
 # one letter, or several in a row
-LISTED_LETTERS = rf"(?<![{_LATIN}]){_NAMED}(?:(?:{_SIGN}|\s+){_NAMED})*"
-_SEVERAL = re.compile(rf"(?<![{_LATIN}]){_NAMED}(?:{_SIGN}|[^\S\n]*+\n\s*+){_NAMED}")
+LISTED_LETTERS = rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:(?:{_LIST_SIGN}|\s+){_LETTER_IN_LIST})*"
+_SEVERAL = re.compile(
+    rf"(?<![{_LATIN}]){_LETTER_IN_LIST}(?:{_LIST_SIGN}|[^\S\n]*+\n\s*+){_LETTER_IN_LIST}"
+)
 LETTERS = (_SURE, _OTHERWISE)  # how a text says a letter, the surest first; "A" and "I" are words
 _JOINED = word_set("and & plus also well both options choices answers answer")
 _SILENT = FUNCTION_WORDS | PICTURES | word_set("option choice correct right best show depict")
@@ -58,8 +67,9 @@ def options_of(question: str, columns: Mapping[str, Any]) -> dict[str, str]:
     `options` or `choices`, or those that the question lists. Empty where there are not two.
     """
     for name in COLUMNS:
-        if found := _in_column(columns.get(name)):
-            return found
+        options = _in_column(columns.get(name))
+        if options:
+            return options
     return _in_question(question)
 
 
@@ -73,18 +83,17 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     doubts, or says more.
     """
     plain = plain_answer(answer)
-    pieces = pieces_of(plain, {word for text in options.values() for word in tokens_of(text)})
-    kept = asserted(pieces)
-    words = [lemma(word) for piece in kept for word in piece.words]
-    if not DOUBTING.isdisjoint(word for piece in kept for word in piece.words):
+    claims = asserted(pieces_of(plain, _option_words(options)))
+    words = [word for piece in claims for word in piece.words]
+    if not DOUBTING.isdisjoint(words):
         return ""
-    texts = {label: list(map(lemma, tokens_of(text))) for label, text in options.items()}
-    text = _without_texts(only(plain, kept), options)
+    texts = _option_lemmas(options)
+    text = _without_texts(only(plain, claims), options)
     labels = labels_in(text, options)
-    named = _texts_in([list(map(lemma, piece.words)) for piece in kept], texts)
-    whole = list(map(lemma, tokens_of(plain)))
-    exact = [label for label, text in texts.items() if text == whole]
-    if len(exact) == 1 and set(labels) <= {*exact}:
+    named = _texts_in([_lemmas(piece.words) for piece in claims], texts)
+    whole = _lemmas(tokens_of(plain))
+    exact = [label for label, text_lemmas in texts.items() if text_lemmas == whole]
+    if len(exact) == 1 and labels <= {*exact}:
         return exact[0]
     if lists_several(text):
         return ""
@@ -93,8 +102,9 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     if labels or len(named) != 1:
         return ""
     label = next(iter(named))
-    spare = {lemma(word) for word in tokens_of(question)} | set(texts[label]) | _SILENT
-    return label if spare.issuperset(words) else ""
+    # words that add nothing to the option's text
+    spare = _SILENT.union(_lemmas(tokens_of(question)), texts[label])
+    return label if spare.issuperset(_lemmas(words)) else ""
 
 
 def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
@@ -105,30 +115,47 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     if label:
         return (label,)
     plain = plain_answer(answer)
-    together = letters_listed(plain, joined=True) or _in_order(plain)
+    together = letters_listed(plain, joined=True) or _letters_in_order(plain)
     if together:
         named = [label for label in options if label.upper() in together]
         return tuple(named) if len(named) == len(together) else ()
-    known = {word for text in options.values() for word in tokens_of(text)}
-    kept = asserted(pieces_of(plain, known))
-    words = [word for piece in kept for word in piece.words]
+    claims = asserted(pieces_of(plain, _option_words(options)))
+    words = [word for piece in claims for word in piece.words]
     if not DOUBTING.isdisjoint(words):
         return ()
-    labels = _labels_of(only(plain, kept), options)
+    labels = _labels_of(only(plain, claims), options)
     if labels is None:
         return ()
-    texts = {label: list(map(lemma, tokens_of(text))) for label, text in options.items()}
-    said = _texts_in([list(map(lemma, piece.words)) for piece in kept], texts)
-    if labels and not said <= labels:
+    texts = _option_lemmas(options)
+    chosen = _texts_in([_lemmas(piece.words) for piece in claims], texts)
+    if labels and not chosen <= labels:
         return ()
-    said |= labels
-    spare = _SILENT | _JOINED | {lemma(word) for word in tokens_of(question)}
+    chosen |= labels
+    spare = set(_SILENT | _JOINED)  # words that add nothing to what is chosen
+    spare.update(_lemmas(tokens_of(question)))
     spare -= set(map(str.lower, options))
-    for label in said:
-        spare |= {label.lower(), *texts[label]}
-    if not spare.issuperset(map(lemma, words)):
+    for label in chosen:
+        spare.update((label.lower(), *texts[label]))
+    if not spare.issuperset(_lemmas(words)):
         return ()
-    return tuple(label for label in options if label in said)
+    return tuple(label for label in options if label in chosen)
+
+
+def _lemmas(words: Iterable[str]) -> list[str]:
+    return list(map(lemma, words))
+
+
+def _option_lemmas(options: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns the lemmas of each option's text, by its label."""
+    return {label: _lemmas(tokens_of(text)) for label, text in options.items()}
+
+
+def _option_words(options: Mapping[str, str]) -> set[str]:
+    """Returns the words of all options' texts."""
+    words: set[str] = set()
+    for text in options.values():
+        words.update(tokens_of(text))
+    return words
 
 
 def lists_several(text: str) -> bool:
@@ -136,7 +163,7 @@ def lists_several(text: str) -> bool:
     return bool(letters_listed(text)) or _SEVERAL.search(text) is not None
 
 
-def _in_order(answer: str) -> tuple[str, ...]:
+def _letters_in_order(answer: str) -> tuple[str, ...]:
     """Returns the letters of a word in small ones that follow each other as in "acd", else ()."""
     letters = tuple(answer.strip().upper())
     if len(letters) < 2 or not answer.islower() or list(letters) != sorted(set(letters)):
@@ -154,25 +181,28 @@ def _without_texts(answer: str, options: Mapping[str, str]) -> str:
 
 def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
     """Returns all labels that a text says, None where one has another option's text behind it."""
-    found: set[str] = set()
+    labels: set[str] = set()
     sign = "|".join(LETTERS)
     if next(iter(options), "").isdigit():
         sign = r"(?<![\w.])\d{1,2}(?![\w%]|\.\d)"
     for match in re.finditer(sign, text):
         label = match[0] if match[0] in options else match[0].swapcase()
-        if label not in options or label in found:
+        if label not in options or label in labels:
             continue
-        if is_mislabelled(text[match.end() : match.end() + LONGEST], label, options):
+        if is_mislabelled(text[match.end() : match.end() + MOST_OPTION_CHARACTERS], label, options):
             return None
-        found.add(label)
-    return found
+        labels.add(label)
+    return labels
 
 
 def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bool:
     """Whether the text behind a label is that of another option: "B. a kettle"."""
-    words = list(map(lemma, tokens_of(following[:LONGEST].strip().partition("\n")[0])))
-    texts = {name: list(map(lemma, tokens_of(text))) for name, text in options.items()}
-    begun = [name for name, text in texts.items() if text and words[: len(text)] == text]
+    line = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")[0]
+    words = _lemmas(tokens_of(line))
+    begun = []  # the labels of the options with whose text the line begins
+    for name, text in _option_lemmas(options).items():
+        if text and words[: len(text)] == text:
+            begun.append(name)
     return bool(begun) and label.casefold() not in map(str.casefold, begun)
 
 
@@ -181,19 +211,22 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
     if next(iter(options), "").isdigit():
         begun = re.match(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)", text)
         label = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
-        found = {match[1] for match in (begun, label) if match}
-        return {label for label in found if label in options}
+        numbers = {match[1] for match in (begun, label) if match}
+        return {number for number in numbers if number in options}
     for sign in LETTERS:
-        said = [match[0] for match in re.finditer(sign, text)]
-        letters = {label for label in options if {label, label.swapcase()} & set(said)}
-        if letters:
-            return letters
+        letters_written = {match[0] for match in re.finditer(sign, text)}
+        labels = set()
+        for label in options:
+            if not letters_written.isdisjoint((label, label.swapcase())):
+                labels.add(label)
+        if labels:
+            return labels
     return set()
 
 
 def only(text: str, pieces: Sequence[Piece]) -> str:
     """Returns a text with spaces in place of all but these pieces and the marks behind each."""
-    kept = [" "] * len(text)
+    characters = [" "] * len(text)
     for piece in pieces:
         end = piece.end
         while end < len(text) and not text[end].isalnum():
@@ -201,29 +234,31 @@ def only(text: str, pieces: Sequence[Piece]) -> str:
         begin = piece.start
         while begin > 0 and text[begin - 1] in "([":
             begin -= 1
-        kept[begin:end] = text[begin:end]
-    return "".join(kept)
+        characters[begin:end] = text[begin:end]
+    return "".join(characters)
 
 
 def _texts_in(pieces: Sequence[Sequence[str]], texts: Mapping[str, Sequence[str]]) -> set[str]:
     """Returns the options whose text stands in a piece, but for one within a longer one's."""
-    found = set()
+    labels = set()
     for label, text in texts.items():
         if text and any(_holds(piece, text) for piece in pieces):
-            found.add(label)
+            labels.add(label)
     inner = set()
-    for label in found:
-        for other in found:
+    for label in labels:
+        for other in labels:
             if len(texts[other]) > len(texts[label]) and _holds(texts[other], texts[label]):
                 inner.add(label)
-    return found - inner
+    return labels - inner
 
 
 def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
     """Whether the words hold a part of them in a row."""
     length = len(part)
-    starts = (at for at, word in enumerate(words) if word == part[0])
-    return any(list(words[at : at + length]) == list(part) for at in starts)
+    for start, word in enumerate(words):
+        if word == part[0] and list(words[start : start + length]) == list(part):
+            return True
+    return False
 
 
 def _in_column(value: Any) -> dict[str, str]:
@@ -235,13 +270,13 @@ def _in_column(value: Any) -> dict[str, str]:
         if isinstance(labels, (list, tuple)) and isinstance(texts, (list, tuple)):
             return {str(label): str(text) for label, text in zip(labels, texts, strict=False)}
         return {str(label): str(text) for label, text in value.items() if text is not None}
-    if not isinstance(value, (list, tuple)) or not 2 <= len(value) <= MOST:
+    if not isinstance(value, (list, tuple)) or not 2 <= len(value) <= MOST_OPTIONS:
         return {}
-    found = {}
+    options = {}
     for letter, text in zip(string.ascii_uppercase, map(str, value), strict=False):
         label = _LABELLED.match(text)
-        found[letter] = text[label.end() :] if label and label[1] == letter else text
-    return found
+        options[letter] = text[label.end() :] if label and label[1] == letter else text
+    return options
 
 
 def _parsed(text: str) -> Any:
@@ -260,13 +295,16 @@ def _in_question(question: str) -> dict[str, str]:
     text = unicodedata.normalize("NFKC", spaced).replace("**", "")
     labels = list(_LABEL.finditer(text))
     for style in _STYLES:
-        found = _listed(text, [label for label in labels if (label[1] or label[2]) in style], style)
-        if len(found) > 1:
-            return found
+        in_style = [label for label in labels if (label[1] or label[2]) in style]
+        options = _options_in_list(text, in_style, style)
+        if len(options) > 1:
+            return options
     return {}
 
 
-def _listed(text: str, labels: Sequence[re.Match[str]], style: Sequence[str]) -> dict[str, str]:
+def _options_in_list(
+    text: str, labels: Sequence[re.Match[str]], style: Sequence[str]
+) -> dict[str, str]:
     """Returns the options of the last list whose labels follow each other from the first on."""
     run: list[re.Match[str]] = []
     for label in labels:
@@ -275,18 +313,11 @@ def _listed(text: str, labels: Sequence[re.Match[str]], style: Sequence[str]) ->
             run.append(label)
         elif name == style[0] and len(run) < 2:
             run = [label]
-    found = {}
-    for label, following in _pairs(run):
-        end = following.start() if following else len(text)
+    ends = [label.start() for label in run[1:]] + [len(text)]
+    options = {}
+    for label, end in zip(run, ends, strict=False):
         ending = _ENDING.search(text, label.end(), end)
         if ending and ending.start() > label.end() and text[label.end() : ending.start()].strip():
             end = ending.start()
-        found[label[1] or label[2]] = _JOINT.sub("", text[label.end() : end].strip())
-    return found if all(found.values()) else {}
-
-
-def _pairs(
-    labels: Sequence[re.Match[str]],
-) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
-    for number, label in enumerate(labels):
-        yield label, labels[number + 1] if number + 1 < len(labels) else None
+        options[label[1] or label[2]] = _JOINT_AT_END.sub("", text[label.end() : end].strip())
+    return options if all(options.values()) else {}

@@ -23,7 +23,7 @@ from spanreward.rewards.files.yaml_file import read_yaml_file
 PROMPTS = Path(__file__).with_name("prompts.yaml")
 DEMONSTRATIONS = Path(__file__).with_name("demonstrations.yaml")
 RATINGS = (1, 2, 3)
-_RATING = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
+_RATING_SIGN = re.compile(r"(rating)\W*[=:]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,17 @@ class LavePrompts:
         """Returns the whole prompt."""
         shows_context = bool(example.context)
         head = [self.instructions["context_task" if shows_context else "task"]]
-        head += [self.instructions["binary"]] if binary and self.instructions["binary"] else []
-        head += [self.instructions["rationale" if rationale else "rating"]]
+        if binary and self.instructions["binary"]:
+            head.append(self.instructions["binary"])
+        head.append(self.instructions["rationale" if rationale else "rating"])
+        parts = ["\n".join(head)]
         answer = "Output: {0.rationale} So rating={0.rating}" if rationale else "Rating: {0.rating}"
-        demonstrations = self.binary if binary else self.general
-        shown = [
-            f"{_asked(one.example, shows_context)}\n{answer.format(one)}" for one in demonstrations
-        ]
-        last = f"{_asked(example, shows_context)}\n{'Output:' if rationale else 'Rating:'}"
-        return "\n\n".join(["\n".join(head), *shown, last])
+        for demonstration in self.binary if binary else self.general:
+            lines = _question_lines(demonstration.example, shows_context)
+            parts.append(f"{lines}\n{answer.format(demonstration)}")
+        begun = "Output:" if rationale else "Rating:"
+        parts.append(f"{_question_lines(example, shows_context)}\n{begun}")
+        return "\n\n".join(parts)
 
 
 def candidate_in(prompt: str) -> tuple[int, int]:
@@ -96,18 +98,24 @@ def quote(text: str) -> str:
     Double quotes become single ones, and `rating=` loses its sign.
     """
     visible = "".join(c if c.isprintable() else " " for c in text)
-    plain = " ".join(_RATING.sub(r"\1 ", visible).split()).replace('"', "'")
-    return f'"{plain}"'
+    unsigned = _RATING_SIGN.sub(r"\1 ", visible)
+    line = " ".join(unsigned.split()).replace('"', "'")
+    return f'"{line}"'
 
 
-def _asked(example: LaveExample, shows_context: bool) -> str:
-    context = [f"Image description: {quote(example.context)}"] if shows_context else []
+def _question_lines(example: LaveExample, shows_context: bool) -> str:
+    """Returns the lines of an example, without its rating."""
+    lines = []
+    if shows_context:
+        lines.append(f"Image description: {quote(example.context)}")
     references = ", ".join(map(quote, example.references))
-    lines = (f"Question: {quote(example.question)}", f"Reference answers: {references}")
-    return "\n".join([*context, *lines, f"Candidate answer: {quote(example.candidate)}"])
+    lines.append(f"Question: {quote(example.question)}")
+    lines.append(f"Reference answers: {references}")
+    lines.append(f"Candidate answer: {quote(example.candidate)}")
+    return "\n".join(lines)
 
 
-def load_prompts(
+def load_lave_prompts(
     demonstrations: str | Path | Mapping[str, Any] | None = None,
     instructions: str | Path | None = None,
 ) -> LavePrompts:

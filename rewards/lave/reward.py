@@ -34,10 +34,16 @@ from spanreward.rewards.judges.probe import AnswerProbe
 from spanreward.rewards.judges.written_rating import find_written_rating
 from spanreward.rewards.language.answer_text import normalise
 from spanreward.rewards.language.answer_tokens import comparable_form, shown_answer
-from spanreward.rewards.lave.answer import PUBLISHED, find_answer
+from spanreward.rewards.lave.answer import PUBLISHED_RULES, find_answer
 from spanreward.rewards.lave.compared import found_answer, label_of, options_for, with_option
 from spanreward.rewards.lave.options import options_written
-from spanreward.rewards.lave.prompts import RATINGS, LaveExample, candidate_in, load_prompts, quote
+from spanreward.rewards.lave.prompts import (
+    RATINGS,
+    LaveExample,
+    candidate_in,
+    load_lave_prompts,
+    quote,
+)
 from spanreward.rewards.reward.answer_cache import AnswerCache, Rated
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward, outside
 from spanreward.rewards.text.filler import Filler, beside, find_filler, penalise_filler
@@ -46,26 +52,26 @@ from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.padding import find_padding
 from spanreward.rewards.text.written import read_text
 
-SCALE = tuple(map(str, RATINGS))
+RATING_ENTRIES = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # at most
-PEOPLE = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
+PEOPLE_OF_ROW = 10  # answers of a row, as `cost` assumes; VQAv2 has 10
 OUTSIDE_ANSWER = "outside the answer"  # a kind of what is not read
-JUDGED_CHARACTERS = 500  # of a candidate; the rest counts as wrong
-_END = r"[\s*_'\"`.!)\]]*\Z"
-_RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_END}", re.IGNORECASE)
-_SAID = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_END}", re.IGNORECASE)
+CANDIDATE_CHARACTERS = 500  # of a candidate; the rest counts as wrong
+_RATING_END = r"[\s*_'\"`.!)\]]*\Z"
+_SIGNED_RATING = re.compile(rf"rating[\s*_]*[=:][\s*_'\"`]*([123]){_RATING_END}", re.IGNORECASE)
+_UNSIGNED_RATING = re.compile(rf"(\brating(?:\s+is)?\W+([123])){_RATING_END}", re.IGNORECASE)
 # [^\n] keeps many line breaks from taking quadratic time
-_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_END}")
+_RATING_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_RATING_END}")
 # What `quote` does not leave in a candidate.
-_SIGNED = re.compile(r"\Arating[\"\s*_]*[=:]", re.IGNORECASE)
+_BEGINS_SIGNED = re.compile(r"\Arating[\"\s*_]*[=:]", re.IGNORECASE)
 _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CandidateQuestion:
     """A question to ask, and the candidate's characters [start, end) in the completion.
 
-    read: the offset where the part that the judge is shown ends, start <= read <= end. shown: that
+    read: the offset where the part that the judge is shown ends, start <= read <= end. quoted: that
     part as the judge sees it.
     """
 
@@ -73,22 +79,22 @@ class Asked:
     start: int
     read: int
     end: int
-    shown: str
+    quoted: str
 
 
 @dataclass(frozen=True, slots=True)
 class People:
     """What people answered to the question of a row.
 
-    given: all answers. references: those that count, with repeats. options: the question's, by
-    label, {} where the answers name none. shown: the references as a judge that reads sees them.
+    answers: all of them. references: those that count, with repeats. options: the question's, by
+    label, {} where the answers name none. texts: the references as a judge that reads sees them.
     labels: as `match` compares them.
     """
 
-    given: list[str]
+    answers: list[str]
     references: list[str]
     options: dict[str, str]
-    shown: tuple[str, ...]
+    texts: tuple[str, ...]
     labels: tuple[str, ...]
 
 
@@ -107,7 +113,7 @@ class LaveReward(PlainTextReward):
             most frequent answer. An answer at exactly this share is kept in default mode. 0 keeps
             all.
         candidate: "answer" rates the answer in the completion (`find_answer`), up to
-            JUDGED_CHARACTERS of it. "whole" rates the judged part of the completion
+            CANDIDATE_CHARACTERS of it. "whole" rates the judged part of the completion
             (rewards/text/length.py).
         evidence: "context" shows the judge the row's `context`, a description of the picture, if it
             has one. "none" does not. None is "context" in default mode, and "none" in published
@@ -158,7 +164,7 @@ class LaveReward(PlainTextReward):
         self.rationale = rationale
         self.smooth = smooth
         self.filter_references = filter_references
-        self.prompts = load_prompts(demonstrations, prompts)
+        self.prompts = load_lave_prompts(demonstrations, prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self._answers = AnswerCache()
 
@@ -170,20 +176,15 @@ class LaveReward(PlainTextReward):
 
         The answer in a completion is short, however long the completion is.
         """
-        example = LaveExample("What is it that is seen?", ("answer",) * PEOPLE, "answer", "")
+        example = LaveExample("What is it that is seen?", ("answer",) * PEOPLE_OF_ROW, "answer", "")
         text = self.prompts.text(example, False, self.rationale)
-        # what is before is the same
-        read, computed = tokens_in(text), tokens_in(text[text.index(example.question) :])
-        if self.rationale:
-            return Cost(
-                1,
-                read,
-                RATIONALE_TOKENS[self.mode],
-                True,
-                "a rationale with its rating, written",
-                computed,
-            )
-        return Cost(1, read, 1, True, "one rating", computed)
+        read = tokens_in(text)
+        # an engine computes what is before the question once, as it is always the same
+        computed = tokens_in(text[text.index(example.question) :])
+        if not self.rationale:
+            return Cost(1, read, 1, True, "one rating", computed)
+        how = "a rationale with its rating, written"
+        return Cost(1, read, RATIONALE_TOKENS[self.mode], True, how, computed)
 
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, from one call to the judge.
@@ -191,105 +192,121 @@ class LaveReward(PlainTextReward):
         Equal questions are asked once, also later.
         """
         rows: dict[tuple[Any, ...], People] = {}  # completions of a group share their row
-        prepared = []
+        prepared: list[CandidateQuestion | Verdict] = []
         for sample in samples:
             row = (sample.question, sample.answers, *options_written(sample.columns))
             if row not in rows:
                 rows[row] = self._people(sample)
             prepared.append(self._prepare(sample, rows[row]))
-        asked = [one for one in prepared if isinstance(one, Asked)]
+        questions = [entry.question for entry in prepared if isinstance(entry, CandidateQuestion)]
         self._answers.begin()
-        answers = iter(self._answers.complete([one.question for one in asked], self._ask))
-        return [
-            self._verdict(sample, one, next(answers)) if isinstance(one, Asked) else one
-            for sample, one in zip(samples, prepared, strict=True)
-        ]
+        answers = iter(self._answers.complete(questions, self._ask))
+        verdicts = []
+        for sample, entry in zip(samples, prepared, strict=True):
+            if isinstance(entry, Verdict):
+                verdicts.append(entry)
+            else:
+                verdicts.append(self._verdict(sample, entry, next(answers)))
+        return verdicts
 
     def _people(self, sample: Sample) -> People:
         """Returns what all completions of the sample's row are rated against."""
-        given = [answer for answer in sample.answers if answer.strip()]
-        references = keep_references(given, self.filter_references, self.mode)
+        answers = [answer for answer in sample.answers if answer.strip()]
+        references = keep_references(answers, self.filter_references, self.mode)
         options: dict[str, str] = {}
         if self.mode == "default" and references:
             options = options_for(references, sample.question or "", sample.columns)
-        shown = {answer: with_option(answer, options) for answer in set(references)}
+        # each distinct answer is compared with the options once
+        texts = {answer: with_option(answer, options) for answer in set(references)}
         labels = {answer: label_of(answer, options) for answer in set(references)}
         return People(
-            given,
+            answers,
             references,
             options,
-            tuple(shown[answer] for answer in references),
+            tuple(texts[answer] for answer in references),
             tuple(labels[answer] for answer in references),
         )
 
-    def _prepare(self, sample: Sample, people: People) -> Asked | Verdict:
+    def _prepare(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
         """Returns the question about a sample, or its verdict if there is nothing to ask."""
         question = sample.question or ""
-        given, references, options = people.given, people.references, people.options
-        if not question.strip() or not references:
-            lacking = "question" if not question.strip() else "answers"
-            return Verdict(None, Status.NOT_APPLICABLE, note=f"this row has no {lacking}")
-        said = sample.completion
-        if self.candidate == "whole":
-            start, end = len(said) - len(said.lstrip()), len(said.rstrip())
-            read = min(end, max(start, judged_length(said)))
-        else:
-            if self.mode == "published":
-                start, end = find_answer(said, given, PUBLISHED)
-            else:
-                start, end = found_answer(said, given, options)
-            read = min(end, start + JUDGED_CHARACTERS)
-        candidate = said[start:read]
+        if not question.strip():
+            note = "this row has no question"
+            return Verdict(None, Status.NOT_APPLICABLE, note=note)
+        if not people.references:
+            return Verdict(None, Status.NOT_APPLICABLE, note="this row has no answers")
+        start, read, end = self._candidate_range(sample.completion, people)
+        candidate = sample.completion[start:read]
         if self.mode == "default":
             candidate = shown_answer(candidate)
-        shown = quote(candidate)
-        if shown == quote(""):
+        if quote(candidate) == quote(""):
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note="the completion holds no answer")
         context = sample.context or "" if self.evidence == "context" else ""
-        shown_candidate = with_option(candidate, options, question)
-        example = LaveExample(question, people.shown, shown_candidate, context)
-        prompt = self.prompts.text(example, is_binary(references), self.rationale)
-        messages = [{"role": "user", "content": prompt}]
-        probe = AnswerProbe(question, label_of(candidate, options, question), people.labels)
-        asked = Question(messages, probe=probe, description=candidate_in(prompt))
-        return Asked(asked, start, read, end, quote(shown_candidate))
+        text = with_option(candidate, people.options, question)
+        example = LaveExample(question, people.texts, text, context)
+        prompt = self.prompts.text(example, is_binary(people.references), self.rationale)
+        label = label_of(candidate, people.options, question)
+        to_judge = Question(
+            [{"role": "user", "content": prompt}],
+            probe=AnswerProbe(question, label, people.labels),
+            description=candidate_in(prompt),
+        )
+        return CandidateQuestion(to_judge, start, read, end, quote(text))
+
+    def _candidate_range(self, completion: str, people: People) -> tuple[int, int, int]:
+        """Returns where the candidate starts, where the part that is judged ends, and where the
+        candidate ends.
+        """
+        if self.candidate == "whole":
+            start = len(completion) - len(completion.lstrip())
+            end = len(completion.rstrip())
+            return start, min(end, max(start, judged_length(completion))), end
+        if self.mode == "published":
+            start, end = find_answer(completion, people.answers, PUBLISHED_RULES)
+        else:
+            start, end = found_answer(completion, people.answers, people.options)
+        return start, min(end, start + CANDIDATE_CHARACTERS), end
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
         """Returns the judge's texts, or Rated values, or a Failure."""
         if self.rationale:
             return self.judge.write(questions, max_tokens=RATIONALE_TOKENS[self.mode])
-        ratings = self.judge.rate(questions, SCALE)
-        return [
-            Rated(self._value(one), one.cut) if isinstance(one, Rating) else one for one in ratings
-        ]
+        answers: list[Rated | Failure] = []
+        for rating in self.judge.rate(questions, RATING_ENTRIES):
+            if isinstance(rating, Rating):
+                answers.append(Rated(self._value(rating), rating.cut))
+            else:
+                answers.append(rating)
+        return answers
 
     def _value(self, rating: Rating) -> float:
         """Returns the expectation, or the likeliest rating, which is the lowest of equals."""
         if self.smooth:
             return rating.mean
-        return float(max(SCALE, key=lambda entry: (rating.probabilities[entry], -int(entry))))
+        return float(
+            max(RATING_ENTRIES, key=lambda entry: (rating.probabilities[entry], -int(entry)))
+        )
 
-    def _verdict(self, sample: Sample, asked: Asked, answer: str | Rated | Failure) -> Verdict:
+    def _verdict(
+        self, sample: Sample, candidate: CandidateQuestion, answer: str | Rated | Failure
+    ) -> Verdict:
         if isinstance(answer, Failure):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, Rated):
-            read = replace(asked, read=asked.read - answer.cut)
+            read = replace(candidate, read=candidate.read - answer.cut)
             verdict = _verdict_of(answer.value, f"rated {answer.value:.2f} of 3", read)
         else:
             if self.mode == "published":
-                rating = read_published_rating(answer, asked.shown)
+                rating = read_published_rating(answer, candidate.quoted)
             else:
-                rating = read_rating(answer, asked.shown)
+                rating = read_rating(answer, candidate.quoted)
             if rating is None:
-                return Verdict(
-                    None,
-                    Status.UNPARSED,
-                    note=f"the judge's answer ends in no rating: ...{answer[-80:]!r}",
-                )
-            verdict = _verdict_of(float(rating), answer.strip(), asked)
+                note = f"the judge's answer ends in no rating: ...{answer[-80:]!r}"
+                return Verdict(None, Status.UNPARSED, note=note)
+            verdict = _verdict_of(float(rating), answer.strip(), candidate)
         if self.mode == "published":
             return verdict
-        verdict = replace(verdict, unread=tuple(unread_parts(sample.completion, asked)))
+        verdict = replace(verdict, unread=tuple(unread_parts(sample.completion, candidate)))
         return _less_filler(verdict, sample)
 
 
@@ -297,37 +314,43 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     """Returns the verdict less the filler of what is read of the completion, and less padding."""
     text = sample.completion
     reading = read_text(text, answers=True)
-    found = find_filler(reading.plain, beside(sample), ends=False)
-    pieces = tuple((*reading.written(start, end), kind) for start, end, kind in found.pieces)
-    length = sum(end - start for start, end, _ in pieces) / found.share if pieces else 1.0
-    verdict = penalise_filler(verdict, length, Filler(found.share, pieces), {"score": 0.0})
+    filler = find_filler(reading.plain, beside(sample), ends=False)
+    pieces = []
+    characters = 0  # of filler, as written
+    for plain_start, plain_end, kind in filler.pieces:
+        start, end = reading.written(plain_start, plain_end)
+        pieces.append((start, end, kind))
+        characters += end - start
+    length = characters / filler.share if pieces else 1.0
+    as_written = Filler(filler.share, tuple(pieces))
+    verdict = penalise_filler(verdict, length, as_written, {"score": 0.0})
     padding = find_padding(text, reading.unread)
     if not padding.pieces:
         return verdict
     return penalise_filler(verdict, len(text), padding, {"score": 0.0})
 
 
-def unread_parts(completion: str, asked: Asked) -> list[Unread]:
+def unread_parts(completion: str, candidate: CandidateQuestion) -> list[Unread]:
     """Returns what of a completion the judge was not shown: the markup in the answer, and what
     stands around the answer.
     """
-    parts = outside(completion, 0, asked.start, OUTSIDE_ANSWER)
-    for start, end, kind in read_text(completion[asked.start : asked.read]).unread:
-        parts.append(Unread(asked.start + start, asked.start + end, kind))
-    return parts + outside(completion, asked.end, len(completion), OUTSIDE_ANSWER)
+    parts = outside(completion, 0, candidate.start, OUTSIDE_ANSWER)
+    for start, end, kind in read_text(completion[candidate.start : candidate.read]).unread:
+        parts.append(Unread(candidate.start + start, candidate.start + end, kind))
+    return parts + outside(completion, candidate.end, len(completion), OUTSIDE_ANSWER)
 
 
-def _verdict_of(rating: float, note: str, asked: Asked) -> Verdict:
+def _verdict_of(rating: float, note: str, candidate: CandidateQuestion) -> Verdict:
     """Returns the verdict for a rating.
 
     The unread part of a candidate counts as wrong, so it lowers the score.
     """
     score = min(max((rating - 1) / 2, 0.0), 1.0)
-    spans = [Span(asked.start, asked.read, score, score, "answer", note, 0)]
-    total = score * (asked.read - asked.start) / (asked.end - asked.start)
-    if asked.read < asked.end:
-        unread = f"not judged: past {asked.read - asked.start} characters"
-        spans.append(Span(asked.read, asked.end, 0.0, total - score, "unread", unread, 1))
+    spans = [Span(candidate.start, candidate.read, score, score, "answer", note, 0)]
+    total = score * (candidate.read - candidate.start) / (candidate.end - candidate.start)
+    if candidate.read < candidate.end:
+        unread = f"not judged: past {candidate.read - candidate.start} characters"
+        spans.append(Span(candidate.read, candidate.end, 0.0, total - score, "unread", unread, 1))
     return Verdict(total, parts={"score": total, "rating": rating}, spans=tuple(spans))
 
 
@@ -346,15 +369,19 @@ def keep_references(answers: Sequence[str], share: float, mode: Mode = "default"
     most = max(counts.values(), default=0)
     floor = share * most
     also = floor if mode == "default" else most
-    kept = {form for form, count in counts.items() if count > floor or count == also}
-    return sorted(answer for answer, form in zip(answers, forms, strict=True) if form in kept)
+    frequent = []
+    for answer, form in zip(answers, forms, strict=True):
+        if counts[form] > floor or counts[form] == also:
+            frequent.append(answer)
+    return sorted(frequent)
 
 
 def is_binary(references: Sequence[str]) -> bool:
     """Returns whether yes or no is a most frequent reference."""
     counts = Counter(map(normalise, references))
-    most = max(counts.values(), default=0)
-    return any(most and counts[answer] == most for answer in ("yes", "no"))
+    if not counts:
+        return False
+    return max(counts["yes"], counts["no"]) == max(counts.values())
 
 
 def read_rating(output: str, candidate: str = "") -> int | None:
@@ -368,11 +395,13 @@ def read_rating(output: str, candidate: str = "") -> int | None:
         read_rating("The people say red. So rating=1"), read_rating("The people say")      # 1, None
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
-    written = find_written_rating(answer, SCALE)
+    written = find_written_rating(answer, RATING_ENTRIES)
     if written is None or not written.ends_text or written.entry not in RATINGS:
         return None
     words = answer[written.start : written.end]
-    if not _SIGNED.match(words.lstrip("\"'")) and plain(words) in plain(candidate):
+    if not _BEGINS_SIGNED.match(words.lstrip("\"'")) and words_in_lower_case(
+        words
+    ) in words_in_lower_case(candidate):
         return None
     return int(written.entry)
 
@@ -384,15 +413,15 @@ def read_published_rating(output: str, candidate: str = "") -> int | None:
     "3". The guards are those of `read_rating`.
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
-    signed = _RATING.search(answer)
+    signed = _SIGNED_RATING.search(answer)
     if signed:
         return int(signed[1])
-    unsigned = _SAID.search(answer) or _ALONE.search(answer)
-    if unsigned is None or plain(unsigned[1]) in plain(candidate):
+    unsigned = _UNSIGNED_RATING.search(answer) or _RATING_ALONE.search(answer)
+    if unsigned is None or words_in_lower_case(unsigned[1]) in words_in_lower_case(candidate):
         return None
     return int(unsigned[2])
 
 
-def plain(text: str) -> str:
+def words_in_lower_case(text: str) -> str:
     """Returns the text's words in lower case, with single spaces between them."""
     return " ".join(re.findall(r"\w+", text.lower()))

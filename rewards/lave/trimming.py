@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-NESTED = 6  # marks around an answer, one inside the other
+NESTED_MARKS = 6  # marks around an answer, one inside the other
 _PUNCTUATION = (  # quotation marks and pictures with it, beside ASCII's
     "\u00a1\u00ab\u00bb\u00bf\u2016-\u2027\u2039-\u2043\u2045-\u2051\u2053-\u205e\u3000-\u3003\u3008-\u3011"
     "\u3014-\u301f\u3030\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\ufe0f\U0001f000-\U0001faff"
@@ -21,7 +21,7 @@ _ALL_SIGNS = (  # all marks and pictures but the minus
 )
 _DASHES = "\u2010-\u2015"
 _BULLETS = "\u25a0-\u27bf\u2b00-\u2bff"
-_NAMED = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # the only star, which belongs to a name
+_STARRED_NAME = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # the only star, which belongs to a name
 _NO_SIGNS = frozenset("`~|^\"'.,;:!*_(){}[]\u2026")  # punctuation and markup, alone no answer
 _WRAPPED = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
@@ -41,7 +41,7 @@ class Edges:
     keeps_signs: bool
 
 
-DEFAULT = Edges(
+DEFAULT_EDGES = Edges(
     re.compile(
         rf"(?:\s+|```\w*\n|[*_`:|{_PUNCTUATION}]+|~+(?!\d)|[{_DASHES}]+(?![\d.])|[{_BULLETS}]\ufe0f?(?=\s)"
         r"|(?i:assistant|model|bot):|(?:[#\u2022-]|>(?!\s*[.\d]))+\s|\\[(\[]|<[^<>\s]{1,40}>)*"
@@ -51,7 +51,7 @@ DEFAULT = Edges(
     ),
     keeps_signs=True,
 )
-PUBLISHED = Edges(
+PUBLISHED_EDGES = Edges(
     re.compile(
         rf"(?:\s+|```\w*\n|[*_`~:|{_ALL_SIGNS}]+|(?i:assistant|model|bot):|[#>\u2022\u2013-]+\s|\\[(\[]"
         r"|<[^<>\s]{1,40}>)*"
@@ -61,13 +61,13 @@ PUBLISHED = Edges(
 )
 
 
-def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT) -> tuple[int, int]:
+def trimmed(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
     """Returns the characters without what stands around them; start == end if nothing is left."""
     whole = text[start:end]
     before = start, end
-    if edges.keeps_signs and whole.count("*") == 1 and _NAMED.search(whole):
+    if edges.keeps_signs and whole.count("*") == 1 and _STARRED_NAME.search(whole):
         text = text.replace("*", "x")
-    for _ in range(NESTED):
+    for _ in range(NESTED_MARKS):
         start = end - len(edges.lead.sub("", text[start:end], count=1))
         end = start + len(edges.tail.sub("", text[start:end][::-1], count=1))
         wrapped = _WRAPPED.match(text, start, end)

@@ -14,7 +14,7 @@ from typing import Any
 from spanreward.rewards.lave.compared import answer_in, comparable_answers
 from spanreward.rewards.text.bag_of_words import best_f1
 
-AGREED = 3  # people who must have given an answer for it to count as right
+AGREEING_PEOPLE = 3  # people who must have given an answer for it to count as right
 
 
 def vqa_accuracy(
@@ -31,14 +31,18 @@ def vqa_accuracy(
     for fewer than four answers, where no answer could reach 1. Answers are always normalised; the
     official code leaves them as they are where all are alike.
     """
-    if len(answers) <= AGREED:
+    if len(answers) <= AGREEING_PEOPLE:
         raise ValueError(
-            f"VQA accuracy needs {AGREED + 1} answers or more (its datasets have 10), got "
+            f"VQA accuracy needs {AGREEING_PEOPLE + 1} answers or more (its datasets have 10), got "
             f"{len(answers)}"
         )
-    given = answer_in(answer, answers, question, columns)
-    same = [other == given for other in comparable_answers(answers, question, columns)]
-    return sum(min(1.0, (sum(same) - gave_it) / AGREED) for gave_it in same) / len(same)
+    form = answer_in(answer, answers, question, columns)
+    gave_it = [other == form for other in comparable_answers(answers, question, columns)]
+    total = 0.0
+    for left_out in gave_it:
+        remaining = sum(gave_it) - int(left_out)
+        total += min(1.0, remaining / AGREEING_PEOPLE)
+    return total / len(answers)
 
 
 def token_f1(
@@ -50,6 +54,6 @@ def token_f1(
     """Returns the F1 of the words as multisets against the best single answer (Rajpurkar et al.
     2016); 0 of none.
     """
-    given = answer_in(answer, answers, question, columns)
-    others = comparable_answers(answers, question, columns)
-    return best_f1(given.split(), [other.split() for other in others])
+    form = answer_in(answer, answers, question, columns)
+    references = comparable_answers(answers, question, columns)
+    return best_f1(form.split(), [other.split() for other in references])

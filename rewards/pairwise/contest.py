@@ -40,23 +40,25 @@ def chances(contests: Sequence[Contest]) -> dict[str, float]:
 
     Groups never meet, so each is apart.
     """
-    return bradley_terry(
-        [
-            Pair(str(contest.sample), str(contest.other), contest.outcome)
-            for contest in contests
-            if contest.outcome is not None
-        ]
-    )
+    pairs = []
+    for contest in contests:
+        if contest.outcome is not None:
+            pairs.append(Pair(str(contest.sample), str(contest.other), contest.outcome))
+    return bradley_terry(pairs)
 
 
-def parts_of(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, float]:
+def parts_of_contests(outcomes: Sequence[int], contests: Sequence[Contest]) -> dict[str, float]:
     """Returns the shares of a sample's readable pairs, and statistics of the votes on it."""
     votes = [contest.votes for contest in contests if contest.votes]
     parts = {name: outcomes.count(outcome) / len(outcomes) for name, outcome in OUTCOMES.items()}
     parts["failed_pairs"] = 1 - len(outcomes) / len(contests)
-    parts["orders_disagree"] = sum(pair.disagree for pair in votes) / len(votes) if votes else 0.0
+    parts["orders_disagree"] = 0.0
+    if votes:
+        parts["orders_disagree"] = sum(pair.disagree for pair in votes) / len(votes)
     first = first_slot_share([slot for pair in votes for slot in pair.slots])
-    return parts if first is None else {**parts, "first_slot": first}
+    if first is not None:
+        parts["first_slot"] = first
+    return parts
 
 
 def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
@@ -68,11 +70,11 @@ def votes_in_words(number: int, contests: Sequence[Contest]) -> str:
     votes = []
     for contest in contests:
         if contest.votes:
-            first, second = contest.votes.letters
-            shown = (first, second) if contest.sample == number else (second, first)
-            votes.append(
-                "/".join("failed" if letter is None else letter or "-" for letter in shown)
-            )
+            letters = contest.votes.letters
+            if contest.sample != number:
+                letters = letters[::-1]
+            words = ["failed" if letter is None else letter or "-" for letter in letters]
+            votes.append("/".join(words))
     return f"votes, shown first / second: {', '.join(votes)}" if votes else ""
 
 

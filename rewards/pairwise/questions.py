@@ -17,7 +17,7 @@ from spanreward.rewards.judges.probe import PairProbe, QualityProbe
 from spanreward.rewards.reward.rows import Evidence, seen
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 
-DEFAULT = Path(__file__).with_name("prompts.yaml")
+PAIRWISE_PROMPTS_FILE = Path(__file__).with_name("prompts.yaml")
 Texts = Mapping[str, str]  # the pieces of prompts, see prompts.yaml
 
 
@@ -34,12 +34,12 @@ class Shown:
     only_request: bool = False
 
 
-def load_prompts(path: str | Path | None = None) -> Texts:
+def load_pairwise_prompts(path: str | Path | None = None) -> Texts:
     """Returns the prompts of a YAML file like prompts.yaml.
 
     Raises OSError, or ValueError for an invalid file.
     """
-    return read_texts(path, DEFAULT)
+    return read_texts(path, PAIRWISE_PROMPTS_FILE)
 
 
 def show(sample: Sample, evidence: Evidence | Literal["prompt"]) -> Shown:
@@ -84,20 +84,20 @@ def head(instructions: str, prompts: Texts, shown: Shown) -> str:
     return "\n\n".join(pieces) + "\n\n"
 
 
-def ask(
+def ask_pair(
     prompts: Texts,
     shown: Shown,
     first: str,
     second: str,
     criteria: tuple[str, ...] = (),
-    more: str = "",
+    ending: str = "",
 ) -> Question:
     """Returns the question about two texts.
 
-    The longer one may be cut. more: a part below them, such as criteria.
+    The longer one may be cut. ending: a part below them, such as criteria.
     """
     before = head(prompts["instructions"], prompts, shown)
-    after = "\n\n".join(["", *([more] if more else []), prompts["answer"]])
+    after = "\n\n".join(["", *([ending] if ending else []), prompts["answer"]])
     longer = "first" if len(first) >= len(second) else "second"
     probe = PairProbe(shown.request, first, second, shown.context, criteria)
     marks = marks_in(*prompts.values())

@@ -19,12 +19,12 @@ from spanreward.rewards.files.templates import fill, places
 from spanreward.rewards.judges.judge import Failure, Question, Rating
 from spanreward.rewards.judges.probe import RankingProbe
 from spanreward.rewards.pairwise.questions import Shown, Texts, head
-from spanreward.rewards.pairwise.votes import FIRST, SCALE, SECOND, PairVotes
+from spanreward.rewards.pairwise.votes import FIRST, SECOND, VOTE_SCALE, PairVotes
 from spanreward.rewards.text.quoting import marks_in, mask
 
 RANKING_TOKENS = 96  # of an answer, at most; a group of 16 takes about 40
-NUMBER = re.compile(r"[0-9]+")
-LONGEST = 9  # digits of a number; Python refuses to read thousands of digits
+WRITTEN_NUMBER = re.compile(r"[0-9]+")
+MOST_DIGITS = 9  # digits of a number; Python refuses to read thousands of digits
 
 Ranking = list[int]  # places in the group, best first
 Rankings = tuple[Ranking | Failure, Ranking | Failure]  # of the texts in order, and in reverse
@@ -62,8 +62,8 @@ def read_ranking(answer: str, count: int) -> Ranking | None:
     """
     last: list[str] = []
     for line in answer.splitlines():
-        last = NUMBER.findall(line) or last
-    if any(len(number) > LONGEST for number in last):
+        last = WRITTEN_NUMBER.findall(line) or last
+    if any(len(number) > MOST_DIGITS for number in last):
         return None
     order = [int(number) - 1 for number in last]
     return order if sorted(order) == list(range(count)) else None
@@ -84,13 +84,14 @@ def read_rankings(written: Sequence[str | Failure], counts: Sequence[int]) -> li
 
     counts: of each group's texts.
     """
-    found: list[Rankings] = []
-    for count, one, other in zip(counts, written[::2], written[1::2], strict=True):
-        forward, backward = _ranking_of(one, count), _ranking_of(other, count)
+    rankings: list[Rankings] = []
+    for count, in_order, reversed_order in zip(counts, written[::2], written[1::2], strict=True):
+        forward = _ranking_of(in_order, count)
+        backward = _ranking_of(reversed_order, count)
         if not isinstance(backward, Failure):
             backward = [count - 1 - place for place in backward]
-        found.append((forward, backward))
-    return found
+        rankings.append((forward, backward))
+    return rankings
 
 
 def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
@@ -100,10 +101,10 @@ def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
     return read_ranking(answer, count) or unread
 
 
-def votes_of(rankings: Rankings, one: int, other: int) -> PairVotes:
+def votes_of(rankings: Rankings, first: int, second: int) -> PairVotes:
     """Returns the votes of a group's two rankings on the texts at two of its places."""
-    forward, backward = rankings if one < other else rankings[::-1]
-    return PairVotes(_vote(forward, one, other), _vote(backward, other, one))
+    forward, backward = rankings if first < second else rankings[::-1]
+    return PairVotes(_vote(forward, first, second), _vote(backward, second, first))
 
 
 def _vote(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failure:
@@ -111,4 +112,4 @@ def _vote(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failu
     if isinstance(ranking, Failure):
         return ranking
     better = FIRST if ranking.index(first) < ranking.index(second) else SECOND
-    return Rating({letter: float(letter == better) for letter in SCALE})
+    return Rating({letter: float(letter == better) for letter in VOTE_SCALE})

@@ -18,7 +18,7 @@ span, whose credit is the score less the score of the text without it.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -31,12 +31,18 @@ from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Rating
 from spanreward.rewards.judges.question import question_keys
-from spanreward.rewards.pairwise.contest import Contest, chances, cut_of, parts_of, votes_in_words
+from spanreward.rewards.pairwise.contest import (
+    Contest,
+    chances,
+    cut_of,
+    parts_of_contests,
+    votes_in_words,
+)
 from spanreward.rewards.pairwise.questions import (
     Shown,
-    ask,
+    ask_pair,
     ask_score,
-    load_prompts,
+    load_pairwise_prompts,
     opponents,
     show,
 )
@@ -48,7 +54,7 @@ from spanreward.rewards.pairwise.ranking import (
     votes_of,
 )
 from spanreward.rewards.pairwise.votes import cast
-from spanreward.rewards.reward.row_reward import Raw, Row, RowReward, Spans
+from spanreward.rewards.reward.row_reward import JudgedRow, Raw, RowReward, Spans
 from spanreward.rewards.reward.rows import EVIDENCE, Evidence, judged
 
 GROUP = 8  # completions of a prompt, as `cost` assumes
@@ -110,7 +116,7 @@ class PairwiseReward(RowReward):
             )
         self.form = form
         self.anchor = anchor
-        self.prompts = load_prompts(prompts)
+        self.prompts = load_pairwise_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
         self.columns = (anchor,) if anchor else ()
         self.main_parts = (
@@ -124,7 +130,7 @@ class PairwiseReward(RowReward):
         """
         text = " ".join(["word"] * round(words))
         nothing = Shown("", only_request=self.evidence == "prompt")
-        question, written = ask(self.prompts, nothing, text, text), 1
+        question, written = ask_pair(self.prompts, nothing, text, text), 1
         if self.form == "score":
             question = ask_score(self.prompts, nothing, text)
             count, exact, how = 1.0, True, "one rating"
@@ -180,62 +186,58 @@ class PairwiseReward(RowReward):
                 "steps_per_generation a multiple of num_generations, so that no group is cut."
             )
 
-    def rate(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
         return self._score(rows, shown) if self.form == "score" else self._compare(rows, shown)
 
-    def _score(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+    def _score(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
         questions = [
             ask_score(self.prompts, shown[number], judged(sample)) for number, sample, _ in rows
         ]
         return [_scored(rating) for rating in self.judge.rate(questions)]
 
-    def _compare(self, rows: Sequence[Row], shown: dict[int, Shown]) -> list[Raw]:
+    def _compare(self, rows: Sequence[JudgedRow], shown: dict[int, Shown]) -> list[Raw]:
         """Returns the raw verdicts after the contests.
 
         An empty text, which is no row, loses to every other one.
         """
         # contests count the rows by their place: with ablation a number has several
         if self.anchor:
-            shown = {place: shown[number] for place, (number, *_) in enumerate(rows)}
-            texts = {place: judged(sample) for place, (_, sample, _) in enumerate(rows)}
-            groups = [
-                [
-                    Contest(place, None, (texts[place], other))
-                    for other in opponents(sample, self.anchor)
-                ]
-                for place, (_, sample, _) in enumerate(rows)
-            ]
+            shown = {place: shown[row[0]] for place, row in enumerate(rows)}
+            texts = {place: judged(row[1]) for place, row in enumerate(rows)}
+            groups = self._anchor_contests(rows, self.anchor)
         else:
             texts = {number: judged(sample) for number, sample, _ in rows}
-            said = {number: texts.get(number, "") for number in shown}
-            groups = [
-                [
-                    Contest(
-                        one,
-                        other,
-                        (said[one], said[other]),
-                        certain=_won_without_asking(one in texts, other in texts),
-                    )
-                    for one, other in combinations(group, 2)
-                    if one in texts or other in texts
-                ]
-                for group in self._groups(shown)
-            ]
+            groups = [_group_contests(group, texts) for group in self._groups(shown)]
         contests = [contest for group in groups for contest in group if not contest.open]
-        undecided = [[contest for contest in group if contest.open] for group in groups]
+        undecided = []
+        for group in groups:
+            open_contests = [contest for contest in group if contest.open]
+            if open_contests:
+                undecided.append(open_contests)
         decide = self._rank if self.form == "batch" else self._vote
-        contests += decide([group for group in undecided if group], shown)
+        contests += decide(undecided, shown)
         strengths = {} if self.anchor else chances(contests)
-        found = []
+        verdicts = []
         for number, text in texts.items():
             of_text = [contest for contest in contests if number in (contest.sample, contest.other)]
             cut = max((cut_of(contest, text) for contest in of_text), default=0)
-            found.append((self._verdict(number, of_text, strengths), cut))
-        return found
+            verdicts.append((self._verdict(number, of_text, strengths), cut))
+        return verdicts
+
+    def _anchor_contests(self, rows: Sequence[JudgedRow], anchor: str) -> list[list[Contest]]:
+        """Returns the contests of each row's text with its anchor or references."""
+        groups = []
+        for place, (_, sample, _) in enumerate(rows):
+            text = judged(sample)
+            others = opponents(sample, anchor)
+            groups.append([Contest(place, None, (text, other)) for other in others])
+        return groups
 
     def _groups(self, shown: dict[int, Shown]) -> list[list[int]]:
         """Returns the samples by group: those of the same request and picture."""
-        keys = question_keys([ask(self.prompts, evidence, "", "") for evidence in shown.values()])
+        keys = question_keys(
+            [ask_pair(self.prompts, evidence, "", "") for evidence in shown.values()]
+        )
         groups: dict[str, list[int]] = {}
         for number, key in zip(shown, keys, strict=True):
             groups.setdefault(key, []).append(number)
@@ -244,12 +246,13 @@ class PairwiseReward(RowReward):
     def _vote(self, groups: Sequence[Sequence[Contest]], shown: dict[int, Shown]) -> list[Contest]:
         """Returns all contests with the votes on their pairs."""
         contests = [contest for group in groups for contest in group]
-        ways = [
-            (contest.sample, way)
-            for contest in contests
-            for way in (contest.texts, contest.texts[::-1])
-        ]
-        votes = cast(self.judge, [ask(self.prompts, shown[number], *way) for number, way in ways])
+        questions = []
+        for contest in contests:
+            first, second = contest.texts
+            evidence = shown[contest.sample]
+            questions.append(ask_pair(self.prompts, evidence, first, second))
+            questions.append(ask_pair(self.prompts, evidence, second, first))
+        votes = cast(self.judge, questions)
         return [
             replace(contest, votes=of_pair)
             for contest, of_pair in zip(contests, votes, strict=True)
@@ -259,21 +262,24 @@ class PairwiseReward(RowReward):
         """Returns all contests with the votes of the two rankings of their group's distinct
         texts.
         """
-        texts = [
-            list(dict.fromkeys(text for contest in group for text in contest.texts))
-            for group in groups
-        ]
-        asked = [
-            (shown[group[0].sample], of_group)
-            for group, of_group in zip(groups, texts, strict=True)
-        ]
-        written = self.judge.write(ask_rankings(self.prompts, asked), RANKING_TOKENS)
-        found = read_rankings(written, list(map(len, texts)))
-        return [
-            replace(contest, votes=votes_of(rankings, *map(of_group.index, contest.texts)))
-            for group, of_group, rankings in zip(groups, texts, found, strict=True)
-            for contest in group
-        ]
+        texts: list[list[str]] = []
+        for group in groups:
+            distinct: dict[str, None] = {}  # in the order of their first contest
+            for contest in group:
+                distinct.update(dict.fromkeys(contest.texts))
+            texts.append(list(distinct))
+        questions = []
+        for group, of_group in zip(groups, texts, strict=True):
+            questions.append((shown[group[0].sample], of_group))
+        written = self.judge.write(ask_rankings(self.prompts, questions), RANKING_TOKENS)
+        rankings = read_rankings(written, list(map(len, texts)))
+        contests = []
+        for group, of_group, of_both_orders in zip(groups, texts, rankings, strict=True):
+            for contest in group:
+                first, second = map(of_group.index, contest.texts)
+                votes = votes_of(of_both_orders, first, second)
+                contests.append(replace(contest, votes=votes))
+        return contests
 
     def _verdict(
         self, number: int, contests: Sequence[Contest], strengths: dict[str, float]
@@ -285,31 +291,43 @@ class PairwiseReward(RowReward):
                 "or a reference"
             )
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
-        read = [contest for contest in contests if contest.outcome is not None]
-        if not read:
-            failure = next(
-                contest.votes.failure
-                for contest in contests
-                if contest.votes and contest.votes.failure
-            )
+        outcomes = []  # from the sample's side
+        for contest in contests:
+            if contest.outcome is not None:
+                outcomes.append(contest.outcome if contest.sample == number else -contest.outcome)
+        if not outcomes:
+            votes = [contest.votes for contest in contests if contest.votes]
+            failure = next(pair.failure for pair in votes if pair.failure)
             return Verdict(None, failure.status, note=f"no pair could be judged: {failure.message}")
-        outcomes = [
-            (contest.outcome or 0) * (1 if contest.sample == number else -1) for contest in read
-        ]
-        against = sum(1 + outcome for outcome in outcomes) / 2 / len(read)
-        score = against if self.anchor else strengths[str(number)]
-        return Verdict(
-            score, parts=parts_of(outcomes, contests), note=votes_in_words(number, contests)
-        )
+        if self.anchor:
+            score = sum(1 + outcome for outcome in outcomes) / 2 / len(outcomes)
+        else:
+            score = strengths[str(number)]
+        parts = parts_of_contests(outcomes, contests)
+        return Verdict(score, parts=parts, note=votes_in_words(number, contests))
 
 
-def _won_without_asking(said: bool, other_said: bool) -> int:
-    """Returns 1, 0 or -1: an empty text loses to every other one. said: whether the text is not
-    empty.
+def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Contest]:
+    """Returns the contests of a group's samples with each other, but for those of two empty texts.
+
+    texts: by the sample's number; an empty text is not in it.
     """
-    if said == other_said:
+    contests = []
+    for first, second in combinations(group, 2):
+        if first in texts or second in texts:
+            pair = (texts.get(first, ""), texts.get(second, ""))
+            certain = _won_without_asking(first in texts, second in texts)
+            contests.append(Contest(first, second, pair, certain=certain))
+    return contests
+
+
+def _won_without_asking(first_says: bool, second_says: bool) -> int:
+    """Returns 1, 0 or -1: an empty text loses to every other one. first_says: whether the text is
+    not empty.
+    """
+    if first_says == second_says:
         return 0
-    return 1 if said else -1
+    return 1 if first_says else -1
 
 
 def _scored(rating: Rating | Failure) -> Raw:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from spanreward.rewards.judges.judge import Failure, Judge, Question, Rating, answered
 
 FIRST, SECOND = "A", "B"  # the answers for the text shown first and second
-SCALE = (FIRST, SECOND, "C")
+VOTE_SCALE = (FIRST, SECOND, "C")
+# other letters choose neither slot
+IS_FIRST_SLOT: dict[str | None, bool] = {FIRST: True, SECOND: False}
 CHOICES = {FIRST: 1, SECOND: -1, None: None}  # other letters choose neither
 
 
@@ -49,15 +51,15 @@ class PairVotes:
     @property
     def slots(self) -> list[bool | None]:
         """Per vote whether it chose the text shown first, None if it chose neither or failed."""
-        return [letter == FIRST if letter in (FIRST, SECOND) else None for letter in self.letters]
+        return [IS_FIRST_SLOT.get(letter) for letter in self.letters]
 
     @property
     def choices(self) -> tuple[int | None, int | None]:
         """Per vote 1 for the pair's first text, -1 for its second, 0 for neither, None if it
         failed.
         """
-        one, two = (CHOICES.get(letter, 0) for letter in self.letters)
-        return one, None if two is None else -two
+        first, second = (CHOICES.get(letter, 0) for letter in self.letters)
+        return first, None if second is None else -second
 
     @property
     def outcome(self) -> int | None:
@@ -65,17 +67,17 @@ class PairVotes:
 
         None if a vote failed.
         """
-        return settle(*self.choices)
+        return settled_vote(*self.choices)
 
     @property
     def disagree(self) -> bool:
         """Whether both votes succeeded and are different."""
-        one, two = self.choices
-        return None not in (one, two) and one != two
+        first, second = self.choices
+        return None not in (first, second) and first != second
 
 
 def cast(
-    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = SCALE
+    judge: Judge, questions: Sequence[Question | Failure], scale: Sequence[str] = VOTE_SCALE
 ) -> list[PairVotes]:
     """Returns the votes on every pair, in order, from one call in which equal questions are asked
     once.
@@ -83,17 +85,18 @@ def cast(
     questions: two per pair, with its first text shown first and then second; a Failure is a failed
     vote.
     """
-    found = answered(judge.rate, questions, scale)
-    return [PairVotes(one, two) for one, two in zip(found[::2], found[1::2], strict=True)]
+    answers = answered(judge.rate, questions, scale)
+    pairs = zip(answers[::2], answers[1::2], strict=True)
+    return [PairVotes(first, second) for first, second in pairs]
 
 
-def settle(one: int | None, two: int | None) -> int | None:
+def settled_vote(first: int | None, second: int | None) -> int | None:
     """Returns 1, 0 or -1 where both orders say so, 0 where they differ, and None where one of them
     failed.
     """
-    if one is None or two is None:
+    if first is None or second is None:
         return None
-    return one if one == two else 0
+    return first if first == second else 0
 
 
 def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:

@@ -53,14 +53,14 @@ class AnswerCache:
             for key, question in zip(keys, questions, strict=True)
             if key not in self._known
         ]
-        asked = iter(ask(unknown) if unknown else [])
+        new_answers = iter(ask(unknown) if unknown else [])
         answers: list[T | Failure] = []
         for key in keys:
             if key in self._known:
                 self._known.move_to_end(key)
                 answers.append(self._known[key])
                 continue
-            answer = next(asked)
+            answer = next(new_answers)
             answers.append(answer)
             if not isinstance(answer, Failure):
                 self._new[key] = answer

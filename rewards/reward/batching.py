@@ -16,7 +16,7 @@ from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.reward.reward import Reward
 
 WAIT = 0.05  # seconds; a trainer starts the coroutines of a batch within a few milliseconds
-LARGEST = 256  # samples of a batch
+LARGEST_BATCH = 256  # samples of a batch
 BATCH_PICTURES = 64  # of a batch, but for a sample with more: all are in memory while it is judged
 
 
@@ -86,8 +86,8 @@ class BatchingReward:
 def batch_size(samples: Sequence[Sample]) -> int:
     """Returns how many of the samples are judged together, the first ones, at least one."""
     pictures = 0
-    for number, sample in enumerate(samples[:LARGEST]):
+    for number, sample in enumerate(samples[:LARGEST_BATCH]):
         pictures += len(sample.images)
         if number and pictures > BATCH_PICTURES:
             return number
-    return min(len(samples), LARGEST)
+    return min(len(samples), LARGEST_BATCH)

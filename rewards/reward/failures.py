@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from spanreward.rewards.base.verdict import Verdict
 
-LONGEST = 300  # characters of a note in the log
+MOST_NOTE_CHARACTERS = 300  # characters of a note in the log
 MANY = 0.5  # a larger share of a call's completions is named
 
 
@@ -21,7 +21,7 @@ def first_failure(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         if verdict.status.failed:
             note = verdict.note or verdict.status.value
-            return repr(note[:LONGEST])
+            return repr(note[:MOST_NOTE_CHARACTERS])
     return ""
 
 
@@ -33,7 +33,7 @@ def nothing_scored(verdicts: Sequence[Verdict]) -> str:
         return ""
     for verdict in verdicts:
         if verdict.note:
-            return repr(verdict.note[:LONGEST])
+            return repr(verdict.note[:MOST_NOTE_CHARACTERS])
     return ""
 
 

@@ -23,9 +23,9 @@ from typing import Any
 from spanreward.rewards.base.checks import Mode, check_known
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status, Verdict
-from spanreward.rewards.files.templates import fill, placeholders, places
+from spanreward.rewards.files.templates import fill, placeholders_of_template, places
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Judge, Question, Rating
-from spanreward.rewards.reward.row_reward import Raw, Row, RowReward
+from spanreward.rewards.reward.row_reward import JudgedRow, Raw, RowReward
 from spanreward.rewards.reward.rows import Evidence, judged, seen
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask, quoted, without_quotes
 
@@ -95,8 +95,8 @@ class JudgedReward(RowReward):
     ) -> None:
         super().__init__(name, judge, mode, evidence, spans, judged_part)
         if prompt is not None:
-            check_known("placeholder", placeholders(prompt), PLACEHOLDERS)
-            if "completion" not in placeholders(prompt):
+            check_known("placeholder", placeholders_of_template(prompt), PLACEHOLDERS)
+            if "completion" not in placeholders_of_template(prompt):
                 raise ValueError(
                     f"the prompt of {name} shows no completion: put {{completion}} where it "
                     "belongs."
@@ -106,8 +106,8 @@ class JudgedReward(RowReward):
                     f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
                     "first."
                 )
-            asked = repr((prompt, tuple(scale), max_tokens))
-            self.wording = sha256(asked.encode()).hexdigest()[:16]
+            wording = repr((prompt, tuple(scale), max_tokens))
+            self.wording = sha256(wording.encode()).hexdigest()[:16]
             self.marks = marks_in(prompt, CONTEXT)
             self.quoted = quoted(prompt)
             self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
@@ -121,7 +121,7 @@ class JudgedReward(RowReward):
 
     # What a subclass may override.
 
-    def questions_on(self, row: Row, shown: Any) -> list[Question]:
+    def questions_on(self, row: JudgedRow, shown: Any) -> list[Question]:
         """Returns the questions about a row. shown: what `show` returned for it."""
         assert self.prompt is not None
         _, sample, _ = row
@@ -141,7 +141,7 @@ class JudgedReward(RowReward):
         """Returns the judge that answers a row's question of this number."""
         return self.judge
 
-    def verdict_on(self, row: Row, answers: Sequence[Any]) -> Raw:
+    def verdict_on(self, row: JudgedRow, answers: Sequence[Any]) -> Raw:
         """Returns the verdict of a row's answers, one for each of its questions, and how many
         characters at the completion's end the judge did not read.
         """
@@ -176,7 +176,7 @@ class JudgedReward(RowReward):
 
     # What all have in common.
 
-    def rate(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
         """Returns a raw verdict per row, in order. A judge gets its questions on all rows in one
         call, so that it answers equal ones once.
         """
@@ -207,8 +207,8 @@ class JudgedReward(RowReward):
             if not numbers and judge in self.judges_to_wake:
                 continue
             with judge:
-                asked = [questions[number] for number in numbers]
-                answers |= zip(numbers, self._ask(judge, asked), strict=True)
+                needed = [questions[number] for number in numbers]
+                answers |= zip(numbers, self._ask(judge, needed), strict=True)
         return [answers[number] for number in range(len(questions))]
 
     def _ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer]:
@@ -250,7 +250,7 @@ def _are_numbers(scale: Sequence[str]) -> bool:
 
 
 def _needed_columns(prompt: str) -> tuple[str, ...]:
-    used = placeholders(prompt)
+    used = placeholders_of_template(prompt)
     return tuple(name for name in PLACEHOLDERS if name in used and name not in ALWAYS_THERE)
 
 

@@ -31,7 +31,7 @@ from spanreward.rewards.rows.sample import row_of
 
 ROWS, SEEING = 16, 4  # of a request, without and with pictures: a lost one loses few verdicts
 UNDER_WAY = 8  # requests at a time
-LARGEST = 1 << 26  # bytes of an answer
+MOST_ANSWER_BYTES = 1 << 26  # bytes of an answer
 PICTURES = {"image", "images"}
 ROW_REFUSED = (413, 422)  # statuses of a request that is refused for one of its rows
 
@@ -122,19 +122,20 @@ class RemoteReward(Reward):
         It raises nothing for what the server does.
         """
         self.missing_column(())
-        told = [self._row(sample) for sample in samples]
-        verdicts = iter(http.run(self._ask([row for row in told if isinstance(row, dict)])))
-        return [one if isinstance(one, Verdict) else next(verdicts) for one in told]
+        rows = [self._row(sample) for sample in samples]
+        sent = [row for row in rows if isinstance(row, dict)]
+        verdicts = iter(http.run(self._ask(sent)))
+        return [row if isinstance(row, Verdict) else next(verdicts) for row in rows]
 
     def _row(self, sample: Sample) -> dict[str, Any] | Verdict:
         """Returns the row to send, or the verdict on one whose picture cannot be read."""
         reads = dict.fromkeys((*self.columns, *self.one_of))
         pictures = sample.images if PICTURES & reads.keys() else ()
         try:
-            shown = [as_text(picture, scale=not sample.bbox) for picture in pictures]
+            encoded = [as_text(picture, scale=not sample.bbox) for picture in pictures]
         except NotApplicable as reason:
             return Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-        return {**reads, **row_of(sample), "images": shown}
+        return {**reads, **row_of(sample), "images": encoded}
 
     async def _ask(self, rows: list[dict[str, Any]]) -> list[Verdict]:
         size = ROWS
@@ -145,7 +146,9 @@ class RemoteReward(Reward):
         parts = [(start, rows[start : start + size]) for start in range(0, len(rows), size)]
         verdicts: dict[int, Verdict] = {}
         end = time.monotonic() + self.deadline
-        async with Client(self.server, read_verdicts, LARGEST, self.deadline, UNDER_WAY) as client:
+        async with Client(
+            self.server, read_verdicts, MOST_ANSWER_BYTES, self.deadline, UNDER_WAY
+        ) as client:
             while parts:
                 asks = [partial(client.post, "/score", {"rows": part}) for _, part in parts]
                 answers = await all_in_time(asks, UNDER_WAY, end - time.monotonic())

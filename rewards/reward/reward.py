@@ -28,7 +28,7 @@ from spanreward.rewards.reward.failures import first_failure, many_failed, nothi
 from spanreward.rewards.rows.sample import READ, read_sample
 
 log = logging.getLogger(__name__)
-MOST = 20  # words named of each kind in a feedback
+MOST_QUOTATIONS = 20  # words named of each kind in a feedback
 
 LogMetric = Callable[[str, float], None]
 LogExtra = Callable[[str, list[Any]], None]
@@ -170,16 +170,16 @@ class Reward:
         that reads these. columns: the others that the metric reads. Raises ValueError as `__call__`
         does.
         """
-        given = {}
+        columns_given = {}
         if references is not None:
             column = "answers" if "answers" in self.columns else "reference"
-            given[column] = references
-        if missing := self.missing_column({*columns, *given}):
+            columns_given[column] = references
+        if missing := self.missing_column({*columns, *columns_given}):
             raise ValueError(
                 f"{self.__name__} needs {missing}: write compute(predictions=[...], "
                 "references=[...], ...)"
             )
-        _, verdicts = self.judge_completions(None, predictions, **{**columns, **given})
+        _, verdicts = self.judge_completions(None, predictions, **{**columns, **columns_given})
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
         mean = sum(scores) / len(scores) if scores else None
         return {
@@ -214,14 +214,14 @@ class Reward:
 
     def name_unread(self, samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> None:
         """Warns where more than a few per cent of these completions was not read, once a run."""
-        found = _not_read(samples, verdicts)
-        if found.share > MUCH and not self._named_unread:
+        unread = _not_read(samples, verdicts)
+        if unread.share > MUCH and not self._named_unread:
             self._named_unread = True
             log.warning(
                 "%s did not read %.0f %% of a batch's completions: %s. See docs/metrics.md.",
                 self.__name__,
-                100 * found.share,
-                found,
+                100 * unread.share,
+                unread,
             )
 
     def name_failure(self, verdicts: Sequence[Verdict]) -> None:
@@ -265,16 +265,7 @@ class Reward:
             )
         if prompts is None:
             prompts = [""] * len(completions)
-        # a value for each
-        each = {name: values for name, values in columns.items() if isinstance(values, Iterable)}
-        lists = {
-            name: list(v) for name, v in each.items() if not isinstance(v, (str, bytes, Mapping))
-        }
-        lists |= {
-            name: [columns[name]] * len(completions)
-            for name in READ - lists.keys()
-            if name in columns
-        }
+        lists = _value_lists(columns, len(completions))
         missing = self.missing_column(columns)
         if missing:
             raise self.lacks(missing, "the dataset", sorted(lists))
@@ -293,10 +284,11 @@ class Reward:
                     f"the column {name!r} has {len(values)} values for {len(completions)} "
                     "completions"
                 )
-        return [
-            read_sample({name: values[i] for name, values in lists.items()}, completion, prompt)
-            for i, (completion, prompt) in enumerate(zip(completions, prompts, strict=True))
-        ]
+        samples = []
+        for number, (completion, prompt) in enumerate(zip(completions, prompts, strict=True)):
+            row = {name: values[number] for name, values in lists.items()}
+            samples.append(read_sample(row, completion, prompt))
+        return samples
 
     def judge_samples(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Runs `assess` with the judge awake. It raises nothing: a rank that raises would leave the
@@ -362,6 +354,20 @@ class Reward:
         log.exception("%s could not judge a batch of %d completions", self.__name__, len(samples))
 
 
+def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]:
+    """Returns the columns as lists of a value for each completion. One value of a column that is
+    read stands for all; other single values are no columns.
+    """
+    lists: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
+            lists[name] = list(values)
+    for name in READ - lists.keys():
+        if name in columns:
+            lists[name] = [columns[name]] * count
+    return lists
+
+
 def _failed(error: Exception) -> Verdict:
     """Returns the verdict on a row that raised alone. Its note has no key, as clients read it."""
     return Verdict(None, Status.ERROR, note=legible(f"{type(error).__name__}: {error}"))
@@ -377,7 +383,7 @@ def checked(samples: Any) -> Sequence[Sample]:
     Raises TypeError for anything else, with how it is written.
     """
     wrong = (
-        [one for one in samples if not isinstance(one, Sample)]
+        [sample for sample in samples if not isinstance(sample, Sample)]
         if isinstance(samples, (list, tuple))
         else [samples]
     )
@@ -437,15 +443,13 @@ def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> di
     if samples:
         summary["not_read"] = _not_read(samples, verdicts).share
     counts = Counter(verdict.status for verdict in verdicts)
-    fractions = {status: counts[status] / len(verdicts) for status in Status}
-    summary["failed_fraction"] = sum(counts[status] for status in Status if status.failed) / len(
-        verdicts
-    )
-    summary["empty_fraction"] = fractions.pop(Status.EMPTY)
-    del fractions[Status.OK]
-    return summary | {
-        f"unscored_fraction/{status}": fraction for status, fraction in fractions.items()
-    }
+    failed = sum(counts[status] for status in Status if status.failed)
+    summary["failed_fraction"] = failed / len(verdicts)
+    summary["empty_fraction"] = counts[Status.EMPTY] / len(verdicts)
+    for status in Status:
+        if status not in (Status.OK, Status.EMPTY):
+            summary[f"unscored_fraction/{status}"] = counts[status] / len(verdicts)
+    return summary
 
 
 def _not_read(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> NotRead:
@@ -471,19 +475,23 @@ def feedback(sample: Sample, verdict: Verdict) -> str:
     """
     if verdict.score is None:
         return ""
-    text, reference = (
-        sample.completion,
-        "".join(sample.references[verdict.reference : verdict.reference + 1]),
-    )
-    wrong = sorted(
-        (span for span in verdict.spans if span.asked and span.score < LEFT_OUT),
-        key=lambda one: one.start,
-    )
-    said = [
-        f'"{text[one.start : one.end]}"' + f" ({one.note})" * bool(one.note) for one in wrong[:MOST]
+    text = sample.completion
+    reference = "".join(sample.references[verdict.reference : verdict.reference + 1])
+    wrong = [span for span in verdict.spans if span.asked and span.score < LEFT_OUT]
+    wrong.sort(key=lambda span: span.start)
+    quotations = []
+    for span in wrong[:MOST_QUOTATIONS]:
+        quotation = f'"{text[span.start : span.end]}"'
+        if span.note:
+            quotation += f" ({span.note})"
+        quotations.append(quotation)
+    missed = [
+        f'"{reference[span.start : span.end]}"' for span in verdict.left_out[:MOST_QUOTATIONS]
     ]
-    missed = [f'"{reference[one.start : one.end]}"' for one in verdict.left_out[:MOST]]
-    parts = {"Wrong": said, "Left out": missed}
-    return " ".join(
-        " ".join(f"{name}: {', '.join(words)}." for name, words in parts.items() if words).split()
-    )
+    sentences = []
+    if quotations:
+        sentences.append(f"Wrong: {', '.join(quotations)}.")
+    if missed:
+        sentences.append(f"Left out: {', '.join(missed)}.")
+    # a quotation may have line breaks, and feedback is one line
+    return " ".join(" ".join(sentences).split())

@@ -5,7 +5,7 @@ With spans="ablation" the judge is also asked about each completion without each
 The sentence's credit is the score less the score without it, both before penalties.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -25,12 +25,12 @@ from spanreward.rewards.text.judged_part import check_part
 
 Place = tuple[int, int]
 # of a batch, by its number: whole, without a sentence, or about that one
-Row = tuple[int, Sample, Place | None]
+JudgedRow = tuple[int, Sample, Place | None]
 # before penalties, and how many characters at the text's end the judge did not read
 Raw = tuple[Verdict, int]
 Spans = Literal["ablation", "none"]
 MOST_SENTENCES = 32
-SENTENCES = 4  # of a completion, as costs assume
+ASSUMED_SENTENCES = 4  # of a completion, as costs assume
 
 
 class RowReward(PlainTextReward):
@@ -84,7 +84,7 @@ class RowReward(PlainTextReward):
         """
         raise NotImplementedError
 
-    def rate(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
         """Returns a raw verdict per row, in order. shown: what `show` returns, by the row's
         number.
         """
@@ -102,11 +102,11 @@ class RowReward(PlainTextReward):
         raise NotImplementedError
 
     def cost(self, words: float, references: int) -> Cost:
-        cost, times = self.cost_of_text(words, references), 1 + SENTENCES
+        cost, times = self.cost_of_text(words, references), 1 + ASSUMED_SENTENCES
         if self.spans == "none":
             return cost
         counts = (times * cost.questions, times * cost.prompt_tokens, times * cost.written_tokens)
-        how = f"{cost.how} x (1 + {SENTENCES} sentences, assumed)"
+        how = f"{cost.how} x (1 + {ASSUMED_SENTENCES} sentences, assumed)"
         return Cost(*counts, False, how, cost.computed_tokens and times * cost.computed_tokens)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -114,7 +114,8 @@ class RowReward(PlainTextReward):
 
         A judge gets all its questions in one call, equal ones once.
         """
-        shown, verdicts = dict[int, Any](), dict[int, Verdict]()
+        shown: dict[int, Any] = {}
+        verdicts: dict[int, Verdict] = {}
         for number, sample in enumerate(samples):
             try:
                 shown[number] = self.show(sample)
@@ -124,53 +125,67 @@ class RowReward(PlainTextReward):
                     )
             except NotApplicable as reason:
                 verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=str(reason))
-        rows: list[Row] = [
-            (number, samples[number], None) for number in shown if number not in verdicts
-        ]
-        found = (
-            self._by_sentence(rows, shown)
-            if rows and self.spans != "none"
-            else self.rate(rows, shown)
-        )
-        for (number, sample, _), (verdict, cut) in zip(rows, found, strict=True):
+        rows: list[JudgedRow] = []
+        for number in shown:
+            if number not in verdicts:
+                rows.append((number, samples[number], None))
+        if rows and self.spans != "none":
+            raw = self._by_sentence(rows, shown)
+        else:
+            raw = self.rate(rows, shown)
+        for (number, sample, _), (verdict, cut) in zip(rows, raw, strict=True):
             verdicts[number] = penalise(verdict, sample, self.mode, cut, self.lowest)
         return [verdicts[number] for number in range(len(samples))]
 
-    def _by_sentence(self, rows: Sequence[Row], shown: dict[int, Any]) -> list[Raw]:
+    def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[Raw]:
         """Returns what `rate` returns, with a span per sentence. One failure fails the verdict."""
-        texts, read_by = [judged(sample) for _, sample, _ in rows], self.reader()
-        places = [at_most(found) for found in split_sentences(texts, self.pipeline)]
-        details: list[Row] = [
-            (number, replace(sample, completion=without(text, found, n)), None)
-            if self.spans == "ablation"
-            else (number, sample, found[n])
-            for (number, sample, _), text, found in zip(rows, texts, places, strict=True)
-            for n in range(len(found))
-            if len(found) > 1  # the only sentence is the whole text
-        ]
+        texts = [judged(sample) for _, sample, _ in rows]
+        read_by = self.reader()
+        places = [at_most(sentences) for sentences in split_sentences(texts, self.pipeline)]
+        details: list[JudgedRow] = []
+        for row, text, sentences in zip(rows, texts, places, strict=True):
+            if len(sentences) > 1:  # the only sentence is the whole text
+                details += self._details_of(row, text, sentences)
         raw = self.rate([*rows, *details], shown)
-        others, found = iter(raw[len(rows) :]), []
-        for (whole, cut), of_text in zip(raw, places, strict=False):
-            verdicts = [whole, *(next(others)[0] for _ in of_text if len(of_text) > 1)]
-            failed = next((one for one in verdicts if one.score is None), None)
-            verdict = failed or replace(whole, spans=self.spans_of(verdicts, of_text))
-            found.append((replace(verdict, parsed_by=read_by), cut))
-        return found
+        of_details = iter(raw[len(rows) :])
+        with_spans: list[Raw] = []
+        for (whole, cut), sentences in zip(raw, places, strict=False):
+            verdicts = [whole]
+            if len(sentences) > 1:
+                verdicts += [next(of_details)[0] for _ in sentences]
+            verdict = next((failed for failed in verdicts if failed.score is None), None)
+            if verdict is None:
+                verdict = replace(whole, spans=self.spans_of(verdicts, sentences))
+            with_spans.append((replace(verdict, parsed_by=read_by), cut))
+        return with_spans
+
+    def _details_of(
+        self, row: JudgedRow, text: str, sentences: Sequence[Place]
+    ) -> Iterator[JudgedRow]:
+        """Yields a row per sentence: the text without it, or the text and where it stands."""
+        number, sample, _ = row
+        for place, sentence in enumerate(sentences):
+            if self.spans == "ablation":
+                shortened = replace(sample, completion=without(text, sentences, place))
+                yield number, shortened, None
+            else:
+                yield number, sample, sentence
 
     def spans_of(self, verdicts: Sequence[Verdict], places: Sequence[Place]) -> tuple[Span, ...]:
         """Returns a span per sentence. verdicts: the text's, and those of the details of several
         sentences. A span's score is (1 + credit) / 2, above 0.5 where the sentence does good. A
         sentence alone has the whole score.
         """
-        score, *rest = [one.score or 0.0 for one in verdicts]
-        about = [
-            ((1 + (score - less)) / 2, score - less, f"{less:.2f} without it") for less in rest
-        ]
-        each = enumerate(zip(places, about or [(score, score, "the only sentence")], strict=True))
-        return tuple(
-            Span(*place, value, credit, "sentence", note, n)
-            for n, (place, (value, credit, note)) in each
-        )
+        score, *scores_without = [verdict.score or 0.0 for verdict in verdicts]
+        if not scores_without:
+            [(start, end)] = places
+            return (Span(start, end, score, score, "sentence", "the only sentence", 0),)
+        spans = []
+        for number, (place, less) in enumerate(zip(places, scores_without, strict=True)):
+            credit = score - less
+            note = f"{less:.2f} without it"
+            spans.append(Span(*place, (1 + credit) / 2, credit, "sentence", note, number))
+        return tuple(spans)
 
 
 def at_most(places: Sequence[Place]) -> list[Place]:
@@ -178,11 +193,20 @@ def at_most(places: Sequence[Place]) -> list[Place]:
     cost.
     """
     count = min(len(places), MOST_SENTENCES)
-    cuts = [number * len(places) // count for number in range(count + 1) if count]
-    return [(places[first][0], places[last - 1][1]) for first, last in pairwise(cuts)]
+    if not count:
+        return []
+    cuts = [number * len(places) // count for number in range(count + 1)]
+    joined = []
+    for first, behind in pairwise(cuts):
+        start, _ = places[first]
+        _, end = places[behind - 1]
+        joined.append((start, end))
+    return joined
 
 
 def without(text: str, places: Sequence[Place], number: int) -> str:
     """Returns the text without one of its sentences and the white space after it."""
     before = text[: places[number][0]]
-    return before + text[places[number + 1][0] :] if number + 1 < len(places) else before.rstrip()
+    if number + 1 == len(places):
+        return before.rstrip()
+    return before + text[places[number + 1][0] :]

@@ -49,8 +49,8 @@ def read_columns(row: Mapping[str, Any], names: Mapping[Any, str] = OWN_NAMES) -
 
 def read_pictures(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Returns the row's pictures, from `images`, or from `image` where that holds none."""
-    several = pictures(row.get("images"), "images")
-    return several or pictures(row.get("image"), "image")
+    images = pictures(row.get("images"), "images")
+    return images or pictures(row.get("image"), "image")
 
 
 def picture_key(names: Mapping[Any, str], present: Container[str]) -> str:

@@ -20,14 +20,14 @@ from typing import Any, BinaryIO
 from spanreward.rewards.files.json_lines import BOM
 
 SEPARATORS = ",;\t|"  # of CSV: the most frequent one in its first line
-PIECE = 1 << 20  # bytes that are decoded at once
+PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 TWICE = "write each mark within a cell twice, and the cell between marks"
 
 # its number, its place, and the row or why it cannot be read
-Row = tuple[int, str, dict[str, Any] | str]
+TableRow = tuple[int, str, dict[str, Any] | str]
 
 
-def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[Row]:
+def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[TableRow]:
     """Yields rows of texts, under the names of the first line. Raises ValueError in one sentence
     for a file that cannot be read at all. file: one that can be read again from its start.
     """
@@ -36,7 +36,7 @@ def delimited_rows(file: BinaryIO, source: str, ending: str) -> Iterator[Row]:
         quoted = _check_text(file)
         lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         try:
-            yield from _read(lines, ending, quoted)
+            yield from _rows_as_quoted(lines, ending, quoted)
         finally:
             lines.detach()  # the file stays open
     except UnicodeDecodeError as error:
@@ -57,7 +57,7 @@ def _check_text(file: BinaryIO) -> bool:
     quoted = False
     damaged = 0  # the line of the first NUL byte
     line = 1
-    for text in _decoded(file):
+    for text in _decoded_pieces(file):
         quoted = quoted or '"' in text
         place = text.find("\0")
         if place >= 0 and not damaged:
@@ -70,7 +70,7 @@ def _check_text(file: BinaryIO) -> bool:
     return quoted
 
 
-def _decoded(file: BinaryIO) -> Iterator[str]:
+def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
     """Yields the text in pieces. Raises UnicodeDecodeError, whose place is that in the text."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     file.seek(0)
@@ -79,7 +79,7 @@ def _decoded(file: BinaryIO) -> Iterator[str]:
     start = 0  # of the piece
     final = False
     while not final:
-        piece = file.read(PIECE)
+        piece = file.read(PIECE_BYTES)
         final = not piece
         held = len(decoder.getstate()[0])  # bytes of a character that the last piece cut
         try:
@@ -98,7 +98,7 @@ def _separator(first: str, ending: str) -> str:
     return max(SEPARATORS, key=first.count)
 
 
-def _read(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[Row]:
+def _rows_as_quoted(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[TableRow]:
     """quoted: whether there is a quotation mark at all."""
     lines.seek(0)
     separator = _separator(lines.readline(), ending)
@@ -111,10 +111,10 @@ def _read(lines: io.TextIOWrapper, ending: str, quoted: bool) -> Iterator[Row]:
     if fault:
         quoting = csv.QUOTE_NONE
     lines.seek(0)
-    yield from _rows(lines, separator, quoting)
+    yield from _csv_rows(lines, separator, quoting)
 
 
-def _rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[Row]:
+def _csv_rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[TableRow]:
     reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=True)
     names = next(reader, [])
     if len(set(names)) < len(names):
@@ -135,10 +135,10 @@ def _rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[Row]:
             yield number, where, dict(zip(names, cells, strict=True))
         else:
             counts = f"{len(cells)} cells, and {len(names)} columns have names"
-            yield number, where, f"{where} has {counts} ({_lines(first, before)})."
+            yield number, where, f"{where} has {counts} ({_lines_in_words(first, before)})."
 
 
-def _lines(first: int, last: int) -> str:
+def _lines_in_words(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
@@ -163,7 +163,7 @@ def _fault(lines: Iterable[str], separator: str) -> str:
             if cells is None:
                 return ""
             if cells and count > 1 and _holds_others(cells, of_row, separator, count):
-                place = _lines(first, reader.line_num)
+                place = _lines_in_words(first, reader.line_num)
                 return f"a cell in quotation marks holds cells of its own row or others ({place})"
     except csv.Error as error:
         return f"{error}, in the row that begins in line {first}"
@@ -183,8 +183,8 @@ def _are_rows(lines: list[str], separator: str, count: int) -> bool:
     """Returns whether each of the lines would be a row of so many cells without quotation marks."""
     # a comma of a sentence stands before a space, and one of a number before three digits
     within = r"(?! )(?!(?<=\d.)\d{3}(?!\d))" if separator in ",;" else ""
-    found = re.compile(re.escape(separator) + within)
-    return all(len(found.findall(line)) == count - 1 for line in lines)
+    separators = re.compile(re.escape(separator) + within)
+    return all(len(separators.findall(line)) == count - 1 for line in lines)
 
 
 def _has_quoted_cells(lines: Iterable[str], separator: str) -> bool:

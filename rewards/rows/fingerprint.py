@@ -16,7 +16,7 @@ from typing import Any
 from PIL import Image
 
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.rows.picture_forms import content_of, name_of
+from spanreward.rewards.rows.picture_forms import content_of_picture, name_of
 from spanreward.rewards.rows.sample import row_sample
 
 
@@ -48,7 +48,7 @@ def _picture(picture: Any) -> str:
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):
             return digest(repr((picture.mode, picture.size)), picture.tobytes())
-        content = content_of(picture)
+        content = content_of_picture(picture)
         if content is not None:
             return digest("", content)
         name = name_of(picture)

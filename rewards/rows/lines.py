@@ -24,7 +24,7 @@ from spanreward.rewards.rows.values import plain_value
 
 log = logging.getLogger(__name__)
 
-Line = list[Any]  # the arguments of `read_row` but the folder, as JSON has them
+TextLine = list[Any]  # the arguments of `read_row` but the folder, as JSON has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class _Joined:
         self.count = 0
         self.first: Any = None
 
-    def noted(self, number: int, where: str, row: dict[str, Any] | str) -> Line:
+    def noted(self, number: int, where: str, row: dict[str, Any] | str) -> TextLine:
         """Returns the line with plain values, and counts it."""
         if isinstance(row, str):
             return [number, where, row]
@@ -119,7 +119,7 @@ def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = 
     return InputRow(number, row_id(held, number), held, sample)
 
 
-def _row_of_line(line: Line, folder: Path) -> InputRow:
+def _row_of_line(line: TextLine, folder: Path) -> InputRow:
     number, where, row = line
     return read_row(number, where, row, folder)
 

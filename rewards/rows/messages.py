@@ -56,12 +56,12 @@ def _assistants_messages(completion: Any) -> list[Any]:
         return list(completion)
     messages = []
     for message in completion:
-        if isinstance(message, Mapping) and _role(message) in _ASSISTANT:
+        if isinstance(message, Mapping) and _role_of_message(message) in _ASSISTANT:
             messages.append(message)
     return messages
 
 
-def _role(message: Mapping[str, Any]) -> Any:
+def _role_of_message(message: Mapping[str, Any]) -> Any:
     return message.get("role", message.get("from"))
 
 

@@ -21,10 +21,10 @@ ENCODED = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
 SHORTEST = 64  # characters of base64; a PNG has more, and shorter texts are names
 # what a picture, bytes or an array look like where a table wrote them as text
-SHOWN = re.compile(r"\s*(?:[{<\[(]|b['\"]|\w+\()")
+WRITTEN_OBJECT = re.compile(r"\s*(?:[{<\[(]|b['\"]|\w+\()")
 
 
-def content_of(picture: Any) -> bytes | None:
+def content_of_picture(picture: Any) -> bytes | None:
     """Returns the bytes of a picture that is not a file's name; None for other pictures.
 
     Raises ValueError for what was one, or says that it is one, and holds no bytes.
@@ -93,4 +93,4 @@ def name_of(picture: Any) -> str | None:
 
 def is_shown(name: str) -> bool:
     """Returns whether a text is a value as Python shows it, and not a file's name."""
-    return SHOWN.match(name) is not None
+    return WRITTEN_OBJECT.match(name) is not None

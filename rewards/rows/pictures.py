@@ -29,7 +29,7 @@ from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 from PIL.ExifTags import Base
 
 from spanreward.rewards.base.verdict import NotApplicable
-from spanreward.rewards.rows.picture_forms import ENCODED, content_of, is_shown, name_of
+from spanreward.rewards.rows.picture_forms import ENCODED, content_of_picture, is_shown, name_of
 
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
 LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
@@ -98,7 +98,7 @@ def _source(picture: Any) -> Image.Image | io.BytesIO | str:
     if isinstance(picture, Image.Image):
         return picture
     try:
-        content = content_of(picture)
+        content = content_of_picture(picture)
     except ValueError as error:
         raise PictureError(str(error)) from None
     if content is not None:
@@ -130,17 +130,17 @@ def as_text(picture: Any, scale: bool = True) -> str:
     return f"data:image/png;base64,{encoded}"
 
 
-def as_data_url(shown: Image.Image) -> str:
+def as_data_url(picture: Image.Image) -> str:
     """Returns a picture of `shown_picture` as a data URL: every pixel as it is (PNG), or nearly so
     (JPEG) where that would be large.
     """
-    if shown.width * shown.height <= LOSSLESS_PIXELS:
+    if picture.width * picture.height <= LOSSLESS_PIXELS:
         content = io.BytesIO()
-        shown.save(content, "PNG", compress_level=1)
+        picture.save(content, "PNG", compress_level=1)
         if content.tell() <= LOSSLESS_BYTES:
             return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
     content = io.BytesIO()
-    shown.save(content, "JPEG", quality=95, subsampling=0)
+    picture.save(content, "JPEG", quality=95, subsampling=0)
     return f"data:image/jpeg;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 

@@ -29,20 +29,20 @@ FORMS = (
     rf"\[/?{NAME}\]",
     r"\{\{? ?" + NAME + r" ?\}\}?",
 )
-TOKEN = re.compile("|".join(FORMS), re.IGNORECASE)
+PLACEHOLDER = re.compile("|".join(FORMS), re.IGNORECASE)
 IS_FRAME = re.compile(rf"[<\[ |]+(?:/|im_|{FRAME})", re.IGNORECASE)
 OPENS = re.compile("start", re.IGNORECASE)
-NUMBER = re.compile(r"(?<!\d)(\d++)\W*+\Z")
-NEAR = 80  # characters around a placeholder that are looked at
+LAST_NUMBER = re.compile(r"(?<!\d)(\d++)\W*+\Z")
+NEAR_CHARACTERS = 80  # characters around a placeholder that are looked at
 REST_OF_LINE = re.compile(r"[ \t]*\n?")
 # before a placeholder: the end of a sentence or of a control token, and an option's label
-ENDED = re.compile(r"""[.?!\u2026\u3002\uff1f\uff01\]>}]['"\u201d\u2019»)]?\Z""")
+SENTENCE_ENDED = re.compile(r"""[.?!\u2026\u3002\uff1f\uff01\]>}]['"\u201d\u2019»)]?\Z""")
 LABEL = re.compile(r"(?:\A[(\[]?\w{1,3}|\s[(\[]?(?:\d{1,2}|[A-Za-z]))[.):\]]\Z")
 COLONS = (":", "\uff1a")
 DETERMINED = re.compile(r"\b(?:the|this|that|your|my|given)[ \t]+\Z", re.IGNORECASE)
-NAMED = re.compile(r"\b(?:image|picture|photo|figure)[ \t]+\Z", re.IGNORECASE)
+AFTER_A_NOUN = re.compile(r"\b(?:image|picture|photo|figure)[ \t]+\Z", re.IGNORECASE)
 # behind it: a sentence goes on with a mark or in small letters, which do not ask
-MARKS = tuple("-,;:.?!'\u2019)»\u201d\u3001\uff0c\u3002\uff1f\uff01\uff1a\uff1b")
+SENTENCE_MARKS = tuple("-,;:.?!'\u2019)»\u201d\u3001\uff0c\u3002\uff1f\uff01\uff1a\uff1b")
 ASKS = re.compile(r"(?:what|which|who|whom|whose|where|when|why|how)\b")
 
 
@@ -72,80 +72,86 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     pictures: how many the row has; 0 where it holds none, and then they are not counted. name: what
     the message calls the texts. Raises ValueError for placeholders of more pictures than there are.
     """
-    found = [placeholders(text) for text in texts]
-    wanted = numbered([placeholder for of_text in found for placeholder in of_text])
-    if wanted > pictures > 0:
+    placeholder_lists = [placeholders(text) for text in texts]
+    needed_pictures = give_numbers(
+        [placeholder for of_text in placeholder_lists for placeholder in of_text]
+    )
+    if needed_pictures > pictures > 0:
         counted = "1 picture" if pictures == 1 else f"{pictures} pictures"
-        last = _last(texts, found)
+        last = _highest_as_written(texts, placeholder_lists)
         raise ValueError(
-            f"{name} has placeholders of {wanted} pictures, such as {last!r}, and the row has "
-            f"{counted}: give a picture for each, or write in words what they stand for"
+            f"{name} has placeholders of {needed_pictures} pictures, such as {last!r}, and the row "
+            f"has {counted}: give a picture for each, or write in words what they stand for"
         )
-    several = max(wanted, pictures) > 1
+    has_numbers = max(needed_pictures, pictures) > 1
     plain = []
-    for text, of_text in zip(texts, found, strict=True):
-        plain.append("".join(_pieces(text, of_text, several)).strip() if of_text else text)
+    for text, of_text in zip(texts, placeholder_lists, strict=True):
+        plain.append(
+            "".join(_pieces_in_words(text, of_text, has_numbers)).strip() if of_text else text
+        )
     return plain
 
 
 def placeholders(text: str) -> list[Placeholder]:
     """Returns the text's placeholders, in order."""
-    found: list[Placeholder] = []
-    for match in TOKEN.finditer(text):
+    matches: list[Placeholder] = []
+    for match in PLACEHOLDER.finditer(text):
         token = match.group()
         is_frame = IS_FRAME.match(token) is not None
         opens = is_frame and OPENS.search(token) is not None
-        last = found[-1] if found else None
+        last = matches[-1] if matches else None
         joins = last is not None and not opens and (last.waits or is_frame)
         if last is not None and joins and not text[last.end : match.start()].strip(" "):
             last.end = match.end()
             last.waits = False
             continue
-        digits = None if match["tag"] else NUMBER.search(token)
+        digits = None if match["tag"] else LAST_NUMBER.search(token)
         number = None if digits is None else int(digits[1])
-        found.append(Placeholder(match.start(), match.end(), number, opens))
-    return found
+        matches.append(Placeholder(match.start(), match.end(), number, opens))
+    return matches
 
 
-def numbered(found: Sequence[Placeholder]) -> int:
+def give_numbers(marks: Sequence[Placeholder]) -> int:
     """Gives each placeholder its picture's number, and returns the highest. Those without one are
     of the first picture, the second, and so on; numbers that are written may begin with 0.
     """
-    written = [placeholder.number for placeholder in found if placeholder.number is not None]
+    written = [placeholder.number for placeholder in marks if placeholder.number is not None]
     from_zero = 1 if 0 in written else 0
     unnumbered = 0
-    for placeholder in found:
+    for placeholder in marks:
         if placeholder.number is None:
             unnumbered += 1
             placeholder.number = unnumbered
         else:
             placeholder.number += from_zero
-    return max((placeholder.number or 0 for placeholder in found), default=0)
+    return max((placeholder.number or 0 for placeholder in marks), default=0)
 
 
-def _last(texts: Sequence[str], found: Sequence[Sequence[Placeholder]]) -> str:
+def _highest_as_written(
+    texts: Sequence[str], placeholder_lists: Sequence[Sequence[Placeholder]]
+) -> str:
     """Returns how the placeholder of the highest number is written."""
     highest, token = 0, ""
-    for text, of_text in zip(texts, found, strict=True):
+    for text, of_text in zip(texts, placeholder_lists, strict=True):
         for placeholder in of_text:
             if (placeholder.number or 0) > highest:
                 highest = placeholder.number or 0
                 token = text[placeholder.start : placeholder.end]
-    return token[:NEAR]
+    return token[:NEAR_CHARACTERS]
 
 
-def _pieces(text: str, found: Sequence[Placeholder], several: bool) -> Iterator[str]:
+def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool) -> Iterator[str]:
     """Yields the text's pieces, with words, or nothing, in place of placeholders."""
     end = 0
-    for block in _blocks(text, found):
+    for block in _adjacent(text, marks):
         start = block[0].start
-        if _stands_apart(text, start, block[-1].end, alone=len(found) == 1):
+        if _stands_apart(text, start, block[-1].end, alone=len(marks) == 1):
             yield text[end:start]
             rest = REST_OF_LINE.match(text, block[-1].end)
             end = block[-1].end if rest is None else rest.end()
             continue
         for placeholder in block:
-            words = _words(text, placeholder, several)
+            words = _words_of_placeholder(text, placeholder, has_numbers)
             before = text[end : placeholder.start]
             yield before if words else before.rstrip(" \t")
             yield words
@@ -153,10 +159,10 @@ def _pieces(text: str, found: Sequence[Placeholder], several: bool) -> Iterator[
     yield text[end:]
 
 
-def _blocks(text: str, found: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
+def _adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
     """Yields placeholders between which there is nothing but space."""
     block: list[Placeholder] = []
-    for placeholder in found:
+    for placeholder in marks:
         if block and text[block[-1].end : placeholder.start].strip():
             yield block
             block = []
@@ -171,27 +177,27 @@ def _stands_apart(text: str, start: int, end: int, alone: bool) -> bool:
     line = _line_before(text, start)
     if LABEL.search(line):
         return False
-    if line and not ENDED.search(line) and not (alone and line.endswith(COLONS)):
+    if line and not SENTENCE_ENDED.search(line) and not (alone and line.endswith(COLONS)):
         return False
-    behind = text[end : end + NEAR]
+    behind = text[end : end + NEAR_CHARACTERS]
     rest = behind.lstrip(" \t")
-    if rest.startswith(MARKS):
+    if rest.startswith(SENTENCE_MARKS):
         return False
     goes_on = rest != behind and rest[:1].islower()  # a glued word begins a text of its own
     return not goes_on or ASKS.match(rest) is not None
 
 
 def _line_before(text: str, place: int) -> str:
-    return text[max(0, place - NEAR) : place].rpartition("\n")[2].strip(" \t")
+    return text[max(0, place - NEAR_CHARACTERS) : place].rpartition("\n")[2].strip(" \t")
 
 
-def _words(text: str, placeholder: Placeholder, several: bool) -> str:
+def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool) -> str:
     """Returns what a placeholder within a sentence says, where its words are not there already."""
-    before = text[max(0, placeholder.start - NEAR) : placeholder.start]
-    named = NAMED.search(before) is not None
-    if named and several:
+    before = text[max(0, placeholder.start - NEAR_CHARACTERS) : placeholder.start]
+    named = AFTER_A_NOUN.search(before) is not None
+    if named and has_numbers:
         words = str(placeholder.number)
-    elif several:
+    elif has_numbers:
         words = f"picture {placeholder.number}"
     elif named:
         return ""
@@ -201,7 +207,7 @@ def _words(text: str, placeholder: Placeholder, several: bool) -> str:
         words = "the picture"
     stripped = before.rstrip()
     is_label = LABEL.search(_line_before(text, placeholder.start)) is not None
-    if not stripped or (ENDED.search(stripped) and not is_label):
+    if not stripped or (SENTENCE_ENDED.search(stripped) and not is_label):
         words = words[:1].upper() + words[1:]
     if before[-1:].isalnum():
         words = f" {words}"

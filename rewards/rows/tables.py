@@ -33,7 +33,7 @@ from spanreward.rewards.files.hub import HUB, load_split, undecoded
 from spanreward.rewards.files.json_lines import BOM, encodable, lines_of, read_object
 from spanreward.rewards.files.on_disk import without_name
 from spanreward.rewards.rows.columns import without_missing
-from spanreward.rewards.rows.delimited import Row, delimited_rows
+from spanreward.rewards.rows.delimited import TableRow, delimited_rows
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +41,9 @@ ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 # keys of what `spanreward compare` writes as results.json
 RESULTS = {"schema", "models", "difference"}
 VERDICT = {"score", "status", "spans"}  # keys of what `spanreward score` writes
-_SPACE = re.compile(r"\s*")
+_ANY_SPACE = re.compile(r"\s*")
 
-BATCH = 64  # rows of parquet at a time: pictures may be in them
+BATCH_ROWS = 64  # rows of parquet at a time: pictures may be in them
 GZIPPED = b"\x1f\x8b"  # begins a file of gzip
 ZIPPED = b"PK"  # begins an archive of zip, which a workbook is too
 
@@ -71,7 +71,7 @@ def read_table(
 
 def table_rows(
     source: Rows, columns: Mapping[str, str] | None = None, limit: int | None = None
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Yields the first `limit` rows. columns: our names, and the source's names for them.
 
     What pandas writes for a missing value is None, and is said once. Raises OSError, and ValueError
@@ -81,7 +81,7 @@ def table_rows(
         raise ValueError(f"a limit of rows is 1 or more, got {limit}.")
     missing = Counter[str]()
     try:
-        for number, where, row in islice(_rows(source), limit):
+        for number, where, row in islice(_rows_of_source(source), limit):
             if columns and isinstance(row, dict):
                 row = _renamed(row, columns, where)
             if isinstance(row, dict):
@@ -143,7 +143,7 @@ def _renamed(row: dict[str, Any], columns: Mapping[str, str], where: str) -> dic
     return {**row, **ours}
 
 
-def _rows(source: Rows) -> Iterator[Row]:
+def _rows_of_source(source: Rows) -> Iterator[TableRow]:
     if not isinstance(source, str | Path):
         return _objects("row", source)
     source = str(source)
@@ -153,7 +153,7 @@ def _rows(source: Rows) -> Iterator[Row]:
     return _of_file(source)
 
 
-def _of_file(source: str) -> Iterator[Row]:
+def _of_file(source: str) -> Iterator[TableRow]:
     ending = Path(source.lower().removesuffix(".gz")).suffix
     with _opened(source) as file:
         if ending == ".parquet":
@@ -216,12 +216,12 @@ def _copied(file: Any, stack: ExitStack) -> BinaryIO:
     return opened
 
 
-def _numbered(place: str, rows: Iterable[Any]) -> Iterator[Row]:
+def _numbered(place: str, rows: Iterable[Any]) -> Iterator[TableRow]:
     for number, row in enumerate(rows, start=1):
         yield number, f"{place} {number}", row
 
 
-def _objects(place: str, values: Iterable[Any]) -> Iterator[Row]:
+def _objects(place: str, values: Iterable[Any]) -> Iterator[TableRow]:
     """Yields what may be no object."""
     for number, value in enumerate(values, start=1):
         where = f"{place} {number}"
@@ -236,7 +236,7 @@ def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
             f"{source} is read by pyarrow, which is missing: pip install 'spanreward[train]'."
         ) from None
     try:
-        for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH):
+        for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH_ROWS):
             yield from batch.to_pylist()
     except (ValueError, OSError) as error:  # pyarrow's own derive from them
         raise ValueError(
@@ -244,11 +244,11 @@ def _parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
         ) from None
 
 
-def _json(file: BinaryIO, source: str) -> Iterator[Row]:
+def _json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     """Yields the objects of JSON Lines, of a list, or of objects one after another, however they
     are printed.
     """
-    lines = _lines(file)
+    lines = _json_lines(file)
     first = list(islice(lines, 2))
     if len(first) == 1:
         _check_rows(first[0][2], source)
@@ -269,7 +269,7 @@ def _json(file: BinaryIO, source: str) -> Iterator[Row]:
     # over lines, and some may be objects
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BOM))
     if not printed and _holds_objects(file):
-        return _lines(file)
+        return _json_lines(file)
     fault = str(first[0][2]).rstrip(".")
     raise ValueError(
         f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
@@ -277,7 +277,7 @@ def _json(file: BinaryIO, source: str) -> Iterator[Row]:
     )
 
 
-def _lines(file: BinaryIO) -> Iterator[Row]:
+def _json_lines(file: BinaryIO) -> Iterator[TableRow]:
     """Yields each line that is not blank, from the first on."""
     file.seek(0)
     for number, line in lines_of(file):
@@ -287,7 +287,7 @@ def _lines(file: BinaryIO) -> Iterator[Row]:
 
 def _holds_objects(file: BinaryIO) -> bool:
     """Whether some line is an object."""
-    return any(isinstance(row, dict) for _, _, row in _lines(file))
+    return any(isinstance(row, dict) for _, _, row in _json_lines(file))
 
 
 def _check_rows(value: Any, source: str) -> None:
@@ -345,7 +345,7 @@ def _values(text: str) -> list[Any]:
     while place < len(text):
         value, place = decoder.raw_decode(text, place)
         values.append(value)
-        space = _SPACE.match(text, place)
+        space = _ANY_SPACE.match(text, place)
         if space is not None:  # it matches nothing too
             place = space.end()
     return values

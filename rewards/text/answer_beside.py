@@ -11,17 +11,17 @@ _TAG = re.compile(
     r"<(?P<slash>/)?(?P<name>(?:[a-z]+_)?(?:caption|description)|(?:final_)?answer)(?:\s[^<>]*)?>",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def without_answer(text: str) -> Iterator[Piece]:
     """Yields the text without the answers that stand beside a description, not within it."""
     answers: list[tuple[int, int]] = []
     is_described = False
-    for start, within, end, stop, name in _blocks(text):
+    for start, within, end, stop, name in _tagged_parts(text):
         if name.endswith("answer"):
             answers.append((start, stop))
-        elif _WORD.search(text, within, end):
+        elif _LETTER_OR_DIGIT.search(text, within, end):
             is_described = True
     at = 0
     for start, stop in answers if is_described else ():
@@ -31,7 +31,7 @@ def without_answer(text: str) -> Iterator[Piece]:
     yield at, len(text)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, int, int, str]]:
+def _tagged_parts(text: str) -> Iterator[tuple[int, int, int, int, str]]:
     """Yields start, start and end of the content, end, and name of the outermost tags. A tag
     without an end goes to the end of the text.
     """

@@ -10,27 +10,28 @@ from collections.abc import Sequence
 
 _STOP_WORDS = "a an and are at be by for from in is it of on or that the this to with"
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-WORD = re.compile(r"[a-z0-9]+")
+BAG_WORD = re.compile(r"[a-z0-9]+")
 
 
 def content_words(text: str) -> list[str]:
     """Returns the lower-case words without stop words, in order, with repeats."""
-    return [word for word in WORD.findall(text.lower()) if word not in STOP_WORDS]
+    return [word for word in BAG_WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 
-def token_f1(text: str, references: Sequence[str]) -> float:
+def bag_f1(text: str, references: Sequence[str]) -> float:
     """Returns the F1 of the content words as multisets against the best single reference, in [0,
     1].
     """
     return best_f1(content_words(text), [content_words(reference) for reference in references])
 
 
-def best_f1(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
-    """Returns the highest F1 of the words with any of the others, all as multisets; 0 of no words
-    or no others.
+def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Returns the highest F1 of the words with any of the references, all as multisets; 0 of no
+    words or no references.
     """
-    said = Counter(words)
-    return max(
-        (2 * (said & Counter(other)).total() / max(len(words) + len(other), 1) for other in others),
-        default=0.0,
-    )
+    counts = Counter(words)
+    scores = []
+    for reference in references:
+        shared = (counts & Counter(reference)).total()
+        scores.append(2 * shared / max(len(words) + len(reference), 1))
+    return max(scores, default=0)

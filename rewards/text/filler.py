@@ -1,6 +1,7 @@
 """Finds filler, the words of a text that say nothing. Every metric penalises it in mode "default".
 
-    found = find_filler("A red circle. in in in in in in in in", known="A red circle at the top.")
+    text = "A red circle. in in in in in in in in"
+    found = find_filler(text, beside_text="A red circle at the top.")
     found.share                         # 0.61: of the text's characters
     found.pieces                        # ((14, 37, "a phrase over and over"),)
 
@@ -23,37 +24,38 @@ from spanreward.rewards.text.written import read_text
 
 FILLER = "filler"  # the name of the verdict's part, and the kind of the spans
 DEGENERATE = 0.1  # a completion with a larger share of filler is called degenerate
-LOOP = 6
-COPIED = 17
-WINDOW = 16
-FEW = 5
-RUN = 6
-UNSTATED = 9
-QUOTED = 6  # words of a quotation, as on a sign, which may repeat
-ORDERED = 20
-SIGNS = 8  # characters in a row without a letter or digit; more are filler
-LONG = 30  # letters of a word; more are filler
-PHRASE = 16  # words of a phrase that is said again; a longer one counts by COPIED
+LOOP_WORDS = 6
+COPIED_WORDS = 17
+WINDOW_WORDS = 16
+FEW_WORDS = 5
+FUNCTION_WORD_RUN = 6
+UNSTATED_WORDS = 9
+QUOTED_WORDS = 6  # words of a quotation, as on a sign, which may repeat
+SLIP_DISTANCE = 20
+MOST_SIGNS = 8  # characters in a row without a letter or digit; more are filler
+MOST_LETTERS = 30  # letters of a word; more are filler
+PHRASE_WORDS = 16  # words of a phrase that is said again; a longer one counts by COPIED_WORDS
 
 # spaCy's stop words that name parts of a picture, and numbers
-CONTENT = """top bottom front back side part amount name move full empty call first third last next
+CONTENT_STOP_WORDS = """
+top bottom front back side part amount name move full empty call first third last next
 one two three four
 five six eight nine ten eleven twelve fifteen twenty forty fifty sixty hundred"""
-FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT.split())
+FUNCTION_WORDS = frozenset(STOP_WORDS) - frozenset(CONTENT_STOP_WORDS.split())
 DANGLING = frozenset(("a", "an", "the", "and", "or", "of", "its", "their", "my", "your", "every"))
-ARTICLES = ("a", "an", "the")
-OPENING = frozenset((*ARTICLES, "and", "or"))
+FILLER_ARTICLES = ("a", "an", "the")
+OPENING = frozenset((*FILLER_ARTICLES, "and", "or"))
 NO_NOUN = frozenset(
     re.split(" ", "a an the and or of in at on to by for with from is are was were be it there its")
 )
 IS = frozenset(("is", "are", "was", "were"))
 NOT_AFTER = {
-    **dict.fromkeys(ARTICLES, NO_NOUN),
+    **dict.fromkeys(FILLER_ARTICLES, NO_NOUN),
     **dict.fromkeys(("and", "or"), frozenset(("and", "or"))),
     **dict.fromkeys(("in", "of", "at", "on", "to", "by", "for", "with", *IS), IS),
 }
-STOPS = frozenset((*".!?,;:", ""))  # "" follows the text's last word
-WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+SIGNS_THAT_STOP = frozenset((*".!?,;:", ""))  # "" follows the text's last word
+FILLER_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NO_WORDS = re.compile(r"[\W_]+")
 # A phrase with one of these may name a further thing: "a red circle, a red circle".
 FURTHER = frozenset(
@@ -67,9 +69,11 @@ FURTHER = frozenset(
 DIVIDING = re.compile(r"[^ \t,\"'()\u2018\u2019\u201c\u201d-]")
 TABLE = re.compile(r"[ |]*\n[ |:-]{1,80}\n[ |]*")  # the line below the head of a Markdown table
 # the first one alone
-QUOTATION = re.compile(rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED}}}?(?<=[\"\u201d])")
+QUOTATION = re.compile(
+    rf"[\"\u201c]\W{{0,3}}(?:\w+\b\W{{0,3}}){{1,{QUOTED_WORDS}}}?(?<=[\"\u201d])"
+)
 SENTENCE_END = re.compile(r"[.!?](?=\s)")
-ENDED = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
+ENDED_TEXT = re.compile(r"[.!?:\u2026]['\"\u201d\u2019)\]*]*\s*\Z")
 ABBREVIATED = re.compile(r"a\.|\w+\.\w", re.IGNORECASE)  # "7 a.m.", "George A. Robertson"
 NOT_LATIN = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff\u2070-\u209f]")
 NO_ENGLISH = re.compile(  # pairs and runs of letters that English words do not have
@@ -90,52 +94,56 @@ class Filler:
 
 def find_filler(
     text: str,
-    known: str = "",
+    beside_text: str = "",
     stated: Collection[tuple[int, int]] | None = None,
     misplaced: Sequence[tuple[int, int]] = (),
     ends: bool = True,
 ) -> Filler:
     """Returns the text's filler, in time linear in the text's length.
 
-    known: the prompt, references and question. Their words and scripts are never filler. stated:
-    the characters [start, end) that the metric asks about; None if it does not say. misplaced: the
-    words that cannot stand where they do. ends: whether an unfinished end counts.
+    beside_text: the prompt, references and question. Their words and scripts are never filler.
+    stated: the characters [start, end) that the metric asks about; None if it does not say.
+    misplaced: the words that cannot stand where they do. ends: whether an unfinished end counts.
     """
     if not text:
         return Filler()
-    matches = list(WORD.finditer(text))
+    matches = list(FILLER_WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
-    few = [
-        last
-        for last in range(WINDOW - 1, len(words))
-        if len({*words[last - WINDOW + 1 : last + 1]}) <= FEW
-    ]
-    found = {
-        "a phrase over and over": [*_repeated(words), *few],
-        "words just said": _said_again(text, places, words, known),
+    stating_nothing = _beyond((word in FUNCTION_WORDS for word in words), FUNCTION_WORD_RUN)
+    if stated is not None:
+        stating_nothing += _unstated(text, places, stated)
+    numbers_by_kind = {
+        "a phrase over and over": [*_repeated(words), *_of_few_words(words)],
+        "words just said": _said_again(text, places, words, beside_text),
         "words in no order": _disordered(text, places, words, misplaced),
-        "words that state nothing": [
-            *_beyond((word in FUNCTION_WORDS for word in words), RUN),
-            *([] if stated is None else _unstated(text, places, stated)),
-        ],
-        "no words": _unwordly(words, known),
+        "words that state nothing": stating_nothing,
+        "no words": _unwordly(words, beside_text),
         "an unfinished end": _unfinished(text, places, words) if ends else [],
     }
     quote = QUOTATION.search(text)
     why: dict[int, str] = {}  # by number of the word
-    for reason, numbers in found.items():
+    for reason, numbers in numbers_by_kind.items():
         for number in numbers:
             if not (quote and quote.start() < places[number][0] < quote.end()):
                 why.setdefault(number, reason)  # the first reason counts
     pieces = [(*places[number], reason) for number, reason in why.items()]
-    pieces += [
-        (m.start() + SIGNS, m.end(), "signs and white space")
-        for m in NO_WORDS.finditer(text)
-        if len(m[0]) > SIGNS and not TABLE.fullmatch(m[0])
-    ]
+    for signs in NO_WORDS.finditer(text):
+        if len(signs[0]) > MOST_SIGNS and not TABLE.fullmatch(signs[0]):
+            pieces.append((signs.start() + MOST_SIGNS, signs.end(), "signs and white space"))
     joined = _join(text, sorted(pieces))
-    return Filler(sum(end - start for start, end, _ in joined) / len(text), tuple(joined))
+    length = sum(end - start for start, end, _ in joined)
+    return Filler(length / len(text), tuple(joined))
+
+
+def _of_few_words(words: Sequence[str]) -> list[int]:
+    """Returns the words that end a window of WINDOW_WORDS with at most FEW_WORDS different ones."""
+    numbers = []
+    for last in range(WINDOW_WORDS - 1, len(words)):
+        window = words[last - WINDOW_WORDS + 1 : last + 1]
+        if len(set(window)) <= FEW_WORDS:
+            numbers.append(last)
+    return numbers
 
 
 def beside(sample: Sample) -> str:
@@ -153,10 +161,10 @@ def is_degenerate(sample: Sample) -> bool:
 def _repeated(words: Sequence[str]) -> list[int]:
     """Returns the words of repetitions, which are words that all stood the same distance before.
 
-    A phrase counts from its fourth time (and at least LOOP words in a row), a single word too, and
-    COPIED words in a row whatever their distance.
+    A phrase counts from its fourth time (and at least LOOP_WORDS in a row), a single word too, and
+    COPIED_WORDS in a row whatever their distance.
     """
-    found: list[int] = []
+    repeated: list[int] = []
     last: dict[tuple[str, str, str], int] = {}
     distance = run = 0
     for number, three in enumerate(zip(words, words[1:], words[2:], strict=False), start=2):
@@ -169,16 +177,16 @@ def _repeated(words: Sequence[str]) -> list[int]:
         else:
             run = 0
             continue
-        enough = 3 if distance == 1 else min(max(2 * distance + 1, LOOP), COPIED)
+        enough = 3 if distance == 1 else min(max(2 * distance + 1, LOOP_WORDS), COPIED_WORDS)
         if run == enough:
-            found += range(number - run + 1, number)
+            repeated += range(number - run + 1, number)
         if run >= enough:
-            found.append(number)
-    return found
+            repeated.append(number)
+    return repeated
 
 
 def _said_again(
-    text: str, places: Sequence[tuple[int, int]], words: Sequence[str], known: str
+    text: str, places: Sequence[tuple[int, int]], words: Sequence[str], beside_text: str
 ) -> list[int]:
     """Returns the words that only say again what the sentence has said right before them.
 
@@ -188,17 +196,17 @@ def _said_again(
     write such copies: docs/evidence/filler.md.
     """
     joints = _joints(text, places)
-    doubled = _doubled(known)
-    found: list[int] = []
+    doubled = _doubled(beside_text)
+    repeated: list[int] = []
     for start in range(1, len(words)):
-        for length in range(1, min(PHRASE, start, len(words) - start) + 1):
+        for length in range(1, min(PHRASE_WORDS, start, len(words) - start) + 1):
             if words[start - 1] != words[start + length - 1]:
                 continue
             copy = words[start : start + length]
             if words[start - length : start] != copy or FUNCTION_WORDS.issuperset(copy):
                 continue
             if length == 1:
-                is_name = text[places[start][0]].isupper() and copy[0] not in known
+                is_name = text[places[start][0]].isupper() and copy[0] not in beside_text
                 adds_nothing = joints[start] in (" ", ",") and copy[0] not in doubled
                 adds_nothing = adds_nothing and not is_name and not copy[0].isdigit()
             else:
@@ -208,8 +216,8 @@ def _said_again(
                 adds_nothing = FURTHER.isdisjoint(copy) and (before == " " or is_whole)
                 adds_nothing = adds_nothing and not _is_chain(words, start, length)
             if adds_nothing:
-                found += range(start, start + length)
-    return found
+                repeated += range(start, start + length)
+    return repeated
 
 
 def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
@@ -238,9 +246,9 @@ def _joints(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
     return joints
 
 
-def _doubled(known: str) -> set[str]:
-    """Returns the words that stand twice in a row in `known`, such as "tuk" of "a tuk tuk"."""
-    words = WORD.findall(known.casefold())
+def _doubled(beside_text: str) -> set[str]:
+    """Returns the words that stand twice in a row beside the text, such as "tuk" of "a tuk tuk"."""
+    words = FILLER_WORD.findall(beside_text.casefold())
     return {word for word, following in pairwise(words) if word == following}
 
 
@@ -248,38 +256,40 @@ def _small_words_misused(
     text: str, places: Sequence[tuple[int, int]], words: Sequence[str]
 ) -> list[int]:
     """Returns small words before a word that cannot follow them."""
-    found = []
+    misused = []
     for number, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
         start, end = places[number]
-        if word in NOT_AFTER:
-            if text[end : end + 1] in STOPS:
-                wrong = word in OPENING and not ABBREVIATED.match(text, start)
-            else:
-                wrong = following != word and following in NOT_AFTER[word]
-            found += [number] * wrong
-    return found
+        if word not in NOT_AFTER:
+            continue
+        if text[end : end + 1] in SIGNS_THAT_STOP:
+            is_wrong = word in OPENING and not ABBREVIATED.match(text, start)
+        else:
+            is_wrong = following != word and following in NOT_AFTER[word]
+        if is_wrong:
+            misused.append(number)
+    return misused
 
 
 def _unstated(
     text: str, places: Sequence[tuple[int, int]], stated: Collection[tuple[int, int]]
 ) -> list[int]:
-    """Returns the words beyond the first UNSTATED of every run of words outside the stated
+    """Returns the words beyond the first UNSTATED_WORDS of every run of words outside the stated
     places.
     """
     inside = bytearray(len(text))
     for start, end in stated:
         inside[start:end] = b"\1" * (end - start)
-    return _beyond((not any(inside[start:end]) for start, end in places), UNSTATED)
+    return _beyond((not any(inside[start:end]) for start, end in places), UNSTATED_WORDS)
 
 
 def _beyond(marked: Iterable[bool], most: int) -> list[int]:
     """Returns the numbers of the entries beyond the first `most` of every run of marked ones."""
-    found, run = [], 0
+    beyond, run = [], 0
     for number, mark in enumerate(marked):
         run = run + 1 if mark else 0
         if run > most:
-            found.append(number)
-    return found
+            beyond.append(number)
+    return beyond
 
 
 def _disordered(
@@ -293,39 +303,40 @@ def _disordered(
     """
     misused = _small_words_misused(text, places, words)
     slips = [(number, number + 1) for number in misused]
-    slips += [
-        (bisect_right(places, (start, 0)), bisect_left(places, (end, 0)))
-        for start, end in misplaced
-    ]
+    for start, end in misplaced:
+        slips.append((bisect_right(places, (start, 0)), bisect_left(places, (end, 0))))
     slips.sort()
-    between = [
-        (one, end)
-        for (one, behind), (other, end) in pairwise(slips)
-        if behind <= other <= one + ORDERED
-    ]
-    return sorted(
-        {*misused[1:], *(number for start, end in between for number in range(start, end))}
-    )
+    disordered = set(misused[1:])
+    for (first, behind), (following, end) in pairwise(slips):
+        if behind <= following <= first + SLIP_DISTANCE:
+            disordered.update(range(first, end))
+    return sorted(disordered)
 
 
-def _unwordly(words: Sequence[str], known: str) -> list[int]:
-    """Returns words that neither are English nor stand in `known`.
+def _unwordly(words: Sequence[str], beside_text: str) -> list[int]:
+    """Returns words that neither are English nor stand in `beside_text`.
 
-    They are words in another script than Latin, unless `known` has one too or they are a Greek
-    letter, as in formulas; words of more than LONG letters; and from the third different one on
-    those with letters that English does not join.
+    They are words in another script than Latin, unless `beside_text` has one too or they are a
+    Greek letter, as in formulas; words of more than MOST_LETTERS; and from the third different one
+    on those with letters that English does not join.
     """
-    named, latin = set(WORD.findall(known.casefold())), not NOT_LATIN.search(known)
-    new = {word: number for number, word in reversed(list(enumerate(words))) if word not in named}
-    strange = sorted(number for word, number in new.items() if NO_ENGLISH.search(word))[2:]
-    foreign = {word for word in new if _is_foreign(word, latin)}
-    return [*strange, *(number for number, word in enumerate(words) if word in foreign)]
+    named = set(FILLER_WORD.findall(beside_text.casefold()))
+    latin = not NOT_LATIN.search(beside_text)
+    first_numbers: dict[str, int] = {}  # of each word that the row does not have
+    for number, word in enumerate(words):
+        if word not in named:
+            first_numbers.setdefault(word, number)
+    strange = [number for word, number in first_numbers.items() if NO_ENGLISH.search(word)]
+    foreign = {word for word in first_numbers if _is_foreign(word, latin)}
+    unwordly = sorted(strange)[2:]
+    unwordly += [number for number, word in enumerate(words) if word in foreign]
+    return unwordly
 
 
 def _is_foreign(word: str, latin: bool) -> bool:
     """latin: whether what is known of the row has Latin letters alone."""
     if not NOT_LATIN.search(word):
-        return len(word) > LONG
+        return len(word) > MOST_LETTERS
     is_sign = len(word) == 1 and "\u0370" <= word <= "\u03ff"
     return latin and not is_sign
 
@@ -334,20 +345,26 @@ def _unfinished(text: str, places: Sequence[tuple[int, int]], words: Sequence[st
     """Returns the last word if its sentence breaks off."""
     if not words:
         return []
-    breaks_off = SENTENCE_END.search(text, 0, places[-1][0]) and not ENDED.search(
-        text, places[-1][1]
-    )
-    return [len(words) - 1] if breaks_off or words[-1] in DANGLING else []
+    last = len(words) - 1
+    start, end = places[last]
+    if words[last] in DANGLING:
+        return [last]
+    has_sentence = SENTENCE_END.search(text, 0, start)
+    return [last] if has_sentence and not ENDED_TEXT.search(text, end) else []
 
 
 def _join(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Returns the pieces, with neighbours of one kind joined."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
-        if joined and joined[-1][2] == reason and not WORD.search(text, joined[-1][1], start):
-            joined[-1] = (joined[-1][0], end, reason)
+        if not joined:
+            joined.append((start, end, reason))
+            continue
+        last_start, last_end, last_reason = joined[-1]
+        if last_reason == reason and not FILLER_WORD.search(text, last_end, start):
+            joined[-1] = (last_start, end, reason)
         else:
-            joined.append((max(start, joined[-1][1] if joined else 0), end, reason))
+            joined.append((max(start, last_end), end, reason))
     return [piece for piece in joined if piece[0] < piece[1]]
 
 
@@ -362,27 +379,16 @@ def penalise_filler(
     """
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
-    kept = 1 - filler.share
+    share_left = 1 - filler.share
     first = max((span.component for span in verdict.spans), default=-1) + 1
-    spans = (
-        [replace(span, credit=span.credit * kept) for span in verdict.spans]
-        if filler.pieces
-        else verdict.spans
-    )
-    costs = [
-        Span(
-            start,
-            end,
-            0.0,
-            -verdict.score * (end - start) / length,
-            FILLER,
-            reason,
-            first + number,
-        )
-        for number, (start, end, reason) in enumerate(filler.pieces)
-    ]
+    spans = list(verdict.spans)
+    if filler.pieces:
+        spans = [replace(span, credit=span.credit * share_left) for span in spans]
+    for component, (start, end, reason) in enumerate(filler.pieces, start=first):
+        cost = -verdict.score * (end - start) / length
+        spans.append(Span(start, end, 0.0, cost, FILLER, reason, component))
     share = filler.share
     if FILLER in verdict.parts:
-        share = 1 - (1 - verdict.parts[FILLER]) * kept
-    parts = {**shrink(verdict.parts, kept, lowest), FILLER: share}
-    return replace(verdict, score=verdict.score * kept, parts=parts, spans=(*spans, *costs))
+        share = 1 - (1 - verdict.parts[FILLER]) * share_left
+    parts = {**shrink(verdict.parts, share_left, lowest), FILLER: share}
+    return replace(verdict, score=verdict.score * share_left, parts=parts, spans=tuple(spans))

@@ -16,15 +16,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spanreward.rewards.text.latex import is_command
-from spanreward.rewards.text.markup import DENIED
+from spanreward.rewards.text.markup import DENYING_WORD
 from spanreward.rewards.text.pieces import BOXES, JSON, PLACE_NAME, Piece
 
-_START = re.compile(
+_JSON_START = re.compile(
     r"""\{\s*(["'])(?:(?!\1)[^\\\n]|\\.)*+\1\s*:
     | \[\s*(?:\{\s*["'] | (["'])(?:(?!\2)[^\\\n]|\\.)*+\2\s*[,\]])""",
     re.X,
 )
-_TOKEN = re.compile(
+_JSON_TOKEN = re.compile(
     r"""\s*+(?: (?P<open>[\[{]) | (?P<close>[\]}]) | , | null | (?P<value>-?\d[\d.eE+-]*|true|false)
     | (["'])(?P<text>(?:(?!\4)[^\\]|\\(?:.|\Z)|\4(?!\s*(?:[,:}\]]|\Z)))*+)
         (?:\4(?P<key>\s*:)?|\Z))""",
@@ -32,11 +32,11 @@ _TOKEN = re.compile(
 )
 _BREAK = re.compile(r"(?<!\\)\\([nrt])([a-zA-Z]*)")
 _PLACE = re.compile(rf"_*+{PLACE_NAME}", re.IGNORECASE)
-_NUMBERS = re.compile(r"[\d\s.,;()\[\]-]*")
+_NUMBERS_ALONE = re.compile(r"[\d\s.,;()\[\]-]*")
 _IDENTIFIER = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
 _WORDS_OF_KEY = re.compile(r"(?<=[a-z])(?=[A-Z])|[_-]")
 _OF_RECORD = re.compile(r"true|0?\.\d+|[01]\.\d+", re.IGNORECASE)
-_SENTENCE = re.compile(r"\s*(?:\S+\s+){3}\S|.*[.!?]\s*\Z", re.DOTALL)
+_SENTENCE_LIKE = re.compile(r"\s*(?:\S+\s+){3}\S|.*[.!?]\s*\Z", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _Container:
 
     opened: str
     within: "_Container | None"
-    key: "_Token | None"
+    key: "_JsonToken | None"
     texts: list[str] = field(default_factory=list)
     records: int = 0
     has_sentence: bool = False
@@ -59,7 +59,7 @@ class _Container:
     def names_a_field(self, key: str) -> bool:
         """Returns whether the key of a text says nothing of its own."""
         words = _WORDS_OF_KEY.sub(" ", key).lower()
-        if not _IDENTIFIER.fullmatch(key) or DENIED.search(words):
+        if not _IDENTIFIER.fullmatch(key) or DENYING_WORD.search(words):
             return False
         if self.within and self.within.fields[key] > 1:
             return True
@@ -73,7 +73,7 @@ class _Container:
 
 
 @dataclass(slots=True)
-class _Token:
+class _JsonToken:
     """A token [start, end) of JSON, with what it says at [begin, until).
 
     kind: open, close, key, text, value, or "" for a sign. key: the last one before it. of: for a
@@ -87,8 +87,8 @@ class _Token:
     kind: str
     said: str
     container: _Container | None
-    key: "_Token | None"
-    of: "_Token | None" = None
+    key: "_JsonToken | None"
+    of: "_JsonToken | None" = None
 
 
 def without_json(text: str) -> Iterator[Piece]:
@@ -96,24 +96,24 @@ def without_json(text: str) -> Iterator[Piece]:
     a list in a row. Signs keep values apart: "a heron" and "two boats" are no one name.
     """
     at = 0
-    while start := _START.search(text, at):
+    while start := _JSON_START.search(text, at):
         yield at, start.start()
-        tokens = _tokens(text, start.start())
-        yield from _said(text, tokens)
+        tokens = _json_tokens(text, start.start())
+        yield from _without_syntax(text, tokens)
         at = tokens[-1].end
         yield "\n" if at < len(text) else "", at - 1
     yield at, len(text)
 
 
-def _tokens(text: str, at: int) -> list[_Token]:
+def _json_tokens(text: str, at: int) -> list[_JsonToken]:
     """Returns the tokens of the JSON that starts here, up to its end or to what is no JSON."""
-    tokens: list[_Token] = []
+    tokens: list[_JsonToken] = []
     container: _Container | None = None
-    key: _Token | None = None
-    while (match := _TOKEN.match(text, at)) and (container or match["open"]):
+    key: _JsonToken | None = None
+    while (match := _JSON_TOKEN.match(text, at)) and (container or match["open"]):
         kind, begin, until = _kind_and_place(match)
         said = text[begin:until]
-        token = _Token(match.start(), match.end(), begin, until, kind, said, container, key)
+        token = _JsonToken(match.start(), match.end(), begin, until, kind, said, container, key)
         tokens.append(token)
         at = match.end()
         if kind == "key":
@@ -124,7 +124,7 @@ def _tokens(text: str, at: int) -> list[_Token]:
         elif kind in ("text", "value", "open"):
             if key and container and key.container is container and not key.of:
                 key.of = token
-                _note(container, key.said, token)
+                _note_value(container, key.said, token)
             if kind == "open":
                 container = _Container(said, container, key)
         elif kind == "close":
@@ -148,18 +148,18 @@ def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
     return ("close" if match["close"] else "", end, end)
 
 
-def _note(container: _Container, key: str, value: _Token) -> None:
+def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
     """Keeps what an object has under a key."""
     if value.kind == "text":
         container.texts.append(key)
-        container.has_sentence = container.has_sentence or bool(_SENTENCE.match(value.said))
+        container.has_sentence = container.has_sentence or bool(_SENTENCE_LIKE.match(value.said))
         if container.within:
             container.within.fields[key] += 1
     elif value.kind == "value":
         container.records += 1
 
 
-def _said(text: str, tokens: Sequence[_Token]) -> Iterator[Piece]:
+def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
     joint = "\n" if tokens[0].start else ""
     at = tokens[0].start
     for token in tokens:
@@ -168,7 +168,7 @@ def _said(text: str, tokens: Sequence[_Token]) -> Iterator[Piece]:
         if key and token.kind == "close" and token.container is key.container:
             is_place = False
         kind = BOXES if is_place else JSON
-        is_said = _is_said(token, is_place)
+        is_said = _says_something(token, is_place)
         if is_said:
             yield at, token.begin, kind
             yield joint, token.begin
@@ -207,13 +207,13 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
     yield at, end
 
 
-def _is_said(token: _Token, is_place: bool) -> bool:
+def _says_something(token: _JsonToken, is_place: bool) -> bool:
     """Returns whether a key, a text or a value says something of what is described."""
     container = token.container
     if token.kind not in ("key", "text", "value") or token.begin == token.until:
         return False
     if is_place:
-        return token.kind != "key" and not _NUMBERS.fullmatch(token.said)
+        return token.kind != "key" and not _NUMBERS_ALONE.fullmatch(token.said)
     if container is None or container.opened == "[":
         return True
     value = token.of if token.kind == "key" else token
@@ -230,11 +230,11 @@ def value_end(text: str, at: int) -> tuple[int, int]:
     """Returns the characters [start, end) of the value that starts here: a text without its
     quotation marks, an object or a list with its signs.
     """
-    token = _TOKEN.match(text, at)
+    token = _JSON_TOKEN.match(text, at)
     if token is None:
         return at, at
     if token["text"] is not None:
         return token.span("text")
     if token["open"]:
-        return at, _tokens(text, at)[-1].end
+        return at, _json_tokens(text, at)[-1].end
     return at, token.end()

@@ -17,7 +17,9 @@ from functools import lru_cache
 from spanreward.rewards.text.json_text import value_end
 from spanreward.rewards.text.shown import blanked
 
-LONGEST = 20_000  # characters that a regular expression of a user's own is tried on
+MOST_SEARCHED_CHARACTERS = (
+    20_000  # characters that a regular expression of a user's own is tried on
+)
 _NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
 
 
@@ -46,14 +48,14 @@ def judged_range(text: str, part: str) -> tuple[int, int] | None:
     """Returns the characters [start, end) of the part, without white space around them, None where
     the text has no such part. part: as `check_part` returns it.
     """
-    shown = blanked(text)
+    visible = blanked(text)
     if _is_expression(part):
-        found = _by_expression(shown, part)
+        part_range = _by_expression(visible, part)
     else:
-        found = _between_tags(shown, part) or _of_key(shown, part)
-    if found is None:
+        part_range = _between_tags(visible, part) or _of_key(visible, part)
+    if part_range is None:
         return None
-    start, end = found
+    start, end = part_range
     within = text[start:end]
     start += len(within) - len(within.lstrip())
     return start, start + len(within.strip())
@@ -72,10 +74,10 @@ def _compiled(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(tag, re.IGNORECASE), re.compile(key, re.IGNORECASE)
 
 
-def _by_expression(shown: str, part: str) -> tuple[int, int] | None:
+def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
     pattern = _expression(part)
     group = 1 if pattern.groups else 0
-    places = [match.span(group) for match in pattern.finditer(shown, 0, LONGEST)]
+    places = [match.span(group) for match in pattern.finditer(visible, 0, MOST_SEARCHED_CHARACTERS)]
     places = [place for place in places if place[0] >= 0]
     if not places:
         return None
@@ -87,11 +89,11 @@ def _expression(part: str) -> re.Pattern[str]:
     return re.compile(part[1:-1])
 
 
-def _between_tags(shown: str, part: str) -> tuple[int, int] | None:
+def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
     tags, _ = _compiled(part)
     start = end = -1
     is_open = False
-    for tag in tags.finditer(shown):
+    for tag in tags.finditer(visible):
         if tag["slash"] and start >= 0:
             end, is_open = tag.start(), False
         elif not tag["slash"]:
@@ -99,16 +101,16 @@ def _between_tags(shown: str, part: str) -> tuple[int, int] | None:
             is_open = True
     if start < 0:
         return None
-    return start, len(shown) if is_open else end
+    return start, len(visible) if is_open else end
 
 
-def _of_key(shown: str, part: str) -> tuple[int, int] | None:
+def _of_key(visible: str, part: str) -> tuple[int, int] | None:
     _, keys = _compiled(part)
     start = end = -1
-    for key in keys.finditer(shown):
+    for key in keys.finditer(visible):
         if key.start() < end:  # within a value
             continue
-        begin, until = value_end(shown, key.end())
+        begin, until = value_end(visible, key.end())
         start = begin if start < 0 else start
         end = until
     return None if start < 0 else (start, end)

@@ -19,13 +19,16 @@ _WRAPPER = re.compile(
 _IDLE = re.compile(  # commands without a sign, beside a delimiter or alone
     r"left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|nolimits|centering|noindent"
 )
-_SPACE = frozenset(("quad", "qquad", "space", "item", "newline", "par", "hfill", "enspace"))
+_SPACING_COMMANDS = frozenset(
+    ("quad", "qquad", "space", "item", "newline", "par", "hfill", "enspace")
+)
 _FUNCTION = re.compile(  # written as it is called
     r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
     r"|arg|dim|ker|b?mod"
 )
 _ACCENTS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
-_SIGNS = {  # beside those that HTML calls by the same name, as it does most signs of mathematics
+# beside those that HTML calls by the same name, as it does most signs of mathematics
+_SIGN_OF_COMMAND = {
     "cdot": "·",
     "circ": "∘",
     "degree": "°",
@@ -46,8 +49,8 @@ _SIGNS = {  # beside those that HTML calls by the same name, as it does most sig
     "pounds": "£",
 }
 Steps = Generator[Piece, None, int]  # pieces, and then where the text goes on
-_ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
-_TOKEN = re.compile(
+_ROOT_SIGNS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+_LATEX_TOKEN = re.compile(
     r"""(?=[\\^_{}$])(?:
     (?P<degree>\^\s*(?:\{\s*\\{1,2}circ\s*\}|\\{1,2}circ(?![a-zA-Z])))
     | (?P<script>[\^_])\{
@@ -68,13 +71,18 @@ _SINGLE = re.compile(
     r"|\\{1,2}sqrt\{\w{1,20}\})\s*\}"
 )
 _FORMULA = re.compile(r"[\\^{]|\w_\w")
-_WORDS = re.compile(r"[^\W\d_]{2}")
-_MARKED = re.compile(r"\\[a-zA-Z(\[,;:]|[\^_]\{|\$")
+_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
+_MAYBE_LATEX = re.compile(r"\\[a-zA-Z(\[,;:]|[\^_]\{|\$")
 
 
 def is_command(name: str) -> bool:
     """Whether LaTeX has a command of this name, as far as it is read here."""
-    if name in _SIGNS or name in _SPACE or name in _ACCENTS or f"{name};" in html5:
+    if (
+        name in _SIGN_OF_COMMAND
+        or name in _SPACING_COMMANDS
+        or name in _ACCENTS
+        or f"{name};" in html5
+    ):
         return True
     if name in ("frac", "tfrac", "sqrt") or _WRAPPER.fullmatch(name):
         return True
@@ -83,7 +91,7 @@ def is_command(name: str) -> bool:
 
 def without_latex(text: str) -> Iterator[Piece]:
     """Yields the text with signs in place of LaTeX, and without what only wraps."""
-    if _MARKED.search(text):
+    if _MAYBE_LATEX.search(text):
         yield from _Latex(text).pieces()
     else:
         yield 0, len(text)
@@ -99,7 +107,7 @@ class _Latex:
 
     def pieces(self) -> Iterator[Piece]:
         at = 0
-        while token := _TOKEN.search(self.text, at):
+        while token := _LATEX_TOKEN.search(self.text, at):
             start = token.start()
             yield at, start
             at = token.end()
@@ -131,7 +139,7 @@ class _Latex:
         """Yields what a command becomes, and returns where the text goes on."""
         text, name, start, end = self.text, token["command"], token.start(), token.end()
         group = _GROUP.match(text, end)
-        sign = _SIGNS.get(name) or html5.get(f"{name};", "")
+        sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
         if name.removeprefix("d").removeprefix("t").removeprefix("c") == "frac" and group:
             yield start, end, LATEX
             yield self._gap(start), start
@@ -153,7 +161,7 @@ class _Latex:
                 end += 1
             yield start, end, LATEX
             return end
-        if name in _SPACE:
+        if name in _SPACING_COMMANDS:
             yield start, end, LATEX
             yield " ", start
             return end
@@ -168,7 +176,7 @@ class _Latex:
 
     def _root(self, start: int, end: int) -> Steps:
         index = _INDEX.match(self.text, end)
-        root = _ROOTS.get(index[1] if index else "")
+        root = _ROOT_SIGNS.get(index[1] if index else "")
         if root is None:
             yield start, end
             return end
@@ -227,7 +235,7 @@ class _Latex:
         """Yields nothing for a sign that opens a formula, and otherwise the sign."""
         group = "math" if token["opens"] else "formula"
         content = token[group]
-        is_formula = _FORMULA.search(content) or not _WORDS.search(content)
+        is_formula = _FORMULA.search(content) or not _TWO_LETTERS.search(content)
         if token["dollars"] == "$":
             is_formula = is_formula and content == content.strip() and "\n" not in content
         if is_formula or self._is_whole(token, token.end(group)):

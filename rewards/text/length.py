@@ -15,7 +15,7 @@ from spanreward.rewards.base.verdict import Span, Verdict
 
 JUDGED_CHARACTERS = 10_000
 JUDGED_TOKENS = 4_000  # English prose of JUDGED_CHARACTERS has 2,100; "!a!a!a" would have 10,000
-TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
+WORD_OR_SIGN = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 
 def judged_length(text: str) -> int:
@@ -23,20 +23,23 @@ def judged_length(text: str) -> int:
     if len(text) <= JUDGED_TOKENS:  # a word or sign has at least one character
         return len(text)
     begun = text[:JUDGED_CHARACTERS]
-    last = next(islice(TOKEN.finditer(begun), JUDGED_TOKENS - 1, None), None)
-    return len(begun) if last is None or not TOKEN.search(begun, last.end()) else last.end()
+    last = next(islice(WORD_OR_SIGN.finditer(begun), JUDGED_TOKENS - 1, None), None)
+    if last is None or not WORD_OR_SIGN.search(begun, last.end()):
+        return len(begun)
+    return last.end()
 
 
 def shrink(
-    parts: Mapping[str, float], kept: float, lowest: Mapping[str, float]
+    parts: Mapping[str, float], share_left: float, lowest: Mapping[str, float]
 ) -> dict[str, float]:
-    """Returns the parts, those with a `lowest` value with the share `kept` of their distance from
-    it.
+    """Returns the parts, those with a `lowest` value with the share `share_left` of their distance
+    from it.
     """
-    return {
-        part: lowest[part] + (value - lowest[part]) * kept if part in lowest else value
-        for part, value in parts.items()
-    }
+    shrunk = dict(parts)
+    for part in lowest.keys() & parts.keys():
+        distance = parts[part] - lowest[part]
+        shrunk[part] = lowest[part] + distance * share_left
+    return shrunk
 
 
 def penalise_unread(
@@ -53,14 +56,13 @@ def penalise_unread(
         return verdict
     share = read / total
     score = verdict.score * share
-    spans = [
-        replace(span, end=min(span.end, read), credit=span.credit * share)
-        for span in verdict.spans
-        if span.start < read
-    ]
+    spans = []
+    for span in verdict.spans:
+        if span.start < read:
+            end = min(span.end, read)
+            spans.append(replace(span, end=end, credit=span.credit * share))
     note = f"not judged: past {read} characters"
     number = max((span.component for span in spans), default=-1) + 1
-    unread = Span(read, total, 0.0, score - verdict.score, "unread", note, number)
-    return replace(
-        verdict, score=score, parts=shrink(verdict.parts, share, lowest), spans=(*spans, unread)
-    )
+    spans.append(Span(read, total, 0.0, score - verdict.score, "unread", note, number))
+    parts = shrink(verdict.parts, share, lowest)
+    return replace(verdict, score=score, parts=parts, spans=tuple(spans))

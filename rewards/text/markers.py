@@ -17,10 +17,10 @@ MARKER = (
     rf"(?:>|(?:[-*+]|{SIGN})(?=[^\S\n])|\(?\d{{1,2}}[.)](?=[^\S\n])|[\u2460-\u2473]"
     r"|\[[ x]\](?=\s)|\|)(?=[^\S\n]*\S)"
 )
-_LINE = re.compile(rf"^[^\S\n]*({MARKER})", re.MULTILINE | re.IGNORECASE)
-_NUMBER = re.compile(r"\(?(\d{1,2})[.)]")
+_MARKED_LINE = re.compile(rf"^[^\S\n]*({MARKER})", re.MULTILINE | re.IGNORECASE)
+_LIST_NUMBER = re.compile(r"\(?(\d{1,2})[.)]")
 _CONTENT = re.compile(r"[^\S\n]*[^\w\s$\u20ac\u00a3]?[\d$\u20ac\u00a3]")
-_SENTENCE = re.compile(r"\S+(?:[^\S\n]++\S++){3,}+(?<=[.!?])[^\S\n]*$", re.MULTILINE)
+_WHOLE_SENTENCE = re.compile(r"\S+(?:[^\S\n]++\S++){3,}+(?<=[.!?])[^\S\n]*$", re.MULTILINE)
 _TELLS = re.compile(r"CHECK|CROSS|BALLOT|ARROW|THUMB|PLUS|MINUS")
 _STARS = re.compile(r"(?P<blank>\n[^\S\n]*\n)|\*+")
 
@@ -34,10 +34,10 @@ class Markers:
         self.telling: set[str] = set()
         self.counted: dict[int, bool] = {}  # numbers before lines, and whether they count items
         last, start = 0, -1
-        for line in _LINE.finditer(text):
+        for line in _MARKED_LINE.finditer(text):
             marker = line[1]
             self.counts[marker] += 1
-            number = _NUMBER.fullmatch(marker)
+            number = _LIST_NUMBER.fullmatch(marker)
             if number is None:
                 if _tells(marker):
                     self.telling.add(marker)
@@ -53,13 +53,15 @@ class Markers:
         """Returns whether the marker at this place says nothing."""
         if start in self.counted:
             return self.counted[start]
-        several = self.counts[marker] > 1
+        is_repeated = self.counts[marker] > 1
         if marker == "|":
-            return several
+            return is_repeated
         if _tells(marker):
-            alone = len(self.telling) == 1 and (several or _SENTENCE.match(self.text, start))
+            alone = len(self.telling) == 1 and (
+                is_repeated or _WHOLE_SENTENCE.match(self.text, start)
+            )
             return bool(alone)
-        return several or not _CONTENT.match(self.text, start + len(marker))
+        return is_repeated or not _CONTENT.match(self.text, start + len(marker))
 
 
 def _tells(marker: str) -> bool:

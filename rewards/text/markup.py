@@ -17,9 +17,9 @@ from spanreward.rewards.text.pieces import (
     Piece,
 )
 
-_WORD = re.compile(r"[^\W_]+")
+_LABEL_WORD = re.compile(r"[^\W_]+")
 _PARTS = frozenset(  # words of labels and titles that only say which part of a description follows
-    _WORD.findall(
+    _LABEL_WORD.findall(
         """
         caption description answer response output result text assistant image picture photo scene
         summary overview title final short brief detailed full alt generated main key primary other
@@ -33,12 +33,12 @@ _PARTS = frozenset(  # words of labels and titles that only say which part of a 
         """
     )
 )
-DENIED = re.compile(
+DENYING_WORD = re.compile(
     r"\b(?:no|not|none|never|nothing|without|false|untrue|wrong|or|if|absent|missing|lack\w*"
     r"|exclud\w*|invisible|incorrect|remov\w*|ruled|denied)\b"
 )
-_NUMBER = r"(?:[xywh]\w?\s*+[:=]\s*+)?+-?\d++(?:\.\d++)?+"
-_NEXT = r"(?:\s*+[,;]\s*+|\s++|\s*+[\])]\s*+(?:[,;]\s*+)?[\[(]\s*+(?:[\[(]\s*+)?+)"
+_PLACE_NUMBER = r"(?:[xywh]\w?\s*+[:=]\s*+)?+-?\d++(?:\.\d++)?+"
+_JOINT = r"(?:\s*+[,;]\s*+|\s++|\s*+[\])]\s*+(?:[,;]\s*+)?[\[(]\s*+(?:[\[(]\s*+)?+)"
 _COUNTED = re.compile(r"[a-z]?\d+[a-z]?|[a-h]|one|two|three|four|five|six")  # "2", "S2", "0s"
 _BLANK = r"[^\S\n]*+"
 BLOCK = (
@@ -47,7 +47,7 @@ BLOCK = (
 )
 # of a tag: "x <y and z> w" has none
 _ATTRIBUTES = r"(?=\s*/?>|\s+[\w:@.-]++\s*+=|\s+(?:hidden|open|checked|disabled)\b)"
-_LINE = re.compile(  # at the start of a line
+_LINE_START = re.compile(  # at the start of a line
     rf"""{_BLANK}(?:
     (?:(?:[-*_=~\u2500-\u257f]{_BLANK}){{3,}}+ | \|?{_BLANK}:?-{{2,}}+[-|:\ \t]*+
     | (?<=\n)\|{_BLANK}:?-:?{_BLANK}\|[-|:\ \t]*+
@@ -60,7 +60,7 @@ _LINE = re.compile(  # at the start of a line
     | \#{{1,6}}(?=\s){_BLANK})""",
     re.X | re.IGNORECASE,
 )
-_TOKEN = re.compile(
+_MARKUP_TOKEN = re.compile(
     rf"""(?=[\n\\&<~{{\[(!`*_|◁【\]])(?: (?P<line>\n)
     # escapes and entities
     | (?P<code>(?:\\u[0-9a-f]{{4}})+) | \\(?P<break>n|r|t)(?:(?-i:(?![a-z]))|(?<=[.!?:;,"]\\n))
@@ -75,7 +75,7 @@ _TOKEN = re.compile(
     | (?P<place> <[|\uff5c]?{PLACE_NAME}[|\uff5c]?(?:\s[^<>]*)?>
         (?:[\d\s.,;()\[\]-]*+(?=<[/|\uff5c]|\Z))?
     | </{PLACE_NAME}> | \{{?(?:<\d{{1,4}}>)+\}}?
-    | (?:[\[({{【]\s*+){{1,3}}{_NUMBER}(?:{_NEXT}{_NUMBER}){{3,}}\s*+[\])}}】]{{1,3}} )
+    | (?:[\[({{【]\s*+){{1,3}}{_PLACE_NUMBER}(?:{_JOINT}{_PLACE_NUMBER}){{3,}}\s*+[\])}}】]{{1,3}} )
     | (?P<special> <\|(?:im_start|start_header_id|start)\|>(?:assistant|system|user)?
     | <start_of_turn>(?:model|user)?
     | <[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]> | <0x[0-9a-f]{{2}}> | ◁/?\w+▷ | <</?SYS>>
@@ -96,14 +96,33 @@ _TOKEN = re.compile(
     | (?P<blank>_++(?!\S)))""",
     re.X | re.IGNORECASE | re.DOTALL,
 )
-_SAID: dict[str, Callable[[str], str]] = {  # what a token becomes, nothing if it is not here
-    "code": lambda said: bytes.fromhex(said.replace("\\u", "")).decode(
-        "utf-16-be", "surrogatepass"
-    ),
-    "break": lambda said: " " if said == "t" else "\n",
+
+
+def _unicode_escapes(codes: str) -> str:
+    r"""Returns the characters that codes such as "\u00e9" stand for; two may be one character."""
+    return bytes.fromhex(codes.replace("\\u", "")).decode("utf-16-be", "surrogatepass")
+
+
+def _line_break(letter: str) -> str:
+    r"""Returns what "\n", "\r" or "\t" stands for."""
+    return " " if letter == "t" else "\n"
+
+
+def _entity(name: str) -> str:
+    """Returns the sign of an HTML entity, without its first sign: "amp;"."""
+    return html.unescape(f"&{name}")
+
+
+def _comma(_: str) -> str:
+    return ","
+
+
+_REPLACEMENTS: dict[str, Callable[[str], str]] = {  # nothing replaces a token that is not here
+    "code": _unicode_escapes,
+    "break": _line_break,
     "escaped": str,
-    "entity": lambda said: html.unescape(f"&{said}"),
-    "bar": lambda said: ",",
+    "entity": _entity,
+    "bar": _comma,
 }
 _KINDS = {  # of what a token was, Markdown if it is not here
     "code": ESCAPES,
@@ -118,11 +137,11 @@ _KINDS = {  # of what a token was, Markdown if it is not here
     "special": TOKENS,
 }
 _TAGS = re.compile(r"<[^<>\n]*>")
-_RAISED = str.maketrans(
+_TO_SUPERSCRIPT = str.maketrans(
     "0123456789+-\u2212",
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b\u207b",
 )
-_LOWERED = str.maketrans(
+_TO_SUBSCRIPT = str.maketrans(
     "0123456789+-\u2212",
     "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089\u208a\u208b\u208b",
 )
@@ -136,7 +155,7 @@ def without_markup(text: str) -> Iterator[Piece]:
     at, last, dropped = 0, "\n", False  # last: the last character that was yielded
     markers, stars = Markers(text), lone_stars(text)
     while at < len(text):
-        line = _LINE.match(text, at) if last == "\n" else None
+        line = _LINE_START.match(text, at) if last == "\n" else None
         if line and _is_markup(line, markers):
             end = (
                 line.end()
@@ -147,16 +166,16 @@ def without_markup(text: str) -> Iterator[Piece]:
                 yield at, end, LABELS if line["label"] or line["title"] else MARKDOWN
                 at, dropped = end, True
                 continue
-        token = _TOKEN.search(text, at)
+        token = _MARKUP_TOKEN.search(text, at)
         kind = (token and token.lastgroup) or ""
-        kept = kind in ("line", "blank")
+        stays = kind in ("line", "blank")
         if token and kind == "star":
-            kept = token.start() in stars
+            stays = token.start() in stars
         elif kind == "edge":
-            kept = markers.counts["|"] < 2
+            stays = markers.counts["|"] < 2
         if token is None:
             end = len(text)
-        elif kept:
+        elif stays:
             end = token.end()
         else:
             end = token.start()
@@ -168,30 +187,31 @@ def without_markup(text: str) -> Iterator[Piece]:
         if token is None:
             break
         at = token.end()
-        if not kept:
+        if not stays:
             yield token.start(), at, _KINDS.get(kind, MARKDOWN)
             dropped = True
-            said = ""
+            replacement = ""
             if token["script"] or token["picture"]:
-                yield _in_words(token), token.start()
+                yield _script_in_signs(token), token.start()
                 last, dropped = token[0][-1], False
-            elif kind in _SAID:
-                said = _SAID[kind](token[kind])
+            elif kind in _REPLACEMENTS:
+                replacement = _REPLACEMENTS[kind](token[kind])
             elif kind == "tag" and token["block"]:
-                said = "\n"
-            if said and said + last != "\n\n":
-                yield said, token.start()
-                last = said[-1]
+                replacement = "\n"
+            if replacement and replacement + last != "\n\n":
+                yield replacement, token.start()
+                last = replacement[-1]
 
 
-def _in_words(token: re.Match[str]) -> str:
+def _script_in_signs(token: re.Match[str]) -> str:
     """Returns "picture 2" for a placeholder of a picture, and the signs of an index or a power."""
     if token["picture"]:
         return f"picture {int(token['number'])}"
     index = token["index"]
+    is_power = token["side"].lower() == "sup"
     if index.isalpha():
-        return f"^{index}" if token["side"].lower() == "sup" else f"_{index}"
-    return index.translate(_RAISED if token["side"].lower() == "sup" else _LOWERED)
+        return ("^" if is_power else "_") + index
+    return index.translate(_TO_SUPERSCRIPT if is_power else _TO_SUBSCRIPT)
 
 
 def _is_markup(line: re.Match[str], markers: Markers) -> bool:
@@ -209,12 +229,13 @@ def _is_idle(line: re.Match[str], group: str) -> bool:
     """
     name = line[group].lower()
     after = _FOLLOWING.match(line.string, line.end())
-    if after is None or DENIED.search(name) or not _TAGS.sub("", after[1]).strip():
+    if after is None or DENYING_WORD.search(name) or not _TAGS.sub("", after[1]).strip():
         return False
-    words = _WORD.findall(name)
+    words = _LABEL_WORD.findall(name)
     if all(map(_COUNTED.fullmatch, words)):  # "5 - 3" and "1: 4" are no items
-        return line[0].rstrip("*_")[-1] in ":\uff1a" and not after[1][0].isdigit()
-    following = {word.rstrip("s") for word in _WORD.findall(after[1].lower())}
+        sign = line[0].rstrip("*_")[-1]
+        return sign in ":\uff1a" and not after[1][0].isdigit()
+    following = {word.rstrip("s") for word in _LABEL_WORD.findall(after[1].lower())}
     expected = _PARTS | following
     for word in words:
         if _COUNTED.fullmatch(word):

@@ -25,21 +25,21 @@ from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.base.views import View
 from spanreward.rewards.text.bag_of_words import STOP_WORDS
 
-LEAST = 3  # different rows that one text must answer
-SHARE = 0.1  # of all rows, which is too many for chance
+LEAST_ROWS = 3  # different rows that one text must answer
+SHARE_OF_ROWS = 0.1  # of all rows, which is too many for chance
 BLIND_SHARE = 0.2  # likewise, where no row says what is expected
 OUTSTANDING = 3  # times as often as any other text is too many too
 ALWAYS = 0.9  # a short text for more of the rows is all that a model has learnt to say
-SHORT = 4  # words of an answer that may come back: yes, B, two boats
-NAMED = 3  # kinds that a sentence names
-LONGEST = 100  # characters of each
-HEAD = 2000  # characters in which a failure names itself
+SHORT_ANSWER_WORDS = 4  # words of an answer that may come back: yes, B, two boats
+NAMED_KINDS = 3  # kinds that a sentence names
+SHOWN_CHARACTERS = 100  # characters of each
+HEAD_CHARACTERS = 2000  # characters in which a failure names itself
 # how Python, pandas, JavaScript, JSON and SQL write that there is no value
 NO_VALUE = frozenset((*MISSING, "NULL", "undefined"))
 ERROR_KEYS = frozenset(["error", "errors", "exception", "error_message", "error_code"])
 
 # a sign of Chinese, Japanese or Korean counts as a word
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+_WORD_OR_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 _ONE_WORD = re.compile(r"\w(?:[\w.,:/-]*\w)?[.!]?|\W?\w\W{0,2}")
 _TRACEBACK = re.compile(
     r"^[^\w\n]*+Traceback \(most recent call last\)"
@@ -47,11 +47,13 @@ _TRACEBACK = re.compile(
     r"|^panic: |^goroutine \d+ \[|^Exception in thread |^[^\w\n]*\[(?:Errno|WinError) -?\d+\]",
     re.MULTILINE,
 )
-_NAMED = re.compile(  # ValueError: ..., <class 'KeyError'>, API failed: openai.APITimeoutError(...)
-    r"\A(?:[^\n.!?:]{0,80}:\s*)?\W{0,3}(?:class ')?"
-    r"(?P<name>(?:\w{1,40}\.){0,8}(?:_?[A-Z]\w{0,60}?(?:Error|Exception|Timeout|Failure)"
-    r"|(?i:error|exception))|(?:\w{1,40}\.){0,6}(?:exceptions?|errors?)\.[A-Z]\w{0,60})"
-    r"(?:\W*\Z|['\"]?\s*[:(\[{>])"
+_NAMED_EXCEPTION = (
+    re.compile(  # ValueError: ..., <class 'KeyError'>, API failed: openai.APITimeoutError(...)
+        r"\A(?:[^\n.!?:]{0,80}:\s*)?\W{0,3}(?:class ')?"
+        r"(?P<name>(?:\w{1,40}\.){0,8}(?:_?[A-Z]\w{0,60}?(?:Error|Exception|Timeout|Failure)"
+        r"|(?i:error|exception))|(?:\w{1,40}\.){0,6}(?:exceptions?|errors?)\.[A-Z]\w{0,60})"
+        r"(?:\W*\Z|['\"]?\s*[:(\[{>])"
+    )
 )
 _SPOKEN = re.compile(  # "API error: ...", "An error occurred while ..."
     r"\A\W{0,3}(?:[\w'-]{1,30} ){0,4}?(?P<name>error|exception)s?"
@@ -113,15 +115,15 @@ def no_answers(
             texts.add(number, sample.completion)
     groups = [*rows_of.items()]
     if repeated:
-        for numbers, others in texts.repeated():
+        for numbers, rows in texts.repeated():
             of_text = View(samples, numbers, lambda sample: sample)
-            if is_repeated(of_text, samples, others):
+            if is_repeated(of_text, samples, rows):
                 groups.append((f"one text for {len(numbers)} rows that differ", numbers))
-    found = []
+    no_answer_texts = []
     for why, numbers in groups:
         names = tuple(ids[number] for number in numbers)
-        found.append(NoAnswer(samples[numbers[0]].completion, why, names))
-    return sorted(found, key=lambda one: -len(one.rows))
+        no_answer_texts.append(NoAnswer(samples[numbers[0]].completion, why, names))
+    return sorted(no_answer_texts, key=lambda no_answer: -len(no_answer.rows))
 
 
 class _Texts:
@@ -138,8 +140,8 @@ class _Texts:
         self._long.append(is_long(text))
 
     def repeated(self) -> Iterator[tuple["array[int]", int]]:
-        """Yields the rows of each text that LEAST of them have, in the order of their first ones,
-        and how many have the most frequent long text beside it.
+        """Yields the rows of each text that LEAST_ROWS of them have, in the order of their first
+        ones, and how many have the most frequent long text beside it.
         """
         marks = as_numbers(self._marks)
         order = np.argsort(marks, kind="stable")
@@ -149,7 +151,7 @@ class _Texts:
         most = [1, *np.sort(counts[is_of_long])[-2:].tolist()]
         for group in np.argsort(firsts).tolist():
             count = int(counts[group])
-            if count < LEAST:
+            if count < LEAST_ROWS:
                 continue
             others = list(most)
             if is_of_long[group] and count == others[-1]:
@@ -158,37 +160,36 @@ class _Texts:
             yield array("Q", as_numbers(self._numbers)[places].tolist()), others[-1]
 
 
-def in_a_sentence(found: Sequence[NoAnswer], count: int, what: str) -> str:
+def in_a_sentence(no_answer_texts: Sequence[NoAnswer], count: int, what: str) -> str:
     """Returns how many of `count` answers look like failures, and which. what: the answers, in a
     word or two.
     """
-    failures = sum(len(one.rows) for one in found)
-    texts = []
-    for one in found[:NAMED]:
-        line = " ".join(one.text[:LONGEST].split())
-        texts.append(f"{line!r} ({len(one.rows)}, such as row {one.rows[0]!r}: {one.why})")
-    if len(found) > NAMED:
-        texts.append(f"{len(found) - NAMED} kinds more")
-    form = (
-        "looks like a failure, not an answer"
-        if failures == 1
-        else "look like failures, not answers"
-    )
-    return f"{failures} of {count} {what} {form}: {'; '.join(texts)}"
+    failures = sum(len(no_answer.rows) for no_answer in no_answer_texts)
+    kinds = []
+    for no_answer in no_answer_texts[:NAMED_KINDS]:
+        line = " ".join(no_answer.text[:SHOWN_CHARACTERS].split())
+        rows = f"{len(no_answer.rows)}, such as row {no_answer.rows[0]!r}"
+        kinds.append(f"{line!r} ({rows}: {no_answer.why})")
+    if len(no_answer_texts) > NAMED_KINDS:
+        kinds.append(f"{len(no_answer_texts) - NAMED_KINDS} kinds more")
+    form = "look like failures, not answers"
+    if failures == 1:
+        form = "looks like a failure, not an answer"
+    return f"{failures} of {count} {what} {form}: {'; '.join(kinds)}"
 
 
 def failure_in(text: str) -> str:
     """Returns what failure the text looks like, "" for an answer."""
-    head = text[:HEAD].strip()
+    head = text[:HEAD_CHARACTERS].strip()
     if _TRACEBACK.search(head):
         return "what a program prints as it stops"
     if _PAGE.match(head):
         titles = " ".join(_TITLE.findall(head))
-        failed = any(form.search(titles) for form in (_STATUS, _NAMED, _SPOKEN, _PHRASE))
+        failed = any(form.search(titles) for form in (_STATUS, _NAMED_EXCEPTION, _SPOKEN, _PHRASE))
         return "an HTML page of an error" if failed else ""
     if is_error_object(text):
         return "an object with the key error"
-    named = _NAMED.match(head) or _SPOKEN.match(head)
+    named = _NAMED_EXCEPTION.match(head) or _SPOKEN.match(head)
     status = _STATUS.search(head[:200])
     if status and not (named and named["name"].lower() not in ("error", "exception")):
         return f"an HTTP status, {status['code'] or status['other']}"
@@ -236,13 +237,13 @@ def is_expected(sample: Sample) -> bool:
     """
     words = content_of_text(sample.completion)
     for text in expected_texts(sample):
-        said = words & content_of_text(text)
-        if words and 2 * len(said) >= len(words):
+        shared_words = words & content_of_text(text)
+        if words and 2 * len(shared_words) >= len(words):
             return True
     question = sample.question or ""
-    answer = in_words(sample.completion)
-    asked = in_words(question)
-    return 2 < len(answer) < len(asked) and answer in asked
+    answer = spaced_words(sample.completion)
+    question_words = spaced_words(question)
+    return 2 < len(answer) < len(question_words) and answer in question_words
 
 
 def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: int) -> bool:
@@ -251,13 +252,13 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: in
     beside it.
     """
     text = of_text[0].completion
-    contents = mark_numbers(repr(content_of(*numbered)) for numbered in enumerate(of_text))
+    contents = mark_numbers(repr(identifying_content(*numbered)) for numbered in enumerate(of_text))
     different = len(np.unique(contents))
-    if different < LEAST:
+    if different < LEAST_ROWS:
         return False
-    known = any(any(expected_texts(sample)) for sample in of_text)
-    share = SHARE if known else BLIND_SHARE
-    outstanding = known and is_long(text) and len(of_text) >= OUTSTANDING * others
+    has_references = any(any(expected_texts(sample)) for sample in of_text)
+    share = SHARE_OF_ROWS if has_references else BLIND_SHARE
+    outstanding = has_references and is_long(text) and len(of_text) >= OUTSTANDING * others
     if different < share * len(samples) and not outstanding:
         return False
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):
@@ -272,7 +273,7 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], others: in
 
 
 def is_long(text: str) -> bool:
-    return len(_WORD.findall(text)) > SHORT
+    return len(_WORD_OR_SIGN.findall(text)) > SHORT_ANSWER_WORDS
 
 
 def is_short_answer(sample: Sample) -> bool:
@@ -281,30 +282,30 @@ def is_short_answer(sample: Sample) -> bool:
     """
     if not _ONE_WORD.fullmatch(sample.completion.strip()):
         return False
-    lengths = [len(_WORD.findall(text)) for text in expected_texts(sample)]
-    return bool(sample.question) or min(lengths, default=0) <= SHORT
+    lengths = [len(_WORD_OR_SIGN.findall(text)) for text in expected_texts(sample)]
+    return bool(sample.question) or min(lengths, default=0) <= SHORT_ANSWER_WORDS
 
 
 def is_said(text: str, samples: Iterable[Sample]) -> bool:
     """Whether these words stand in a row of what any row expects or asks."""
-    words = in_words(text)
+    words = spaced_words(text)
     if not words.strip():
         return False
     for sample in samples:
         for other in (*expected_texts(sample), sample.question or ""):
-            if words in in_words(other):
+            if words in spaced_words(other):
                 return True
     return False
 
 
-def in_words(text: str) -> str:
+def spaced_words(text: str) -> str:
     """Returns the lower-case words but for articles, with a space around each."""
-    words = [word for word in _WORD.findall(text.lower()) if word not in ("a", "an", "the")]
+    words = [word for word in _WORD_OR_SIGN.findall(text.lower()) if word not in ("a", "an", "the")]
     return f" {' '.join(words)} "
 
 
 def content_of_text(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower())) - STOP_WORDS
+    return set(_WORD_OR_SIGN.findall(text.lower())) - STOP_WORDS
 
 
 def expected_texts(sample: Sample) -> list[str]:
@@ -312,7 +313,7 @@ def expected_texts(sample: Sample) -> list[str]:
     return [*sample.references, *sample.answers, *filter(None, [sample.context])]
 
 
-def content_of(number: int, sample: Sample) -> tuple[object, ...]:
+def identifying_content(number: int, sample: Sample) -> tuple[object, ...]:
     """Returns what tells a row from others; its number, where nothing says what is expected."""
     texts = expected_texts(sample)
     if not texts:

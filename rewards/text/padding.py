@@ -20,10 +20,10 @@ from spanreward.rewards.text.pieces import AFTER_END, ANSWER, OTHERS, OUTSIDE, R
 PADDING = "markup around nothing"  # the note of the spans
 # kinds of what is not read
 NO_MARKUP = frozenset((AFTER_END, ANSWER, OTHERS, OUTSIDE, REASONING))
-SAME = 3  # times that a mark may stand in one place: "</div></div></div>"
+SAME_MARKS = 3  # times that a mark may stand in one place: "</div></div></div>"
 EMPTY_TAGS = 3  # that a text may have
 IN_A_ROW = 8  # times that a sign, or a few signs such as "[]()", may stand in a row
-MOST = 240  # characters of markup in one place
+MOST_MARKUP_CHARACTERS = 240  # characters of markup in one place
 # A line that divides a text, or the head of a table from its rows, is one mark.
 _MARK = re.compile(
     r"(?P<line>^[ \t]*+[|:=*_~+\u2500-\u257f-][ \t|:=*_~+\u2500-\u257f-]{2,80}+(?=\n|\Z))"
@@ -52,17 +52,17 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
             if opened and name == f"</{opened[1:]}":
                 empty_tags += 1
                 if empty_tags > EMPTY_TAGS:
-                    counts[name] += SAME
+                    counts[name] += SAME_MARKS
             opened = name if name.startswith("<") and not name.startswith("</") else ""
-            if counts[name] > SAME or length > MOST:
+            if counts[name] > SAME_MARKS or length > MOST_MARKUP_CHARACTERS:
                 pieces.append((mark.start(), mark.end(), PADDING))
             elif mark["line"] is None or text[mark.end() : mark.end() + 1] not in ("", "\n"):
                 for run in _RUN.finditer(text, mark.start(), mark.end()):
                     few = run.start() + IN_A_ROW * len(run[1])
                     pieces.append((few, run.end(), PADDING))
-    joined = _joined(text, pieces)
-    share = sum(end - start for start, end, _ in joined) / max(len(text), 1)
-    return Filler(share, tuple(joined))
+    joined = _joined_pieces(text, pieces)
+    characters = sum(end - start for start, end, _ in joined)
+    return Filler(characters / max(len(text), 1), tuple(joined))
 
 
 def _places_of_markup(
@@ -90,7 +90,7 @@ def _name_of(mark: str) -> str:
     return mark.casefold()
 
 
-def _joined(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _joined_pieces(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Returns the pieces, with those joined that only white space divides."""
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:

@@ -22,7 +22,7 @@ _LOOK_ALIKE = str.maketrans("\u2010\u2011\u2019", "--'") | str.maketrans(
     "aeopcyxijsdhlqwABEKMHOPCTYXIJSYaoivpukABEZHIKMNOPTYXiag",
 )
 _FILLERS = "\u115f\u1160\u3164\uffa0"  # letters without a glyph
-LONGEST = 4  # letters that one character may become
+MOST_PLAIN_CHARACTERS = 4  # letters that one character may become
 _REMOVED = ("Cf", "Mn", "Me")
 _HEDGE = re.compile(
     r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like "
@@ -57,4 +57,6 @@ def unhidden(character: str) -> str:
     if letters[0].isascii():
         return "".join(letter for letter in letters if not unicodedata.combining(letter))
     composed = unicodedata.normalize("NFKC", character)
-    return composed if len(composed) <= LONGEST else character  # U+FDFA has 18 letters
+    return (
+        composed if len(composed) <= MOST_PLAIN_CHARACTERS else character
+    )  # U+FDFA has 18 letters

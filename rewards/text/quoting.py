@@ -21,18 +21,18 @@ from spanreward.rewards.files.templates import fill, literal_lines
 from spanreward.rewards.text.plain_text import unhidden
 
 _QUOTES = re.compile('["\u201c-\u201f\u00ab\u00bb\u275d\u275e\u301d-\u301f\uff02]')
-_SEEN = re.compile(r"[ -~\s]*")  # without control characters, which may stand within a word
-_WORD = re.compile(r"\{number\}|[^\W_]+")
-_NUMBER = "{number}"  # a word of a mark that counts texts: any word may stand there
-_BETWEEN = r"[\W_]*"  # of the words of a mark
+_PRINTABLE = re.compile(r"[ -~\s]*")  # without control characters, which may stand within a word
+_MARK_WORD = re.compile(r"\{number\}|[^\W_]+")
+_ANY_NUMBER = "{number}"  # a word of a mark that counts texts: any word may stand there
+_BETWEEN_WORDS = r"[\W_]*"  # of the words of a mark
 # Line edges and signs between which a mark of one or two words must stand. "The text begins with a
 # name" is prose, and "[Text begins]" is none.
 _OPENS = r"(?:^|[^\w\s]|_)[^\S\n]*"
 _CLOSES = r"[^\S\n]*(?:$|[^\w\s]|_)"
-SURE = 3  # words of a mark that is written on purpose alone
-PROSE = 4  # words of a line without signs around it that counts as a mark
-EXAMPLE = ('"', "'")  # before a line that shows a word, and is no mark
-SIGNS = 3  # of a line without words, such as --- or ```, that counts as a mark
+SURE_WORDS = 3  # words of a mark that is written on purpose alone
+PROSE_WORDS = 4  # words of a line without signs around it that counts as a mark
+EXAMPLE_SIGNS = ('"', "'")  # before a line that shows a word, and is no mark
+MARK_SIGNS = 3  # of a line without words, such as --- or ```, that counts as a mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +67,22 @@ def _mark_of(line: str) -> Mark | None:
     """Returns the mark of a line, None for a line that honest texts have, too."""
     is_capital = line.isupper()
     line = line.casefold()
-    words = tuple(_WORD.findall(line))
-    is_enclosed = not line[0].isalnum() and not line[-1].isalnum() and line[0] not in EXAMPLE
-    if not words and len(line) >= SIGNS:
+    words = tuple(_MARK_WORD.findall(line))
+    first, last = line[0], line[-1]
+    is_enclosed = not first.isalnum() and not last.isalnum() and first not in EXAMPLE_SIGNS
+    stands_out = is_enclosed or is_capital
+    if not words and len(line) >= MARK_SIGNS:
         spelled = rf"^[^\S\n]*({re.escape(line)})"
-    elif len(words) == 1 and is_enclosed and words[0] != _NUMBER:
+    elif len(words) == 1 and is_enclosed and words[0] != _ANY_NUMBER:
         opening, closing = line.split(words[0])
         spelled = rf"{_spaced(opening)}\s*({re.escape(words[0])})\s*{_spaced(closing)}"
-    elif len(words) >= PROSE or (len(words) >= SURE and (is_enclosed or is_capital)):
+    elif len(words) >= PROSE_WORDS or (len(words) >= SURE_WORDS and stands_out):
         spelled = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
-    elif len(words) > 1 and (is_enclosed or is_capital):
+    elif len(words) > 1 and stands_out:
         spelled = rf"{_OPENS}{_in_a_row(words)}{_CLOSES}"
     else:
         return None
-    needed = tuple(word for word in words if word != _NUMBER)
+    needed = tuple(word for word in words if word != _ANY_NUMBER)
     return Mark(needed, re.compile(spelled, re.MULTILINE))
 
 
@@ -93,9 +95,9 @@ def _in_a_row(words: Sequence[str]) -> str:
     """Returns the pattern of the words, whatever stands between them; a group for each."""
     groups = []
     for word in words:
-        group = r"[^\W_]+" if word == _NUMBER else re.escape(word)
+        group = r"[^\W_]+" if word == _ANY_NUMBER else re.escape(word)
         groups.append(f"({group})")
-    return _BETWEEN.join(groups)
+    return _BETWEEN_WORDS.join(groups)
 
 
 def fill_masked(template: str, marks: tuple[Mark, ...], **values: str) -> str:
@@ -112,7 +114,7 @@ def mask(text: str, marks: tuple[Mark, ...]) -> str:
     Case, width and accents do not matter, nor do invisible characters within a word or anything
     between the words.
     """
-    if text.isascii() and _SEEN.fullmatch(text) and not _spells_any(text.casefold(), marks):
+    if text.isascii() and _PRINTABLE.fullmatch(text) and not _spells_any(text.casefold(), marks):
         return text  # almost always, and without a look at each character
     letters: list[str] = []
     places: list[int] = []  # of each letter in the text
@@ -140,7 +142,11 @@ def _spells_any(letters: str, marks: Sequence[Mark]) -> bool:
     """Returns whether the letters have all words of a mark, in whatever order. It is much faster to
     see than the mark itself.
     """
-    return any(all(word in letters for word in mark.words) for mark in marks)
+    return any(_has_all_words(letters, mark) for mark in marks)
+
+
+def _has_all_words(letters: str, mark: Mark) -> bool:
+    return all(word in letters for word in mark.words)
 
 
 def quoted(template: str) -> frozenset[str]:

@@ -10,6 +10,10 @@ words, and a base model writes others. Such plain words ("User:") count where a 
 """
 
 import re
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 from spanreward.rewards.text.pieces import AFTER_END, LABELS, OTHERS, REASONING, TOKENS, TOOLS
 from spanreward.rewards.text.tool_calls import calls_in
@@ -21,27 +25,167 @@ _TURN = (
 )
 # of gpt-oss's messages: whom it is for, and its format. Its commentary is no answer.
 _HEAD = r"[^<>\n]{0,80}(?:<\|constrain\|>[\w.-]{0,20})?"
-MARKS = re.compile(
-    rf"""(?<=\S)\s?<s>[^<>]*</s>|(?P<open><{_THINK}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>
-    |<\|channel(?:\|>(?:analysis|commentary)\b{_HEAD}<\|message\|>|>thought\b)|<unused\d+>\s*thought\b
-    |\A\s*here(?:\ is|'s)\ my\ thought\ process:|(?-i:\Aanalysis(?=[A-Z])))
-    |(?P<close></{_THINK}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>
-    |<\|channel\|>final\b{_HEAD}<\|message\|>|<channel\|>
-    |here(?:\ is|'s)\ my\ response:|(?-i:assistantfinal))
-    |(?P<unused><unused\d+>)
-    |(?P<other>{_TURN}(?:user|human|system|tool)\b(?:\|>)?|\[INST\])
-    |(?P<own>{_TURN}(?:assistant|model|bot)\b(?:\|>|\ to=[\w.]{{1,80}})?|\[/INST\]
-        |(?-i:\A\s*assistant[^\S\n]*$))
-    |(?P<asks>^[#\ ]*(?:user|human|instruction|question|q)[ \d]{{0,4}}:
-        |(?-i:^(?:user|system)[^\S\n]*$))
-    |(?P<answers>^[#\ ]*(?:assistant|response|(?:short\ |final\ )?answer|a)[ \d]{{0,4}}:
-    |(?-i:\bASSISTANT:|^assistant[^\S\n]*$))
-    |(?P<end></s>|<eos>|<turn\|>|\[UNUSED_TOKEN_\d+\](?!\w)|<\|(?:im_end|endoftext|eot_id|end|return)\|>
-    |<[|\uff5c]?end[_\u2581]?of[_\u2581]?(?:text|turn|turn_token|sentence|utterance|chunk|message)[|\uff5c]?>)""",
-    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+
+
+class TurnMark(NamedTuple):
+    """A form of what divides a text into turns, reasoning and answer.
+
+    name: what the mark does, by which `_turns` reads it; "" for a form that only looks like one.
+    reader: what a reader sees of the text behind it. example: a text in which the form stands.
+    """
+
+    name: str
+    pattern: str
+    reader: str
+    example: str
+
+
+# The first form that fits counts. Rows of one name stand together.
+FORMS: tuple[TurnMark, ...] = (
+    TurnMark(
+        "",
+        r"(?<=\S)\s?<s>[^<>]*</s>",
+        "all of it: such tags strike a text out, and end nothing",
+        "A <s>cat</s> dog.",
+    ),
+    TurnMark(
+        "open",
+        rf"<{_THINK}>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>",
+        "nothing up to the mark that closes it",
+        "<think>A cat?",
+    ),
+    TurnMark(
+        "open",
+        rf"<\|channel(?:\|>(?:analysis|commentary)\b{_HEAD}<\|message\|>|>thought\b)",
+        "nothing up to the next channel",
+        "<|channel|>analysis<|message|>A cat?",
+    ),
+    TurnMark(
+        "open",
+        r"<unused\d+>\s*thought\b",
+        "nothing up to the next unused token",
+        "<unused94>thought A cat?",
+    ),
+    TurnMark(
+        "open",
+        r"\A\s*here(?: is|'s) my thought process:",
+        "nothing up to the response",
+        "Here is my thought process: a cat?",
+    ),
+    TurnMark(
+        "open",
+        r"(?-i:\Aanalysis(?=[A-Z]))",
+        "nothing up to the final channel; the channel's tokens were left out as it was decoded",
+        "analysisThe user asks for a cat.",
+    ),
+    TurnMark(
+        "close",
+        rf"</{_THINK}>|\[/THINK\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>",
+        "the answer",
+        "A cat?</think>A dog.",
+    ),
+    TurnMark(
+        "close",
+        rf"<\|channel\|>final\b{_HEAD}<\|message\|>|<channel\|>",
+        "the answer",
+        "<|channel|>final<|message|>A dog.",
+    ),
+    TurnMark(
+        "close",
+        r"here(?: is|'s) my response:",
+        "the answer",
+        "Here is my response: a dog.",
+    ),
+    TurnMark(
+        "close",
+        r"(?-i:assistantfinal)",
+        "the answer; the channel's tokens were left out as it was decoded",
+        "assistantfinalA dog.",
+    ),
+    TurnMark(
+        "unused",
+        r"<unused\d+>",
+        "the answer, where such a token began the reasoning",
+        "<unused95>A dog.",
+    ),
+    TurnMark(
+        "other",
+        rf"{_TURN}(?:user|human|system|tool)\b(?:\|>)?",
+        "nothing up to the writer's next turn",
+        "<|im_start|>user\nWhat is it?",
+    ),
+    TurnMark(
+        "other",
+        r"\[INST\]",
+        "nothing up to the writer's next turn",
+        "[INST] What is it? [/INST]",
+    ),
+    TurnMark(
+        "own",
+        rf"{_TURN}(?:assistant|model|bot)\b(?:\|>| to=[\w.]{{1,80}})?",
+        "the writer's turn",
+        "<|im_start|>assistant\nA dog.",
+    ),
+    TurnMark("own", r"\[/INST\]", "the writer's turn", "What is it? [/INST] A dog."),
+    TurnMark(
+        "own",
+        r"(?-i:\A\s*assistant[^\S\n]*$)",
+        "the writer's turn; the template's tokens were left out as it was decoded",
+        "assistant\nA dog.",
+    ),
+    TurnMark(
+        "asks",
+        r"^[# ]*(?:user|human|instruction|question|q)[ \d]{0,4}:",
+        "nothing up to the plain answer that follows",
+        "Question: What is it?",
+    ),
+    TurnMark(
+        "asks",
+        r"(?-i:^(?:user|system)[^\S\n]*$)",
+        "nothing up to the plain answer that follows",
+        "user\nWhat is it?",
+    ),
+    TurnMark(
+        "answers",
+        r"^[# ]*(?:assistant|response|(?:short |final )?answer|a)[ \d]{0,4}:",
+        "the writer's turn",
+        "Answer: a dog.",
+    ),
+    TurnMark(
+        "answers",
+        r"(?-i:\bASSISTANT:|^assistant[^\S\n]*$)",
+        "the writer's turn",
+        "USER: What is it? ASSISTANT: A dog.",
+    ),
+    TurnMark(
+        "end",
+        r"</s>|<eos>|<turn\|>|\[UNUSED_TOKEN_\d+\](?!\w)"
+        r"|<\|(?:im_end|endoftext|eot_id|end|return)\|>",
+        "nothing more, once the writer has answered",
+        "A dog.<|im_end|>",
+    ),
+    TurnMark(
+        "end",
+        r"<[|\uff5c]?end[_\u2581]?of[_\u2581]?"
+        r"(?:text|turn|turn_token|sentence|utterance|chunk|message)[|\uff5c]?>",
+        "nothing more, once the writer has answered",
+        "A dog.<end_of_turn>",
+    ),
 )
-_SAID = re.compile(r"<[^<>]*>|([^\W_])")
-_MARKS_ARE = {  # the kind of a mark itself
+
+
+def joined_forms(forms: Sequence[TurnMark]) -> str:
+    """Returns one pattern of all forms, with a group for each name."""
+    alternatives = []
+    for name, rows in groupby(forms, key=attrgetter("name")):
+        patterns = "|".join(row.pattern for row in rows)
+        alternatives.append(f"(?P<{name}>{patterns})" if name else patterns)
+    return "|".join(alternatives)
+
+
+TURN_MARKS = re.compile(joined_forms(FORMS), re.IGNORECASE | re.MULTILINE)
+_LETTER_OUTSIDE_TAGS = re.compile(r"<[^<>]*>|([^\W_])")
+_KIND_OF_MARK = {  # the kind of a mark itself
     "open": REASONING,
     "other": OTHERS,
     "asks": OTHERS,
@@ -55,16 +199,16 @@ def blanked(text: str, calls: bool = True) -> str:
     """Returns the text with spaces in place of what is not shown. calls: whether calls of tools are
     not.
     """
-    kept = [" "] * len(text)
+    characters = [" "] * len(text)
     parts = parts_of(text) if calls else _turns(text)
     for start, end, kind in parts:
         if not kind:
-            kept[start:end] = text[start:end]
-    return "".join(kept)
+            characters[start:end] = text[start:end]
+    return "".join(characters)
 
 
-def shown(text: str) -> list[tuple[int, int]]:
-    """Returns the characters [start, end) that are shown, in order."""
+def visible_ranges(text: str) -> list[tuple[int, int]]:
+    """Returns the characters [start, end) that a reader is shown, in order."""
     return [(start, end) for start, end, kind in parts_of(text) if not kind]
 
 
@@ -90,16 +234,18 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
     nothing where none of the writer's own follows.
     """
     parts: list[tuple[int, int, str]] = []
-    at, said, own, thinking, ended = 0, False, True, "", False
-    marks = list(MARKS.finditer(text))
+    at = 0
+    answered = False  # whether the writer has written a letter outside tags
+    from_model = True  # whether the writer of this turn is the model
+    thinking = ""  # the mark that opened the reasoning
+    ended = False  # whether reasoning has ended
+    marks = list(TURN_MARKS.finditer(text))
     last = max((mark.start() for mark in marks if mark.lastgroup == "answers"), default=0)
     for mark in marks:
-        name, start = mark.lastgroup, mark.start()
-        if (
-            name is None
-            or (thinking and name not in ("close", "unused"))
-            or (name == "asks" and start > last)
-        ):
+        name, start, end = mark.lastgroup, mark.start(), mark.end()
+        if name is None or (thinking and name not in ("close", "unused")):
+            continue
+        if name == "asks" and start > last:
             continue
         if name == "unused":  # it ends what such a token began
             if not thinking.startswith("<unused"):
@@ -107,22 +253,32 @@ def _turns(text: str) -> list[tuple[int, int, str]]:
             name = "close"
         if name == "close":
             if thinking or not ended:
-                parts = parts if thinking else [_as_reasoning(part) for part in parts]
-                parts.append((at, mark.end(), REASONING))
-                at, thinking, ended = mark.end(), "", True
+                if not thinking:
+                    parts = [_as_reasoning(part) for part in parts]
+                parts.append((at, end, REASONING))
+                at, thinking, ended = end, "", True
             continue
-        said = said or (own and any(one[1] for one in _SAID.finditer(text, at, start)))
-        if own and (name == "answers" or (name == "own" and said)):
+        if from_model and not answered:
+            answered = _has_letters(text, at, start)
+        if from_model and (name == "answers" or (name == "own" and answered)):
             continue
-        parts.append((at, start, "" if own else OTHERS))
-        parts.append((start, mark.end(), _MARKS_ARE[name]))
-        at, thinking = mark.end(), mark[0].lower() if name == "open" else ""
-        if said and name in ("other", "asks", "end"):
+        parts.append((at, start, "" if from_model else OTHERS))
+        parts.append((start, end, _KIND_OF_MARK[name]))
+        at = end
+        thinking = mark[0].lower() if name == "open" else ""
+        if answered and name in ("other", "asks", "end"):
             parts.append((at, len(text), AFTER_END if name == "end" else OTHERS))
             return parts
-        own = own if name in ("open", "end") else name in ("own", "answers")
+        if name not in ("open", "end"):
+            from_model = name in ("own", "answers")
     parts.append((at, len(text), REASONING if thinking else ""))
     return parts
+
+
+def _has_letters(text: str, start: int, end: int) -> bool:
+    """Whether a letter or digit stands outside tags."""
+    pieces = _LETTER_OUTSIDE_TAGS.finditer(text, start, end)
+    return any(piece[1] for piece in pieces)
 
 
 def _as_reasoning(part: tuple[int, int, str]) -> tuple[int, int, str]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from spanreward.rewards.text.pieces import TOKENS, Piece
 
 _SPACES = {"\u0120": " ", "\u2581": " ", "\u010a": "\n", "\u0109": "\t", "\u010d": ""}
-_SIGNS = "".join(_SPACES)
-_TOKEN = re.compile(
-    rf"(?P<special><[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]>)|(?P<sign>[{_SIGNS}])"
+_TOKEN_SIGNS = "".join(_SPACES)
+_MARKED_TOKEN = re.compile(
+    rf"(?P<special><[|\uff5c][^<>\n]{{0,64}}?[|\uff5c]>)|(?P<sign>[{_TOKEN_SIGNS}])"
     r"|(?P<bytes>[\xa1-\u0143]+?(?=[\u0120\u010a]|[^\xa1-\u0143]|\Z))"
 )
 _DRAWN = re.compile(r"\u2581[\u2582-\u259f]|[\u2582-\u259f]\u2581")
@@ -44,7 +44,7 @@ def without_token_marks(text: str) -> Iterator[Piece]:
         return
     byte_level = "\u0120" in text or "\u010a" in text
     at = 0
-    for token in _TOKEN.finditer(text):
+    for token in _MARKED_TOKEN.finditer(text):
         start, end = token.span()
         if token["special"] or (token["bytes"] and not byte_level):
             continue
@@ -55,19 +55,19 @@ def without_token_marks(text: str) -> Iterator[Piece]:
             if start > 0:
                 yield _SPACES[token["sign"]], start
         else:
-            yield from _decoded(token)
+            yield from _decoded_bytes(token)
     yield at, len(text)
 
 
 def _stand_for_spaces(text: str) -> bool:
-    signs = [token.start() for token in _TOKEN.finditer(text) if token["sign"]]
+    signs = [token.start() for token in _MARKED_TOKEN.finditer(text) if token["sign"]]
     if not signs or _DRAWN.search(text) or not (len(signs) > 1 or _WITHIN.search(text)):
         return False
     spaces = sum(map(str.isspace, text))
     return spaces * RARE <= len(signs)
 
 
-def _decoded(token: re.Match[str]) -> Iterator[Piece]:
+def _decoded_bytes(token: re.Match[str]) -> Iterator[Piece]:
     """Yields the characters whose bytes these letters stand for, or the letters if they are no
     UTF-8.
     """

@@ -8,23 +8,23 @@ from collections.abc import Iterator
 
 _KIND = r"(?:calls?|responses?|results?|outputs?|use|code)"
 _BAR, _JOINT = r"[|\uff5c]", r"[_\u2581]"
-_TOKEN = rf"(?:tool|function){_JOINT}{_KIND}"
+_CALL_TOKEN = rf"(?:tool|function){_JOINT}{_KIND}"
 _OPEN = re.compile(
     rf"<(?P<tag>(?:tool|function)_{_KIND}|function(?=\s*=|\s+name\s*=))(?:[\s=][^<>]{{0,200}})?>"
-    rf"|(?P<token><{_BAR}{_TOKEN}(?:{_JOINT}section)?(?:{_JOINT}(?:begin|start))?{_BAR}?>)"
+    rf"|(?P<token><{_BAR}{_CALL_TOKEN}(?:{_JOINT}section)?(?:{_JOINT}(?:begin|start))?{_BAR}?>)"
     r"|(?P<python><\|python_tag\|>)"
     r"|\[(?P<upper>TOOL_(?:RESULTS|OUTPUT|RESPONSE))\]|(?P<list>\[TOOL_CALLS?\])",
     re.IGNORECASE,
 )
 _ENDS = {
     "token": re.compile(
-        rf"<(?:{_BAR}(?:/|end{_JOINT}){_TOKEN}|{_BAR}{_TOKEN}(?:{_JOINT}section)?{_JOINT}end"
-        rf"|{_TOKEN}){_BAR}>|</{_TOKEN}>",
+        rf"<(?:{_BAR}(?:/|end{_JOINT}){_CALL_TOKEN}|{_BAR}{_CALL_TOKEN}(?:{_JOINT}section)?{_JOINT}end"
+        rf"|{_CALL_TOKEN}){_BAR}>|</{_CALL_TOKEN}>",
         re.IGNORECASE,
     ),
     "python": re.compile(r"<\|eom_id\|>"),
 }
-_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
+_WHITE_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
 _DECODER = json.JSONDecoder()
 
 
@@ -49,15 +49,15 @@ def _end_of(text: str, opened: re.Match[str], end: int) -> int:
     if kind == "upper":
         closed = rf"\[/{name}\]"
     sign = _ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
-    found = sign.search(text, opened.end(), end)
-    if found is None:
+    match = sign.search(text, opened.end(), end)
+    if match is None:
         return end
-    return found.end()
+    return match.end()
 
 
 def _end_of_json(text: str, start: int, end: int) -> int:
     """Returns the end of the JSON value behind a name, or of the text where there is none."""
-    space = _SPACE.match(text, start, end)
+    space = _WHITE_SPACE.match(text, start, end)
     if space is None:
         return end
     try:

@@ -29,19 +29,19 @@ from spanreward.rewards.text.pieces import INVISIBLE, MARKDOWN, QUOTES, Piece
 from spanreward.rewards.text.shown import parts_of
 from spanreward.rewards.text.token_marks import without_token_marks
 
-_QUOTED = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
+_QUOTED_WHOLE = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
 # Characters without a width that join nothing: marks of the byte order and of the direction, soft
 # hyphens, breaks of lines. Joiners belong to emoji and to letters of some scripts.
 _UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _INVISIBLE = re.compile(f"[{_UNSEEN}]+")
-_MARKED = re.compile(
+_MAYBE_MARKED = re.compile(
     rf"[{_UNSEEN}]|"
     r"[<*_`\[{}(【|~\\&$◁\u0120\u010a\u2581\u2500-\u257f]|^[^\S\n]*(?:[-+>=#\"“”„«»「『\u2460-\u2473]|\(?\d{1,2}[.)]|[=-]{3}"
     r"|\w[\w /&'\u2019!,.()\#-]{0,60}(?:[:\uff1a]|[^\S\n][\u2014\u2013-][^\S\n])"
     rf"|{SIGN}[^\S\n]|(?:user|system|assistant)$)|assistantfinal",
     re.MULTILINE,
 )
-_LEFT = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
+_SIGN_LEFT_BEHIND = re.compile(r"[<>*_`\[\](){}|~\\#&◁$!]")
 
 
 Stage = Callable[[str], Iterator[Piece]]
@@ -75,11 +75,11 @@ def read_text(text: str, answers: bool = False) -> Reading:
     A plain text is returned itself. answers: whether an answer beside a description is read too.
     """
     whole = Reading(text, range(len(text)))
-    if not _MARKED.search(text):
+    if not _MAYBE_MARKED.search(text):
         return whole
     kinds = [""] * len(text)  # of the written characters, "" for those that are read
     stages = WITH_ANSWERS if answers else STAGES
-    once = _read(whole, kinds, stages)
+    once = _read_in_stages(whole, kinds, stages)
     if once.plain == text:
         return whole
     once = _settled(once, kinds, stages)
@@ -95,18 +95,18 @@ def _settled(once: Reading, kinds: list[str], stages: Sequence[Stage]) -> Readin
     """
     for _ in range(TRIALS):
         trial = [""] * len(kinds)
-        if _read(once, trial, stages).plain == once.plain:
+        if _read_in_stages(once, trial, stages).plain == once.plain:
             return once
-        once = _read(_blanked(once, trial, kinds), kinds, stages)
-    if _read(once, [""] * len(kinds), stages).plain == once.plain:
+        once = _read_in_stages(_blanked(once, trial, kinds), kinds, stages)
+    if _read_in_stages(once, [""] * len(kinds), stages).plain == once.plain:
         return once
-    return _read(_blanked(once, [MARKDOWN] * len(kinds), kinds), kinds, stages)
+    return _read_in_stages(_blanked(once, [MARKDOWN] * len(kinds), kinds), kinds, stages)
 
 
 def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Reading:
     """Returns the reading with spaces for the signs of markup that have a kind in this trial."""
     characters = list(reading.plain)
-    for sign in _LEFT.finditer(reading.plain):
+    for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
         place = reading.origin[sign.start()]
         if trial[place]:
             characters[sign.start()] = " "
@@ -114,26 +114,26 @@ def _blanked(reading: Reading, trial: Sequence[str], kinds: list[str]) -> Readin
     return Reading("".join(characters), reading.origin)
 
 
-def _read(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
+def _read_in_stages(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns the reading of a plain text, without white space before what is dropped at its end.
 
     What is dropped gets its kind, where it has none.
     """
     last = reading.origin[-1:]
     for stage in stages:
-        reading = _kept(reading, stage, kinds)
+        reading = _after_stage(reading, stage, kinds)
     keeps_end = list(reading.origin[-1:]) == list(last)
     end = len(reading.plain if keeps_end else reading.plain.rstrip())
     return Reading(reading.plain[:end], reading.origin[:end])
 
 
-def _kept(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
+def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     """Returns what a stage keeps and puts."""
     text, origin = reading.plain, reading.origin
     pieces = list(stage(text))
     if pieces == [(0, len(text))]:
         return reading
-    kept: list[str] = []
+    parts: list[str] = []
     places: list[int] = []
     for piece in pieces:
         if len(piece) == 3:
@@ -142,13 +142,13 @@ def _kept(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
                 kinds[place] = kinds[place] or kind
         elif isinstance(piece[0], str):
             put, place = piece
-            kept.append(put)
+            parts.append(put)
             places += [origin[place]] * len(put)
         else:
             start, end = piece
-            kept.append(text[start:end])
+            parts.append(text[start:end])
             places += origin[start:end]
-    return Reading("".join(kept), places)
+    return Reading("".join(parts), places)
 
 
 def _ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -184,7 +184,7 @@ def _without_invisible(text: str) -> Iterator[Piece]:
 
 def _without_quotes(text: str) -> Iterator[Piece]:
     """Yields the text without the quotation marks around all of it."""
-    whole = _QUOTED.fullmatch(text)
+    whole = _QUOTED_WHOLE.fullmatch(text)
     if whole is None:
         yield 0, len(text)
         return

@@ -17,36 +17,42 @@ from pydantic_core import from_json
 from spanreward.rewards.files.json_lines import encodable
 from spanreward.rewards.files.yaml_file import read_yaml
 
-MOST = 12  # entries that are read; the prompts ask for no more
-LONGEST = 20_000  # characters that are read; a judge writes about 4,000 at most
+MOST_ENTRIES = 12  # entries that are read; the prompts ask for no more
+MOST_CHARACTERS = 20_000  # characters that are read; a judge writes about 4,000 at most
 START = re.compile(r"""\[\s*(?:[]{"'\u201c]|\Z)""")  # of a list, and not of [1] or [Text ends]
-WORD = re.compile(r"[^\W_]+")
-_SIGNS = str.maketrans('"\\[]{}`', "'/()()'")
+WORD_BEHIND = re.compile(r"[^\W_]+")
+_WITHOUT_LIST_SIGNS = str.maketrans('"\\[]{}`', "'/()()'")
 
 
 def unlisted(text: str) -> str:
     """Returns the text, of the same length, without the signs of a list and those that a judge must
     escape in one.
     """
-    return text.translate(_SIGNS)
+    return text.translate(_WITHOUT_LIST_SIGNS)
 
 
 def read_list(answer: str) -> list[Any] | None:
-    """Returns the first MOST entries, None for no list and for several. An empty one counts if no
-    word follows it. One that the token limit cut has all but its last entry. Loose quotes and
+    """Returns the first MOST_ENTRIES entries, None for no list and for several. An empty one counts
+    if no word follows it. One that the token limit cut has all but its last entry. Loose quotes and
     commas are read as YAML reads them.
     """
-    said = answer[:LONGEST].rpartition("</think>")[2]
-    begins, end = START.search(said), said.rfind("]") + 1
-    written, found = said[begins.start() : end] if begins else "", None
+    answer_text = answer[:MOST_CHARACTERS].rpartition("</think>")[2]
+    opening = START.search(answer_text)
+    begins = opening.start() if opening else 0
+    end = answer_text.rfind("]") + 1
+    written = answer_text[begins:end] if opening else ""
+    entries: list[Any] | None = None
     try:
-        found = from_json(written)
+        entries = from_json(written)
     except ValueError as error:
         with suppress(ValueError):
             if not str(error).startswith("EOF "):
-                found = encodable({"list": read_yaml(written, "it")}, "it")["list"]
-            elif begins:
-                found = (
-                    from_json(said[begins.start() :], allow_partial="trailing-strings")[:-1] or None
-                )
-    return None if found is None or (not found and WORD.search(said[end:])) else found[:MOST]
+                entries = encodable({"list": read_yaml(written, "it")}, "it")["list"]
+            elif opening:
+                begun = from_json(answer_text[begins:], allow_partial="trailing-strings")
+                entries = begun[:-1] or None
+    if entries is None:
+        return None
+    if not entries and WORD_BEHIND.search(answer_text[end:]):
+        return None
+    return entries[:MOST_ENTRIES]

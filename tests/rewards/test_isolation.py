@@ -96,7 +96,7 @@ METRICS: dict[str, Callable[[Judge], Reward]] = {
     "differences": DifferencesReward,
     "judged": lambda judge: JudgedReward(judge, POLITE),
     "vqa accuracy": lambda judge: ReferenceOverlap("vqa_accuracy", agreed),
-    "overlap": lambda judge: ReferenceOverlap("bag_of_words", bag_of_words.token_f1),
+    "overlap": lambda judge: ReferenceOverlap("bag_of_words", bag_of_words.bag_f1),
 }
 BY_MATCH = ("posh", "lave", "lave, rated")
 

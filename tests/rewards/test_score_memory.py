@@ -115,7 +115,7 @@ def test_a_chunk_of_rows_lives_at_a_time(tmp_path: Path) -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in memory whatever the number of rows is less than the rows of these files."""
     monkeypatch.setattr(on_disk, "IN_MEMORY", 1 << 10)
-    monkeypatch.setattr(delimited, "PIECE", 1 << 14)
+    monkeypatch.setattr(delimited, "PIECE_BYTES", 1 << 14)
     monkeypatch.setattr(scored, "SHOWN", 20)
 
 

@@ -487,7 +487,7 @@ def test_build_reward_passes_options_on() -> None:
 
 def test_unknown_names_the_nearest_or_all() -> None:
     assert (
-        unknown("recipe key", "sed", ["seed", "data"], shown="a.sed")
+        unknown("recipe key", "sed", ["seed", "data"], label="a.sed")
         == "unknown recipe key 'a.sed': did you mean 'seed'?"
     )
     assert (

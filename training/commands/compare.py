@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanreward.rewards.base.checks import unknown
 from spanreward.rewards.base.terminal import Terminal, leave, leave_interrupted
-from spanreward.rewards.files.outputs import settle, write_json
+from spanreward.rewards.files.outputs import settle_settings, write_json
 from spanreward.training.commands import metric_options
 
 if TYPE_CHECKING:
@@ -177,7 +177,8 @@ def run(arguments: argparse.Namespace) -> "Comparison":
     apart = [path for path in (output, *written) if path != arguments.json]
     metric_options.check_files(arguments, apart, inputs, schema=None, sides=setup.sides)
     made = not arguments.overwrite and any(path.exists() for path in written)
-    settle(output / "comparison.settings.json", decided_by(setup), output if made else None)
+    earlier = output if made else None
+    settle_settings(output / "comparison.settings.json", decided_by(setup), earlier)
     with closing(judges_of(setup.rewards)), without_the_loaded():
         evaluation = evaluate(setup, output / "answers")
     comparison = summarise(setup, evaluation)

@@ -27,7 +27,7 @@ from tokenizers import Tokenizer
 
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.rewards.text.markup import BLOCK
-from spanreward.rewards.text.shown import MARKS
+from spanreward.rewards.text.shown import TURN_MARKS
 
 MARK = re.compile(r"\s*(<\|channel\|>\w+|<\|\w{3,}\|>|[<\[{◁【]\w{3,}[>\]}▷】])")
 GAP = "\n\n"  # between turns that are judged as one text
@@ -116,7 +116,7 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
     for ids_of_row, part in zip(ids, parts, strict=True):
         answer = part.answer.lstrip()
         starts_later = part.places[0][0] > 0
-        if starts_later or not answer or MARKS.match(answer):
+        if starts_later or not answer or TURN_MARKS.match(answer):
             continue
         match = MARK.match(tokenizer.decode(ids_of_row[:16], skip_special_tokens=False))
         if match:

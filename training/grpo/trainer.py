@@ -30,7 +30,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 from trl.rewards import get_soft_overlong_punishment
 
-from spanreward.rewards.base.verdict import LARGEST
+from spanreward.rewards.base.verdict import LARGEST_NUMBER
 from spanreward.rewards.judges.usage import Usage
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.messages import assistants_texts
@@ -434,7 +434,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         alone.
         """
         counted = rewards[:, self.reward_weights.to(rewards.device) != 0]
-        unusable = (counted.abs() > LARGEST).any(dim=1)
+        unusable = (counted.abs() > LARGEST_NUMBER).any(dim=1)
         dropped = unusable | counted.isnan().all(dim=1)
         if failed is not None:
             dropped |= failed
@@ -527,8 +527,9 @@ class SpanGRPOTrainer(ResumingTrainer):
         if fraction > self.args.max_failed_fraction:
             raise JudgeFailure(
                 f"{fraction:.0%} of this step's completions have a reward or an advantage that is "
-                f"not finite or above {LARGEST:g}, or hold a picture's token (max_failed_fraction "
-                f"is {self.args.max_failed_fraction:.0%}): mend the reward function."
+                f"not finite or above {LARGEST_NUMBER:g}, or hold a picture's token "
+                f"(max_failed_fraction is {self.args.max_failed_fraction:.0%}): mend the reward "
+                "function."
             )
 
     # Around the step.

@@ -15,7 +15,7 @@ from spanreward.rewards.reward.row_reward import Place
 from spanreward.rewards.text.filler import NOT_LATIN
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line
-from spanreward.rewards.text.written_list import WORD, read_list
+from spanreward.rewards.text.written_list import WORD_BEHIND, read_list
 
 NAMES = (("1 slight minor", 1 / 3), ("2 clear moderate", 2 / 3), ("3 severe major", 1.0))
 WEIGHTS = {name: weight for names, weight in NAMES for name in names.split()}
@@ -51,12 +51,12 @@ def read_differences(
         return None
     for entry in entries:
         pairs = entry.items() if isinstance(entry, dict) else ()
-        given = {"".join(WORD.findall(str(key))).casefold(): value for key, value in pairs}
+        given = {"".join(WORD_BEHIND.findall(str(key))).casefold(): value for key, value in pairs}
         quotes = [given.get(key) or "" for key in ("text", "reference")]
         severity = SEVERITY.fullmatch(str(given.get("severity")))
         if not severity or not all(isinstance(quote, str) for quote in quotes):
             return None
-        said, wanted = (WORD.findall(_plain(quote)[0])[:QUOTED] for quote in quotes)
+        said, wanted = (WORD_BEHIND.findall(_plain(quote)[0])[:QUOTED] for quote in quotes)
         place = find_words(said, *read, {one.place for one in found})
         lacking = {}
         for number, other in enumerate(others):

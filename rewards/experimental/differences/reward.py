@@ -24,7 +24,7 @@ from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status,
 from spanreward.rewards.experimental.differences.listed import read_differences
 from spanreward.rewards.files.templates import fill, places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
-from spanreward.rewards.reward.row_reward import Raw, Row, RowReward
+from spanreward.rewards.reward.row_reward import JudgedRow, Raw, RowReward
 from spanreward.rewards.reward.rows import judged, open_pictures
 from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 from spanreward.rewards.text.written_list import unlisted
@@ -87,7 +87,7 @@ class DifferencesReward(RowReward):
             )
         return open_pictures(images)
 
-    def rate(self, rows: Sequence[Row], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
+    def rate(self, rows: Sequence[JudgedRow], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
         questions = [self._question(sample, shown[number]) for number, sample, _ in rows]
         answers = self.judge.write(questions, TOKENS)
         return [

@@ -24,7 +24,7 @@ HAVING = lemmas("with have")
 OWNING = lemmas(" ".join(word_lists.HAVING)) | HAVING  # who holds a thing has it
 PART = lemmas("part of")
 OF = lemmas("of")
-SEVERAL = lemmas(" ".join(word_lists.SEVERAL))
+SEVERAL = lemmas(" ".join(word_lists.QUANTITIES))
 PARTS = lemmas(" ".join(word_lists.PARTS))
 LIGHT = SEVERAL | PARTS | lemmas("one each")
 # true of any plural

@@ -22,7 +22,7 @@ from typing import Any
 import httpx2 as httpx
 
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import KEY, SHOWN, Server, legible
+from spanreward.rewards.files.http_client import KEY, SHOWN_SERVER_CHARACTERS, Server, legible
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.remote.answer import (
     Busy,
@@ -186,7 +186,7 @@ class Endpoint:
                     "%s is asked in another form from now on: %s (it says: %s)",
                     self.url,
                     form,
-                    why[:SHOWN],
+                    why[:SHOWN_SERVER_CHARACTERS],
                 )
             if not isinstance(found, Refused):
                 return found
@@ -214,7 +214,7 @@ class Endpoint:
         """Says it in the server's words, with advice where these are few."""
         where = f"{self.url}{self._form.base}"
         status = refused.status
-        words = refused.words[:SHOWN]
+        words = refused.words[:SHOWN_SERVER_CHARACTERS]
         failure = refusal(self.url, refused)
         if status in (*ADVICE, 402):
             says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
@@ -230,7 +230,9 @@ class Endpoint:
 
 def refusal(url: str, refused: Refused) -> Failure:
     where = f"{url} refuses the question with {refused.status}" if refused.status else url
-    return Failure(Status.ERROR, ": ".join(filter(None, (where, refused.words[:SHOWN]))))
+    return Failure(
+        Status.ERROR, ": ".join(filter(None, (where, refused.words[:SHOWN_SERVER_CHARACTERS])))
+    )
 
 
 def still_busy(url: str, busy: Busy) -> Failure:

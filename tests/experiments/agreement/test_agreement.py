@@ -112,7 +112,7 @@ def test_a_missing_set_is_named(tmp_path: Path) -> None:
 
 
 def test_floors_by_hand() -> None:
-    assert bag_of_words.token_f1("a red circle", ["A circle.", "A dog."]) == pytest.approx(2 / 3)
+    assert bag_of_words.bag_f1("a red circle", ["A circle.", "A dog."]) == pytest.approx(2 / 3)
     assert token_precision("red red circle", ["A red circle."]) == pytest.approx(2 / 3)
     assert absent_words("A red circle", ["a circle"]) == [(2, 5)]
 
@@ -177,12 +177,12 @@ def test_floors_repeat_the_readme() -> None:
         for caption, r in image.candidates
         for rating in r
     ]
-    scores = [bag_of_words.token_f1(caption, references) for caption, references, _ in rated]
+    scores = [bag_of_words.bag_f1(caption, references) for caption, references, _ in rated]
     assert kendall_tau_c(scores, [rating for *_, rating in rated]) == pytest.approx(
         0.432, abs=0.0005
     )
     foils = caption_sets.load_discosg_foil(DATA)
-    for floor, expected in ((bag_of_words.token_f1, 0.912), (token_precision, 0.949)):
+    for floor, expected in ((bag_of_words.bag_f1, 0.912), (token_precision, 0.949)):
         right = [floor(foil.corrected, [foil.reference]) for foil in foils]
         wrong = [floor(foil.hallucinated, [foil.reference]) for foil in foils]
         assert pair_accuracy(right, wrong) == pytest.approx(expected, abs=0.0006)
@@ -198,8 +198,8 @@ def test_floors_repeat_the_readme() -> None:
         records = [
             record for record in caption_sets.load_sugarcrepe(DATA) if record.edit_type == edit
         ]
-        right = [bag_of_words.token_f1(record.caption, record.references) for record in records]
-        wrong = [bag_of_words.token_f1(record.negative, record.references) for record in records]
+        right = [bag_of_words.bag_f1(record.caption, record.references) for record in records]
+        wrong = [bag_of_words.bag_f1(record.negative, record.references) for record in records]
         tolerance = 0.011 if edit in ("swap_obj", "replace_rel") else 0.0006
         assert pair_accuracy(right, wrong) == pytest.approx(expected, abs=tolerance), edit
 

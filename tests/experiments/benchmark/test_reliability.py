@@ -22,9 +22,9 @@ from experiments.benchmark.kills_compare import compare
 from experiments.benchmark.soak import family, growth, kill, limits, read_work
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.files.yaml_file import read_yaml
-from spanreward.rewards.harmonic.prompts import load_prompts as harmonic_prompts
+from spanreward.rewards.harmonic.prompts import load_harmonic_prompts as harmonic_prompts
 from spanreward.rewards.judges.cache.store import Store
-from spanreward.rewards.lave.prompts import load_prompts as lave_prompts
+from spanreward.rewards.lave.prompts import load_lave_prompts as lave_prompts
 from spanreward.rewards.pairwise.ranking import read_ranking
 from spanreward.rewards.posh.prompts import load_prompts as posh_prompts
 from spanreward.rewards.reward.reward import Reward

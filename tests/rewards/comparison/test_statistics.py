@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 from spanreward.rewards.comparison.crossed import holm
 from spanreward.rewards.comparison.ratings import Pair, bradley_terry
 from spanreward.rewards.comparison.resampling import Interval, drawn_places, ratio_interval
-from spanreward.rewards.pairwise.votes import first_slot_share, settle
+from spanreward.rewards.pairwise.votes import first_slot_share, settled_vote
 
 
 def test_both_orders_settle_a_pair_only_where_they_agree() -> None:
-    assert [settle(1, 1), settle(-1, -1), settle(0, 0)] == [1, -1, 0]
-    assert [settle(1, -1), settle(1, 0)] == [0, 0]
-    assert [settle(None, 1), settle(1, None)] == [None, None]  # a failed vote is no tie
+    assert [settled_vote(1, 1), settled_vote(-1, -1), settled_vote(0, 0)] == [1, -1, 0]
+    assert [settled_vote(1, -1), settled_vote(1, 0)] == [0, 0]
+    assert [settled_vote(None, 1), settled_vote(1, None)] == [None, None]  # a failed vote is no tie
 
 
 def test_the_first_slot_by_hand() -> None:
@@ -27,7 +27,7 @@ def test_the_first_slot_by_hand() -> None:
 
 def test_an_always_first_judge_decides_nothing() -> None:
     always_first = [(1, -1)] * 20  # seen from one of the two answers
-    assert {settle(*pair) for pair in always_first} == {0}
+    assert {settled_vote(*pair) for pair in always_first} == {0}
 
 
 def test_holm_by_hand() -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from spanreward.rewards import CriteriaReward, Sample, Status
-from spanreward.rewards.criteria.reward import DEFAULT, read_criteria
+from spanreward.rewards.criteria.reward import CRITERIA_PROMPTS_FILE, read_criteria
 from tests.support.fakes import FakeJudge, certain
 from tests.support.pair_judges import PairJudge, better
 
@@ -133,7 +133,7 @@ def test_options_that_do_not_exist() -> None:
 
 
 def test_prompts_of_one_s_own(tmp_path: Path) -> None:
-    texts = yaml.safe_load(DEFAULT.read_text("utf-8"))
+    texts = yaml.safe_load(CRITERIA_PROMPTS_FILE.read_text("utf-8"))
     file = tmp_path / "criteria.yaml"
     file.write_text(
         yaml.safe_dump({**texts, "criterion": "Told: {criterion}", "rating": "A digit."})

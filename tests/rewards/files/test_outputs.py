@@ -12,7 +12,7 @@ from spanreward.rewards.files.outputs import (
     check_apart,
     check_json,
     resumed_lines,
-    settle,
+    settle_settings,
     write_json,
     write_whole,
 )
@@ -156,9 +156,9 @@ def test_what_cannot_be_an_output_of_lines(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="is no plain file"), resumed_lines(place, {}, {}):
             pass
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    settle(tmp_path / "made.json", {"a": 1}, None)
+    settle_settings(tmp_path / "made.json", {"a": 1}, None)
     with pytest.raises(
         ValueError,
         match=r"was made with {'a': 1}, and you ask for {'a': 2}: choose another output, or",
     ):
-        settle(tmp_path / "made.json", {"a": 2}, tmp_path)
+        settle_settings(tmp_path / "made.json", {"a": 2}, tmp_path)

@@ -9,12 +9,12 @@ import yaml
 from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.harmonic.prompts import (
-    DEFAULT,
-    PUBLISHED,
+    HARMONIC_PROMPTS_FILE,
+    PUBLISHED_CRITERIA,
     Shown,
-    ask,
+    ask_rating,
     chosen_criteria,
-    load_prompts,
+    load_harmonic_prompts,
     scale_of,
 )
 from tests.support.fakes import FakeJudge, certain
@@ -32,9 +32,11 @@ def written(folder: Path, criteria: Any, name: str = "own.yaml") -> str:
 
 
 def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one() -> None:
-    prompts = load_prompts()
-    assert tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED
-    assert set(prompts.criteria) == {*PUBLISHED, "overall"}
+    prompts = load_harmonic_prompts()
+    assert (
+        tuple(criterion.name for criterion in chosen_criteria(prompts, None)) == PUBLISHED_CRITERIA
+    )
+    assert set(prompts.criteria) == {*PUBLISHED_CRITERIA, "overall"}
     assert set(prompts.tasks) == {"ic", "reg", "vqa", "vdu"}
     for criterion in prompts.criteria.values():
         assert len(set(criterion.levels)) == 5
@@ -67,7 +69,7 @@ HELD = {
 
 
 def test_the_levels_hold_what_the_paper_s_hold() -> None:
-    for criterion in chosen_criteria(load_prompts(), None):
+    for criterion in chosen_criteria(load_harmonic_prompts(), None):
         for level, held in zip(criterion.levels, HELD[criterion.name], strict=True):
             assert held in level, (criterion.name, level)
 
@@ -82,7 +84,7 @@ def test_the_levels_hold_what_the_paper_s_hold() -> None:
     ],
 )
 def test_correctness_asks_what_the_task_is_about(task: str, asked: str) -> None:
-    prompts = load_prompts()
+    prompts = load_harmonic_prompts()
     assert asked in scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
 
 
@@ -103,7 +105,9 @@ def pasted(data: Any, **layout: Any) -> Any:
 
 def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
     path = written(
-        tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), begin="Caption:"), "prompts.yaml"
+        tmp_path,
+        pasted(yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text()), begin="Caption:"),
+        "prompts.yaml",
     )
     judge = FakeJudge()
     reward = HarmonicReward(
@@ -121,12 +125,14 @@ def test_the_criterion_may_stand_before_the_text(tmp_path: Path) -> None:
 )
 def test_the_text_is_what_may_be_cut_wherever_it_stands(tmp_path: Path, order: Any) -> None:
     path = written(
-        tmp_path, pasted(yaml.safe_load(DEFAULT.read_text()), order=order), "prompts.yaml"
+        tmp_path,
+        pasted(yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text()), order=order),
+        "prompts.yaml",
     )
-    prompts = load_prompts(path)
+    prompts = load_harmonic_prompts(path)
     shown = Shown(prompts.tasks["ic"], context="A cat.")
     for sentence in (None, (0, 6)):
-        question = ask(
+        question = ask_rating(
             prompts.layout, prompts.criteria["correctness"], shown, "A cat. A dog.", sentence
         )
         content = question.messages[0]["content"]
@@ -215,7 +221,7 @@ def test_a_criterion_with_two_names(tmp_path: Path) -> None:
 
 
 def test_prompts_of_your_own(tmp_path: Path) -> None:
-    data = yaml.safe_load(DEFAULT.read_text())
+    data = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
     data["layout"]["instructions"] = "Be strict."
     path = written(tmp_path, data, "prompts.yaml")
     judge = FakeJudge()
@@ -266,7 +272,7 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
     ],
 )
 def test_prompts_that_are_not_whole(tmp_path: Path, change: Any, sentence: str) -> None:
-    data = yaml.safe_load(DEFAULT.read_text())
+    data = yaml.safe_load(HARMONIC_PROMPTS_FILE.read_text())
     change(data)
     with pytest.raises(ValueError, match=sentence):
-        load_prompts(written(tmp_path, data))
+        load_harmonic_prompts(written(tmp_path, data))

@@ -8,7 +8,13 @@ from hypothesis import given, strategies as st
 
 from spanreward.rewards import HarmonicReward
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
-from spanreward.rewards.harmonic.scores import Aggregate, aggregate, parts_of, read_parts, unit
+from spanreward.rewards.harmonic.scores import (
+    Aggregate,
+    aggregate,
+    parts_of_aggregate,
+    read_parts,
+    unit,
+)
 from spanreward.rewards.harmonic.spans import sentence_credit, sentence_spans
 from spanreward.rewards.reward.row_reward import MOST_SENTENCES, at_most, without
 from tests.support.fakes import FakeJudge, certain, criterion_of
@@ -25,7 +31,7 @@ def rated(correctness: float, completeness: float, weight: float = 0.5) -> Aggre
 
 
 def ablation(places: Any, *aggregates: Aggregate) -> tuple[Span, ...]:
-    verdicts = [Verdict(unit(one.overall), parts=parts_of(one)) for one in aggregates]
+    verdicts = [Verdict(unit(one.overall), parts=parts_of_aggregate(one)) for one in aggregates]
     return HarmonicReward(
         FakeJudge(), criteria=list(aggregates[0].means), spans="ablation"
     ).spans_of(verdicts, places)
@@ -159,7 +165,7 @@ def test_all_of_the_score_is_the_only_sentence_s() -> None:
     (span,) = ablation([(0, 3)], whole)
     assert (span.score, span.credit, span.kind) == (0.75, 0.75, "clarity")
     assert span.note == "clarity 5.0, fluency 3.0 of 5"
-    assert read_parts(parts_of(whole), ["clarity", "fluency"]) == whole
+    assert read_parts(parts_of_aggregate(whole), ["clarity", "fluency"]) == whole
     for spans in ("sentences", "ablation"):
         reward = HarmonicReward(FakeJudge(), criteria=["clarity", "fluency"], spans=spans)
         (verdict,) = reward.assess([Sample("", "A red circle.")])

@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 from spanreward.rewards import LaveReward, MatchJudge, Sample, build_reward
 from spanreward.rewards.base.verdict import Status, Verdict
 from spanreward.rewards.judges.judge import Failure, Question, Rating
-from spanreward.rewards.lave.answer import SHORT
-from spanreward.rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_prompts, quote
-from spanreward.rewards.lave.reward import JUDGED_CHARACTERS, keep_references
+from spanreward.rewards.lave.answer import SHORT_CHARACTERS
+from spanreward.rewards.lave.prompts import DEMONSTRATIONS, LaveExample, load_lave_prompts, quote
+from spanreward.rewards.lave.reward import CANDIDATE_CHARACTERS, keep_references
 from tests.support.fakes import FakeJudge, prompt_of
 
 COLOR = "What color is the car?"
@@ -266,8 +266,10 @@ def test_the_candidate_is_the_answer_in_the_completion(completion: str, expected
 
 
 def test_the_limit_of_a_short_completion() -> None:
-    assert candidate("It is. " + "x" * (SHORT - 7)) == "It is. " + "x" * (SHORT - 7)
-    assert candidate("It is. " + "x" * (SHORT - 6)) == "It is"
+    assert candidate("It is. " + "x" * (SHORT_CHARACTERS - 7)) == "It is. " + "x" * (
+        SHORT_CHARACTERS - 7
+    )
+    assert candidate("It is. " + "x" * (SHORT_CHARACTERS - 6)) == "It is"
 
 
 @pytest.mark.parametrize(
@@ -411,13 +413,13 @@ def test_a_candidate_is_an_answer_or_whole() -> None:
 
 
 def test_an_answer_without_end_pays_for_what_nobody_read() -> None:
-    completion = "Answer: red " + "x" * (2 * JUDGED_CHARACTERS - 4)
+    completion = "Answer: red " + "x" * (2 * CANDIDATE_CHARACTERS - 4)
     (verdict,) = assess(Scripted(), sample(completion), mode="published")
     assert verdict.score == pytest.approx(0.5)
     read, unread = verdict.spans
     assert (read.start, read.end, unread.start, unread.end) == (8, 508, 508, 1008)
     assert read.credit + unread.credit == pytest.approx(verdict.score)
-    assert len(prompt(completion)) < len(prompt("red")) + JUDGED_CHARACTERS
+    assert len(prompt(completion)) < len(prompt("red")) + CANDIDATE_CHARACTERS
 
 
 @pytest.mark.parametrize("rationale", [True, False])
@@ -660,7 +662,7 @@ def test_a_description_of_the_picture_is_shown_where_there_is_one() -> None:
 
 
 def test_our_demonstrations_cover_what_the_paper_lists() -> None:
-    prompts = load_prompts()
+    prompts = load_lave_prompts()
     for demonstrations in (prompts.general, prompts.binary):
         assert len(demonstrations) == 8
         assert {one.rating for one in demonstrations} == {1, 2, 3}
@@ -722,7 +724,7 @@ def test_a_demonstration_that_cannot_be_used_is_named(change: Any, message: str)
 
 
 def test_the_prompt_files_hold_every_key() -> None:
-    prompts = load_prompts(DEMONSTRATIONS)
+    prompts = load_lave_prompts(DEMONSTRATIONS)
     assert set(prompts.instructions) == {"task", "context_task", "binary", "rationale", "rating"}
     example = LaveExample("Q?", ("a",), "b", "c")
     for binary in (True, False):

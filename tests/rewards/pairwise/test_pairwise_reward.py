@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 
 from spanreward.rewards import PairwiseReward, Sample, Status
 from spanreward.rewards.judges.probe import PairProbe
-from spanreward.rewards.pairwise.questions import DEFAULT, load_prompts
+from spanreward.rewards.pairwise.questions import PAIRWISE_PROMPTS_FILE, load_pairwise_prompts
 from tests.support.group_judges import GroupJudge
 from tests.support.pair_judges import PairJudge, better, mistaken
 from tests.support.paths import DATA
@@ -326,13 +326,13 @@ def test_options_and_prompts_that_cannot_be_used(tmp_path: Path) -> None:
         ("answer:", "anwser:", "unknown key 'anwser': did you mean 'answer'?"),
         ("request: |-", "request: 3\nunused: |-", "unknown key 'unused'"),
     ):
-        path.write_text(DEFAULT.read_text().replace(old, new))
+        path.write_text(PAIRWISE_PROMPTS_FILE.read_text().replace(old, new))
         with pytest.raises(ValueError, match=r"prompts\.yaml") as error:
-            load_prompts(path)
+            load_pairwise_prompts(path)
         assert sentence in str(error.value)
     path.write_text("[]")
     with pytest.raises(ValueError, match="Input should be a valid dictionary"):
-        load_prompts(path)
+        load_pairwise_prompts(path)
 
 
 @pytest.mark.skipif(

@@ -6,7 +6,7 @@ import pytest
 
 from spanreward import Sample, Status, Verdict, reward
 from spanreward.rewards.reward.failures import (
-    LONGEST,
+    MOST_NOTE_CHARACTERS,
     first_failure,
     many_failed,
     nothing_scored,
@@ -32,7 +32,7 @@ def test_a_note_is_one_line_of_bounded_length() -> None:
     line = first_failure([hostile])
     assert line.isprintable()
     assert line.startswith(r"'\x1b[2J\r\nstep 3: fine\u2028\u202e")
-    assert len(line) < 2 * LONGEST
+    assert len(line) < 2 * MOST_NOTE_CHARACTERS
 
 
 def test_more_than_half_is_many() -> None:

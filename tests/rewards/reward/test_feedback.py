@@ -5,7 +5,7 @@ hold.
 import pytest
 
 from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
-from spanreward.rewards.reward.reward import MOST, feedback
+from spanreward.rewards.reward.reward import MOST_QUOTATIONS, feedback
 from spanreward.training.grpo.recorder import Recorder
 
 
@@ -41,7 +41,7 @@ def test_it_is_bounded() -> None:
         feedback(long, Verdict(0.1, spans=tuple(span(n, n + 1, 0.0) for n in range(999)))).count(
             '"x"'
         )
-        == MOST
+        == MOST_QUOTATIONS
     )
 
 

@@ -164,7 +164,7 @@ def test_a_table_is_read_alike_in_pieces(
     path.write_bytes(content)
 
     def read(piece: int) -> Any:
-        monkeypatch.setattr(delimited, "PIECE", piece)
+        monkeypatch.setattr(delimited, "PIECE_BYTES", piece)
         try:
             return list(table_rows(path))
         except ValueError as error:

@@ -11,9 +11,9 @@ from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshRewar
 from spanreward.rewards.base.verdict import Span, Verdict
 from spanreward.rewards.posh.scores import SCORES
 from spanreward.rewards.text.filler import (
-    COPIED,
+    COPIED_WORDS,
     FILLER,
-    SIGNS,
+    MOST_SIGNS,
     find_filler,
     is_degenerate,
     penalise_filler,
@@ -67,7 +67,7 @@ JUST_SAID = "words just said"
 )
 def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) -> None:
     expected = [(filler, JUST_SAID)] if filler else []
-    assert found(text, known=known) == expected
+    assert found(text, beside_text=known) == expected
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) ->
             "it as well as of him",
             "words that state nothing",
         ),
-        ("A red star." + "\n" * 20, "\n" * (20 + 1 - SIGNS), "signs and white space"),
-        ("A red star" + "!" * 20, "!" * (20 - SIGNS), "signs and white space"),
+        ("A red star." + "\n" * 20, "\n" * (20 + 1 - MOST_SIGNS), "signs and white space"),
+        ("A red star" + "!" * 20, "!" * (20 - MOST_SIGNS), "signs and white space"),
         ("A red 的的的 star.", "的的的", "no words"),
         ("A star in café Zürich, Łódź, 5⁷ and 20 °C.", None, None),
         ("A qzx vkj zzq jqk wvx dog.", "zzq jqk wvx", "no words"),
@@ -138,8 +138,8 @@ def test_more_of_it_is_more() -> None:
 
 def test_what_stands_beside_is_nobodys_filler() -> None:
     text = "赤い星。 QXZ vkj zzq jqk."
-    assert find_filler(text, known="青い星 QXZ vkj zzq jqk").share == 0
-    assert find_filler(text, known="A star.").share > 0.4
+    assert find_filler(text, beside_text="青い星 QXZ vkj zzq jqk").share == 0
+    assert find_filler(text, beside_text="A star.").share > 0.4
 
 
 def test_words_outside_what_is_asked_about() -> None:
@@ -172,7 +172,7 @@ def test_any_text_has_a_share_and_pieces_in_order(text: str) -> None:
 @given(st.text(max_size=60), st.integers(2, 30))
 def test_a_text_without_filler_gets_some_when_it_is_said_often(text: str, times: int) -> None:
     words = len(text.split())
-    if find_filler(text).share == 0 and words >= COPIED and text.isascii():
+    if find_filler(text).share == 0 and words >= COPIED_WORDS and text.isascii():
         assert find_filler(" ".join([text] * times)).share > 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from spanreward.rewards.text.padding import IN_A_ROW, SAME, find_padding
+from spanreward.rewards.text.padding import IN_A_ROW, SAME_MARKS, find_padding
 from spanreward.rewards.text.written import read_text
 from tests.support.paths import DATA
 
@@ -42,12 +42,12 @@ def test_the_markup_of_a_text_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("mark", "free"),
     [
-        ("<br>", SAME),
-        ("<br/>\n", SAME),
-        ("<br class='a'> ", SAME),
-        ("&nbsp;", SAME),
-        ("<!-- a comment -->", SAME),
-        ("** ", SAME),
+        ("<br>", SAME_MARKS),
+        ("<br/>\n", SAME_MARKS),
+        ("<br class='a'> ", SAME_MARKS),
+        ("&nbsp;", SAME_MARKS),
+        ("<!-- a comment -->", SAME_MARKS),
+        ("** ", SAME_MARKS),
         ("[]()", IN_A_ROW),
         ("*", IN_A_ROW),
         ("`", IN_A_ROW),

@@ -2,11 +2,13 @@
 them.
 """
 
+import re
+
 import pytest
 
 from spanreward.rewards import PoshReward
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.text.shown import blanked, shown
+from spanreward.rewards.text.shown import FORMS, TURN_MARKS, TurnMark, blanked, visible_ranges
 from spanreward.rewards.text.written import read_text
 
 TEXT = "A red kite flies."
@@ -76,11 +78,11 @@ def test_no_mark_hides_what_a_reader_sees() -> None:
     assert read_text("A <s>blue</s> red kite.").plain == "A blue red kite."
     # no turn of its own follows
     assert read_text("<|im_start|>user\nA red kite.").plain.strip() == "A red kite."
-    assert shown("A sign reads ASSISTANT: ring twice.") == [(0, 35)]
-    assert shown("The user stands.") == [(0, 16)]
+    assert visible_ranges("A sign reads ASSISTANT: ring twice.") == [(0, 35)]
+    assert visible_ranges("The user stands.") == [(0, 16)]
     # "User:" hides nothing without an answer
-    assert shown("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]
-    assert shown("A: a dog\nB: a cat") == [(0, 17)]  # options
+    assert visible_ranges("A man.\nUser: Ann.\nTime: noon.") == [(0, 29)]
+    assert visible_ranges("A: a dog\nB: a cat") == [(0, 17)]  # options
 
 
 @pytest.mark.parametrize(
@@ -127,3 +129,19 @@ def test_a_label_that_names_a_thing_and_a_quotation_within_a_text_still_count() 
         for v in PoshReward("match").assess([Sample("", text, references=(TEXT,)) for text in said])
     ]
     assert max(score or 0 for score in scores) < 0.5
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)
+def test_a_form_is_found_in_its_example(form: TurnMark) -> None:
+    alone = re.search(form.pattern, form.example, TURN_MARKS.flags)
+    assert alone is not None
+    joined = TURN_MARKS.search(form.example, alone.start())
+    assert joined is not None
+    assert joined.span() == alone.span()
+    assert (joined.lastgroup or "") == form.name
+    assert form.reader
+
+
+def test_forms_of_one_name_stand_together() -> None:
+    names = list(dict.fromkeys(form.name for form in FORMS if form.name))
+    assert names == list(TURN_MARKS.groupindex)

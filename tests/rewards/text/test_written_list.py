@@ -6,7 +6,7 @@ from time import perf_counter
 
 import pytest
 
-from spanreward.rewards.text.written_list import MOST, read_list, unlisted
+from spanreward.rewards.text.written_list import MOST_ENTRIES, read_list, unlisted
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_list_of_an_answer(answer: str, found: list[str] | None) -> None:
 
 def test_no_more_than_was_asked_for() -> None:
     assert read_list(str([f"'{number}" for number in range(1000)])) == [
-        f"'{number}" for number in range(MOST)
+        f"'{number}" for number in range(MOST_ENTRIES)
     ]
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.lave.vqa import AGREED, token_f1 as answer_f1, vqa_accuracy
+from spanreward.rewards.lave.vqa import AGREEING_PEOPLE, token_f1 as answer_f1, vqa_accuracy
 from spanreward.rewards.reward.reward import Reward
-from spanreward.rewards.text.bag_of_words import token_f1
+from spanreward.rewards.text.bag_of_words import bag_f1
 from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
 
@@ -53,7 +53,7 @@ def judged_answer(
     asking = [pair for pair in applying if pair[0].judges]
     judgeless = [pair for pair in applying if not pair[0].judges]
     scores = main_scores(judgeless)
-    if len(sample.answers) > AGREED:
+    if len(sample.answers) > AGREEING_PEOPLE:
         scores["vqa_accuracy"] = vqa_accuracy(
             sample.completion, sample.answers, sample.question or "", sample.columns
         )
@@ -86,7 +86,7 @@ def looks_of(sample: Sample, length: int | None, max_tokens: float) -> Scores:
     text = read_text(sample.completion).plain
     scores: Scores = {}
     if sample.references:
-        scores["overlap"] = token_f1(
+        scores["overlap"] = bag_f1(
             text, [read_text(reference).plain for reference in sample.references]
         )
     elif sample.answers:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spanreward.rewards.base.verdict import Span, Status, Verdict
-from spanreward.rewards.base.verdict_html import LEVELS, Segment, level, segments
+from spanreward.rewards.base.verdict_html import SHADES, Segment, level, segments
 from spanreward.rewards.comparison.figures import label
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.training_cost import Compute
@@ -100,7 +100,7 @@ def test_a_span_outside_its_text_is_named() -> None:
 
 def test_levels_are_the_ratings() -> None:
     assert [level((rating - 1) / 4) for rating in range(1, 6)] == [0, 1, 2, 3, 4]
-    assert len({(look.line, look.width, look.fill) for look in LEVELS}) == 5
+    assert len({(look.line, look.width, look.fill) for look in SHADES}) == 5
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
