@@ -89,12 +89,14 @@ def free_memory() -> int:
 
 
 def family(pid: int) -> list[int]:
-    """The ids of the process and of all processes below it; of it alone on a system without
+    """Returns the ids of the process and of all processes below it; of it alone on a system without
     /proc.
     """
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for one in lists for child in one.read_text().split()]
-    return [pid, *(member for child in children for member in family(child))]
+    members = [pid]
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text().split():
+            members += family(int(child))
+    return members
 
 
 @contextmanager
