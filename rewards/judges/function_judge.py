@@ -79,8 +79,8 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
     it is no rating.
     """
     if isinstance(answer, Mapping):
-        given = {str(entry): share for entry, share in answer.items()}
-        shares = {entry: float(given.get(entry, 0.0)) for entry in scale}
+        by_entry = {str(entry): share for entry, share in answer.items()}
+        shares = {entry: float(by_entry.get(entry, 0.0)) for entry in scale}
         mass = sum(shares.values())
         usable = all(0 <= share <= 1 for share in shares.values()) and 0 < mass <= LARGEST_MASS
         if not usable:

@@ -160,7 +160,7 @@ class LocalJudge(Judge):
         ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
-            ids = sorted(set().union(*tokens.values()))
+            ids = sorted(set[int]().union(*tokens.values()))
             numbers_by_top: dict[int, list[int]] = {}
             for number, question in enumerate(questions):
                 numbers_by_top.setdefault(question.top, []).append(number)

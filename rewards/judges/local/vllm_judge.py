@@ -183,7 +183,7 @@ class VllmJudge(LocalJudge):
             # before the pinning below; otherwise this process too would see only the pinned device
             torch.cuda.init()
         gpus = range(torch.cuda.device_count())
-        if self.tensor_parallel == 1:
+        if self.tensor_parallel <= 1:
             gpus = gpus[rank_index() :][:1]
         with one_at_a_time(gpus):
             earlier = multiprocessing.active_children()
@@ -298,7 +298,7 @@ class VllmJudge(LocalJudge):
             self.close()
 
     def _answer_to_check(self, end: float, tokens: Sequence[int] = ()) -> dict[int, float]:
-        """Returns log-probabilities after the check prompt: of these tokens, or of the likeliest."""
+        """Returns log-probabilities after the check prompt: of these tokens, or the likeliest."""
         from vllm import SamplingParams
 
         selection: dict[str, Any] = {"logprobs": CHECK_TOKENS}
