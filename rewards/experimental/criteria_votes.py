@@ -49,10 +49,7 @@ def vote(
     votes = iter(cast(judge, questions, SCALE))
     verdicts: list[Raw] = []
     for tied in equal:
-        if tied:
-            verdict = Verdict(0.5, parts=_outcome_parts(0))
-        else:
-            verdict = _verdict_of_votes(next(votes))
+        verdict = _tied_verdict() if tied else _verdict_of_votes(next(votes))
         verdicts.append((verdict, 0))
     return verdicts
 
@@ -82,6 +79,10 @@ def _verdict_of_votes(votes: PairVotes) -> Verdict:
     letters = "/".join(letter or "-" for letter in votes.letters)
     note = f"votes, shown first / second: {letters}"
     return Verdict((1 + outcome) / 2, parts=parts, note=note)
+
+
+def _tied_verdict() -> Verdict:
+    return Verdict(0.5, parts=_outcome_parts(0))
 
 
 def _outcome_parts(outcome: int) -> dict[str, float]:

@@ -79,9 +79,7 @@ def _sift_criteria(
     questions: list[Question] = []
     for criterion in criteria:
         for text in tried:
-            questions.append(
-                ask_criterion(reward.prompts, reward.pair, evidence, text, criterion)
-            )
+            questions.append(ask_criterion(reward.prompts, reward.pair, evidence, text, criterion))
     met: list[bool] = []
     for rating in reward.judge.rate(questions):
         if isinstance(rating, Failure):

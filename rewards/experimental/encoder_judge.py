@@ -195,8 +195,8 @@ class EncoderJudge(Judge):
 
 
 def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> Rating:
-    """Returns the mean probability of the phrase's tokens on the scale's last entry, and the rest on
-    its first. A phrase without a place is rated as its whole text.
+    """Returns a rating with the mean probability of the phrase's tokens on the scale's last entry,
+    and the rest on its first. A phrase without a place is rated as its whole text.
     """
     chosen: list[float] = []
     for (start, end), probability in tokens.items():

@@ -61,8 +61,7 @@ def files_hash(folder: Path) -> str:
 
 
 def _file_hash(path: Path) -> str:
-    """Returns the file's SHA-256. The hub's cache names large files by it, so those are not read.
-    """
+    """Returns the file's SHA-256. The hub's cache names large files by it, so those are not read."""
     blob = path.resolve().name
     if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
         return blob

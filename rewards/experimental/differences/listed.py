@@ -63,7 +63,7 @@ def read_differences(
         severity = SEVERITY.fullmatch(str(fields.get("severity")))
         if not (severity and isinstance(quote, str) and isinstance(reference_quote, str)):
             return None
-        words, reference_words = _words_of(quote), _words_of(reference_quote)
+        words, reference_words = _quoted_words(quote), _quoted_words(reference_quote)
         used = {difference.place for difference in differences}
         place = find_words(words, *plain, used)
         lacking: dict[int, Place] = {}
@@ -72,7 +72,9 @@ def read_differences(
             if reference_place:
                 lacking[number] = reference_place
         is_quoted = bool(words) == bool(place) and bool(reference_words) == bool(lacking)
-        is_repeated = (place, lacking) in [(earlier.place, earlier.lacking) for earlier in differences]
+        is_repeated = (place, lacking) in [
+            (earlier.place, earlier.lacking) for earlier in differences
+        ]
         if is_quoted and not is_repeated and words != reference_words:
             kind = one_line(str(fields.get("type") or "difference"))[:MAX_KIND_CHARACTERS]
             weight = WEIGHTS[severity[1].casefold()]
@@ -89,7 +91,7 @@ def _fields_of(entry: Any) -> dict[str, Any]:
     return fields
 
 
-def _words_of(quote: str) -> list[str]:
+def _quoted_words(quote: str) -> list[str]:
     plain, _ = _plain(quote)
     return WORD.findall(plain)[:MAX_QUOTED_WORDS]
 
