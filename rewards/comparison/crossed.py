@@ -61,12 +61,14 @@ def crossed(
     rest = np.where(present, rest - of_seeds[:, None], 0.0)
     seeds, prompts, groups = len(values), len(of_prompts), len(distinct)
     unit = groups / (groups - 1) / prompts**2
-    by_prompt = unit * float(np.square(np.bincount(of_prompt, of_prompts - mean)).sum())
+    cluster_sums = np.bincount(of_prompt, of_prompts - mean)
+    by_prompt = unit * float(np.square(cluster_sums).sum())
     by_seed = by_both = 0.0
     if seeds > 1:
         by_seed = float(of_seeds.var(ddof=1)) / seeds
         sums = np.stack([np.bincount(of_prompt, row) for row in rest])
-        by_both = unit * float(np.square(sums).sum()) / (seeds * (seeds - 1))
+        squares = float(np.square(sums).sum())
+        by_both = unit * squares / (seeds * (seeds - 1))
     variance = by_prompt + max(by_seed - by_both, 0.0)
     if variance < ROUNDING_VARIANCE:
         p = 1.0 if mean == 0 else 0.0

@@ -63,7 +63,9 @@ def control_length(
     """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
-    names = list(range(len(won))) if prompts is None else list(prompts)
+    names: list[Hashable] = list(range(len(won)))
+    if prompts is not None:
+        names = list(prompts)
     if not (0 < len(won) == len(pairs) == len(names)):
         raise ValueError(
             f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, {len(pairs)} "
@@ -75,7 +77,9 @@ def control_length(
     difference = (ours - other) / np.maximum(np.maximum(ours, other), 1)
     longer = 0.5 * (1 + np.sign(difference))
     numbers: dict[Hashable, int] = {}
-    groups = np.array([numbers.setdefault(name, len(numbers)) for name in names])
+    for name in names:
+        numbers.setdefault(name, len(numbers))
+    groups = np.array([numbers[name] for name in names])
     raw_interval = share_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups))
     fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * len(np.unique(groups)))
     # equal lengths are on both sides
@@ -131,11 +135,13 @@ def regress(
     weigh the same. The interval is symmetric in log odds, from the larger of the variance that
     prompts show (a sandwich) and the one that the model implies.
     """
-    x = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
+    features = [np.ones_like(won), difference, np.sign(difference)]
+    x = np.stack(features, axis=1)
     ridge = np.diag(RIDGE)
     shorter = 1 - longer
     weights = len(won) / 2 * (longer / longer.sum() + shorter / shorter.sum())
-    draw = np.eye(1, x.shape[1]), np.array([0.5]), np.array([DRAW_WEIGHT])
+    at_equal_length = np.eye(1, x.shape[1])  # the intercept alone
+    draw = at_equal_length, np.array([0.5]), np.array([DRAW_WEIGHT])
     coefficients = np.zeros(x.shape[1])
     for _ in range(MAX_STEPS):
         pair_gradients, curvatures = derivatives(x, won, weights, coefficients)

@@ -102,5 +102,6 @@ def bootstrap(
                 values.append(value)
     if not values:
         return Interval(math.nan, math.nan)
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    levels = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    low, high = np.quantile(values, levels)
     return Interval(float(low), float(high))

@@ -64,8 +64,12 @@ def _sift_criteria(
     if isinstance(answer, Failure):
         return answer
     texts = read_list(answer)
-    if not texts or not all(isinstance(text, str) and WORD.search(text) for text in texts):
-        return Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
+    unparsed = Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
+    if not texts:
+        return unparsed
+    for text in texts:
+        if not isinstance(text, str) or not WORD.search(text):
+            return unparsed
     first_by_words: dict[str, str] = {}
     for text in texts:
         first_by_words.setdefault(" ".join(WORD.findall(text.casefold())), text)

@@ -257,9 +257,10 @@ def windows(
     No token is special.
     """
     text, target = encodable(text), encodable(target)
-    single_tokens = tokenizer.num_special_tokens_to_add(False)
-    separates = tokenizer.num_special_tokens_to_add(True) > single_tokens
-    end = "" if separates else BREAK
+    # special tokens around a pair, and around a single text
+    of_pair = tokenizer.num_special_tokens_to_add(True)
+    of_single = tokenizer.num_special_tokens_to_add(False)
+    end = "" if of_pair > of_single else BREAK
     if twice:
         doubled = f"{target}{BREAK}{text}"
         ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
@@ -267,14 +268,17 @@ def windows(
             target = doubled
     both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
     sides = both.sequence_ids()
-    whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]
+    target_places = []
+    for place, side in zip(both["offset_mapping"], sides, strict=True):
+        if side == 0:
+            target_places.append(place)
     beside = sides.count(None) + SLACK_TOKENS
     overlap = min(OVERLAP_TOKENS, longest // 8)
     text_length, target_length = fewest_tokens(
-        sides.count(1), len(whole), longest - beside, overlap
+        sides.count(1), len(target_places), longest - beside, overlap
     )
     cut = []
-    for number, piece in enumerate(_pieces(target, whole, target_length, overlap)):
+    for number, piece in enumerate(_pieces(target, target_places, target_length, overlap)):
         encoding = tokenizer(
             *(piece + end, text),
             truncation="only_second",
@@ -301,9 +305,10 @@ def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap
     """
     if len(tokens) <= length:
         return [target]
-    starts = range(0, max(len(tokens) - overlap, 1), max(length - overlap, 1))
+    last_start = max(len(tokens) - overlap, 1)
+    step = max(length - overlap, 1)
     pieces = []
-    for start in starts:
+    for start in range(0, last_start, step):
         places = tokens[start : start + length]
         first_start, last_end = places[0][0], places[-1][1]
         pieces.append(target[first_start:last_end])
@@ -352,5 +357,6 @@ def supports(read: Sequence[Window]) -> Tokens:
                 by_piece[window.piece].append(right)
     tokens: Tokens = {}
     for place, by_piece in answers.items():
-        tokens[place] = max(sum(rights) / len(rights) for rights in by_piece.values())
+        means = [sum(rights) / len(rights) for rights in by_piece.values()]
+        tokens[place] = max(means)
     return tokens

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
+from operator import is_not
 from typing import Any, Self, TypeVar
 
 from PIL import Image
@@ -173,7 +174,8 @@ class Judge(ABC):
 
     def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
         kind = type(self).__name__.removesuffix("Judge").lower()
-        return ":".join([kind, *map(str, self.__dict__.get("model", "").split())])
+        words = self.__dict__.get("model", "").split()
+        return ":".join([kind, *map(str, words)])
 
     @property
     @abstractmethod
@@ -347,7 +349,7 @@ def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
             images.append(picture)
         if failure is not None:
             ready.append(failure)
-        elif any(new is not old for new, old in zip(images, question.images, strict=True)):
+        elif any(map(is_not, images, question.images)):
             ready.append(replace(question, images=tuple(images)))
         else:
             ready.append(question)

@@ -56,12 +56,14 @@ def files_hash(folder: Path) -> str:
     files: set[Path] = set()
     for pattern in MODEL_FILES:
         files.update(folder.glob(pattern))
-    listing = "".join(f"{path.name} {_file_hash(path)}\n" for path in sorted(files))
+    listing = ""
+    for path in sorted(files):
+        listing += f"{path.name} {_file_hash(path)}\n"
     return hashlib.sha256(listing.encode()).hexdigest()[:12]
 
 
 def _file_hash(path: Path) -> str:
-    """Returns the file's SHA-256. The hub's cache names large files by it, so those are not read."""
+    """Returns the file's SHA-256, by which the hub's cache names large files: they are not read."""
     blob = path.resolve().name
     if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
         return blob

@@ -327,8 +327,10 @@ class _Reader:
         values: set[float | str | None] = set()
         first, last, rest = end, start, end
         for key in _KEY.finditer(text, start, end):
-            if (key["choice"] and self.numbers) or text[key.end() : key.end() + 1] == "{":
+            if key["choice"] and self.numbers:
                 continue
+            if text.startswith("{", key.end()):
+                continue  # an object of its own
             entry = self.entry_at(text, key.end())
             first = min(first, key.start())
             last = rest = key.end()

@@ -105,7 +105,7 @@ class Store:
         """Keeps all values, or none if that fails. A key that exists keeps its value."""
 
         def keep(connection: sqlite3.Connection) -> None:
-            sealed = ((key, _sealed(key, value)) for key, value in values.items())
+            sealed = [(key, _sealed(key, value)) for key, value in values.items()]
             with connection:
                 connection.executemany(
                     "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", sealed
@@ -175,15 +175,18 @@ def _create(path: Path) -> None:
 
 
 def _is_store(path: Path) -> bool:
-    """Whether the file's header says that it is a store of this version."""
+    """Returns whether the file's header says that it is a store of this version."""
     with path.open("rb") as file:
         header = file.read(72)
-    marks = int.from_bytes(header[68:72], "big"), int.from_bytes(header[60:64], "big")
-    return header.startswith(b"SQLite format 3\0") and marks == MARKS
+    # the offsets of SQLite's file format, section 1.3
+    application_id = int.from_bytes(header[68:72], "big")
+    user_version = int.from_bytes(header[60:64], "big")
+    is_sqlite = header.startswith(b"SQLite format 3\0")
+    return is_sqlite and (application_id, user_version) == MARKS
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:
-    """The file's size without its free pages, as this transaction sees it."""
+    """Returns the file's size without its free pages, as this transaction sees it."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()

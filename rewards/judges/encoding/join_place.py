@@ -171,9 +171,13 @@ def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
     """Returns the tokens of each text."""
     tokens_of_texts = []
     for encoding in plain.encode_batch(texts, add_special_tokens=False):
-        words = encoding.word_ids
-        starts = [True, *(left != right for left, right in pairwise(words))]
-        tokens_of_texts.append(list(zip(encoding.ids, starts[: len(words)], strict=True)))
+        tokens: list[Token] = []
+        word_before = None
+        for number, word in zip(encoding.ids, encoding.word_ids, strict=True):
+            begins_word = not tokens or word != word_before
+            tokens.append((number, begins_word))
+            word_before = word
+        tokens_of_texts.append(tokens)
     return tokens_of_texts
 
 

@@ -88,9 +88,11 @@ class PictureChatEncoder(ChatEncoder):
     def _placeholder(self, picture: Picture) -> list[int]:
         if picture.image is None:
             raise ValueError(picture.trouble)
-        if picture.image.size not in self._placeholders:
-            self._placeholders[picture.image.size] = self._process([picture])["input_ids"][0]
-        return self._placeholders[picture.image.size]
+        size = picture.image.size
+        if size not in self._placeholders:
+            (ids,) = self._process([picture])["input_ids"]
+            self._placeholders[size] = ids
+        return self._placeholders[size]
 
     def _process(self, pictures: list[Picture], **options: Any) -> Any:
         text = self.processor.image_token * len(pictures)

@@ -103,7 +103,9 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
     for _, block in groupby(prompts, key=_head_of):
         same_head = list(block)
         ids = [prompt.ids for prompt in same_head]
-        ranges = [(0, len(ids))] if same_head[0].pictures else groups(ids)
+        # Prompts with pictures share at least these, and are not parted.
+        has_pictures = bool(same_head[0].pictures)
+        ranges = [(0, len(ids))] if has_pictures else groups(ids)
         for low, high in ranges:
             shared = shared_length(ids[low:high]) if high - low > 1 else 0
             worth_sharing = shared if shared >= MIN_SHARED else 0

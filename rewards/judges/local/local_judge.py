@@ -247,7 +247,9 @@ class LocalJudge(Judge):
         if len(questions) > self.most_together:
             starts = [0, *range(FIRST_PART, len(questions), self.most_together)]
             ends = [*starts[1:], len(questions)]
-            parts = [questions[start:end] for start, end in zip(starts, ends, strict=True)]
+            parts = []
+            for start, end in zip(starts, ends, strict=True):
+                parts.append(questions[start:end])
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
             for part_after in [*parts[1:], None]:
@@ -270,4 +272,5 @@ def rank_index() -> int:
     own, as SLURM and Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate
     set, and without a GPU.
     """
-    return int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    return rank % max(1, torch.cuda.device_count())

@@ -62,7 +62,9 @@ class TransformersJudge(LocalJudge):
     ) -> None:
         super().__init__(model, max_length, min_mass, chat_template)
         self.batch_size = batch_size
-        self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
+        if not device:
+            device = f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu"
+        self.device = device
         if dtype == "auto":
             dtype = "bfloat16" if self.device.startswith("cuda") else "float32"
         self.dtype = dtype
@@ -120,7 +122,10 @@ class TransformersJudge(LocalJudge):
         self, ids: list[int], rows: list[Prompt], shared: int, cache: Any
     ) -> list[Mapping[int, float]]:
         table = self._after([row.ids[shared:] for row in rows], cache)
-        return [dict(zip(ids, row, strict=True)) for row in table[:, ids].tolist()]
+        logprobs: list[Mapping[int, float]] = []
+        for values in table[:, ids].tolist():
+            logprobs.append(dict(zip(ids, values, strict=True)))
+        return logprobs
 
     def _likeliest(
         self, top: int, rows: list[Prompt], shared: int, cache: Any
@@ -155,7 +160,8 @@ class TransformersJudge(LocalJudge):
                     answers[number] = failure
                 continue
             # Prompts of like length stand in one batch, so that little of it is padding.
-            order = sorted(range(run.start, run.stop), key=lambda number: len(prompts[number].ids))
+            numbers = range(run.start, run.stop)
+            order = sorted(numbers, key=lambda number: len(prompts[number].ids))
             for first in range(0, len(order), self.batch_size):
                 batch = order[first : first + self.batch_size]
                 rows = [prompts[number] for number in batch]
@@ -237,14 +243,17 @@ class TransformersJudge(LocalJudge):
         inputs = padded(suffixes, self.device)
         if self.config.is_encoder_decoder:
             start = self._model.generation_config.decoder_start_token_id
-            inputs["decoder_input_ids"] = torch.full((len(suffixes), 1), start, device=self.device)
-            return self._model(**inputs).logits[:, -1].float().log_softmax(-1)
+            shape = len(suffixes), 1
+            inputs["decoder_input_ids"] = torch.full(shape, start, device=self.device)
+            last_logits = self._model(**inputs).logits[:, -1]
+            return last_logits.float().log_softmax(-1)
         arguments: dict[str, Any] = {
             "input_ids": inputs["input_ids"],
             "use_cache": cache is not None,
         }
         arguments |= self._earlier(cache, len(suffixes))
-        last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=self.device)
+        last_places = [len(suffix) - 1 for suffix in suffixes]
+        last = torch.tensor(last_places, device=self.device)
         places = last
         if self._selects_positions:
             arguments["logits_to_keep"] = last.unique()  # sorted
@@ -298,7 +307,8 @@ def padded(
         place = len(row) if start is None else start
         pad = [0] * (width - len(row))
         ids.append([*row[:place], *pad, *row[place:]])
-        mask.append([1] * place + pad + [1] * (len(row) - place))
+        before, after = [1] * place, [1] * (len(row) - place)
+        mask.append([*before, *pad, *after])
     return {
         "input_ids": torch.tensor(ids, device=device),
         "attention_mask": torch.tensor(mask, device=device),

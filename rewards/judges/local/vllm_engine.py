@@ -85,7 +85,10 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
 def free_memory() -> int:
     """Free bytes on this rank's GPU; 0 without one."""
-    return torch.cuda.mem_get_info(rank_index())[0] if torch.cuda.is_available() else 0
+    if not torch.cuda.is_available():
+        return 0
+    free, _ = torch.cuda.mem_get_info(rank_index())
+    return free
 
 
 def family(pid: int) -> list[int]:
@@ -155,9 +158,12 @@ def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
     file of its own, not at a port (uniproc_executor.py).
     """
     CACHE.mkdir(parents=True, exist_ok=True)
-    names = sorted(str(torch.cuda.get_device_properties(gpu).uuid) for gpu in gpus) or ["cpu"]
+    names = []
+    for gpu in gpus:
+        names.append(str(torch.cuda.get_device_properties(gpu).uuid))
+    names.sort()  # in one order for all, so that no two processes wait for each other
     with ExitStack() as locks:
-        for name in names:
+        for name in names or ["cpu"]:
             lock = locks.enter_context((CACHE / f"vllm-start-{name}.lock").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             # Closing is not enough: a forked engine has the file open too.

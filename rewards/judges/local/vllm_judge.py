@@ -306,7 +306,8 @@ class VllmJudge(LocalJudge):
             selection = {"logprob_token_ids": list(tokens)}
         params = SamplingParams(max_tokens=1, temperature=0.0, **selection)
         (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
-        return {token: entry.logprob for token, entry in output.outputs[0].logprobs[0].items()}
+        entries = output.outputs[0].logprobs[0]
+        return {token: entry.logprob for token, entry in entries.items()}
 
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int

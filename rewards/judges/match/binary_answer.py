@@ -37,12 +37,14 @@ _DOING = word_set("do does did can will")  # a question that begins so has its v
 def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
     """Returns "yes" or "no", or "" with the reason why it is neither, a clause about the answer."""
     signs = [piece for piece in pieces if not (YES | DENYING).isdisjoint(piece.words)]
-    if any(piece.words[0] == "or" or not EVASIVE.isdisjoint(piece.words) for piece in pieces):
-        return "", "it does not commit itself"
+    for piece in pieces:
+        if piece.words[0] == "or" or not EVASIVE.isdisjoint(piece.words):
+            return "", "it does not commit itself"
     claims = _claims(question, pieces)
     first = signs[0] if signs else None
     unsaid = first is None or YES.union(SAYING_NO).isdisjoint(first.words)
-    if unsaid and len(claims) == 1 and all(OPEN.isdisjoint(piece.words) for piece in pieces):
+    is_open = any(not OPEN.isdisjoint(piece.words) for piece in pieces)
+    if unsaid and len(claims) == 1 and not is_open:
         return claims.pop(), ""
     if first is None:
         return "", "it does not commit itself"

@@ -108,7 +108,10 @@ class MatchJudge(Judge):
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
-        return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
+        levels = []
+        for probe, index in zip(probes, indexes, strict=True):
+            levels.append(index.rating(probe))
+        return levels
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else

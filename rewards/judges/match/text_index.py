@@ -248,7 +248,8 @@ class TextIndex:
 
     def _linked(self, number: int, link: Link) -> bool:
         words = lemmas(link.relation)
-        near = (self.linked[number] | {number}).intersection(self.resolve(link.other)[1])
+        _, partners = self.resolve(link.other)
+        near = (self.linked[number] | {number}).intersection(partners)
         # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
         if words == PART:
             return not near.isdisjoint(self.linked[number])

@@ -148,7 +148,9 @@ class Endpoint:
             asks = [partial(self._take, call, requests, place) for place in range(len(requests))]
             in_time = await all_in_time(asks, self.concurrency, seconds)
         late = too_late(self.url, self.deadline, client)
-        answers = [late if answer is None else answer for answer in in_time]
+        answers: list[Answer] = []
+        for answer in in_time:
+            answers.append(late if answer is None else answer)
         return answers, client.transport.retries
 
     async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
