@@ -53,7 +53,7 @@ HANDED_TO_MATCH = {
 def asked_again() -> None:
     request = {"model": "gpt-4.1", "max_tokens": 1, "logprobs": 20}
     refused = request_form.Refused(400, "unknown parameter of the model")
-    request_form.better(
+    request_form.better_form(
         request_form.RequestForm({"max_tokens": "max_tokens"}), request, refused, [], ""
     )
 
@@ -93,8 +93,8 @@ BUILT: dict[str, Callable[[], Any]] = {
     "rewards.experimental.differences.listed:find_words": lambda: listed.find_words(
         ["a", "red", "kite"], "a red kite", range(10)
     ),
-    "rewards.judges.encoding.chat:__init__": chat_with_wide_tokens,
-    "rewards.judges.remote.request_form:better": asked_again,
+    "rewards.judges.encoding.chat:_added_token_pattern": chat_with_wide_tokens,
+    "rewards.judges.remote.request_form:better_form": asked_again,
     "rewards.judges.written_rating:_is_list_mark": lambda: written_rating._is_list_mark("2.", 0),
     "rewards.lave.answer:kind_of": lambda: answer.kind_of(["a kite"]),
     "rewards.lave.answer:_of_kind": answers_of_all_kinds,

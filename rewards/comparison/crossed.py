@@ -1,8 +1,8 @@
 """One interval for a mean over prompts and training seeds, both of which could have been others.
 
-found = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
-found.low, found.high, found.p
-    holm([0.01, 0.04, 0.03])  # [0.03, 0.06, 0.06]: several tests at once
+estimate = crossed(differences, clusters)      # (seeds, prompts): ours less theirs
+estimate.low, estimate.high, estimate.p
+holm([0.01, 0.04, 0.03])  # [0.03, 0.06, 0.06]: several tests at once
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from scipy import stats
 
 from spanreward.rewards.comparison.resampling import Array
 
-NOTHING = 1e-24  # a variance of scores that differ by rounding
+ROUNDING_VARIANCE = 1e-24  # of scores that differ by rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,37 +47,42 @@ def crossed(
     freedom are Satterthwaite's (1946), at least those of the seeds.
     """
     present = ~np.isnan(values)
-    kept = np.flatnonzero(present.any(axis=0))
-    table = np.where(present, values, 0.0)[:, kept]
-    present = present[:, kept]
-    names = kept if clusters is None else np.asarray(clusters)[kept]
-    found, of_prompt = np.unique(names, return_inverse=True)
-    if len(found) < 2:
+    columns = np.flatnonzero(present.any(axis=0))  # the prompts that have a value
+    table = np.where(present, values, 0.0)[:, columns]
+    present = present[:, columns]
+    names = columns if clusters is None else np.asarray(clusters)[columns]
+    distinct, of_prompt = np.unique(names, return_inverse=True)
+    if len(distinct) < 2:
         return None
     of_prompts = table.sum(axis=0) / present.sum(axis=0)
     mean = float(of_prompts.mean())
     rest = np.where(present, table - of_prompts, 0.0)
     of_seeds = rest.sum(axis=1) / np.maximum(present.sum(axis=1), 1)  # less the mean
     rest = np.where(present, rest - of_seeds[:, None], 0.0)
-    seeds, prompts, groups = len(values), len(of_prompts), len(found)
+    seeds, prompts, groups = len(values), len(of_prompts), len(distinct)
     unit = groups / (groups - 1) / prompts**2
-    by_prompt = unit * float(np.square(np.bincount(of_prompt, of_prompts - mean)).sum())
+    cluster_sums = np.bincount(of_prompt, of_prompts - mean)
+    by_prompt = unit * float(np.square(cluster_sums).sum())
     by_seed = by_both = 0.0
     if seeds > 1:
         by_seed = float(of_seeds.var(ddof=1)) / seeds
         sums = np.stack([np.bincount(of_prompt, row) for row in rest])
-        by_both = unit * float(np.square(sums).sum()) / (seeds * (seeds - 1))
+        squares = float(np.square(sums).sum())
+        by_both = unit * squares / (seeds * (seeds - 1))
     variance = by_prompt + max(by_seed - by_both, 0.0)
-    if variance < NOTHING:
-        return Crossed(mean, mean, mean, 1.0 if mean == 0 else 0.0, 0.0, float(groups - 1))
+    if variance < ROUNDING_VARIANCE:
+        p = 1.0 if mean == 0 else 0.0
+        return Crossed(mean, mean, mean, p, 0.0, float(groups - 1))
     freedom = by_prompt**2 / (groups - 1)
     if seeds > 1:
-        freedom += by_seed**2 / (seeds - 1) + by_both**2 / ((seeds - 1) * (groups - 1))
+        of_both = by_both**2 / ((seeds - 1) * (groups - 1))
+        freedom += by_seed**2 / (seeds - 1) + of_both
     degrees = max(variance**2 / freedom, seeds - 1)
     student = stats.t(degrees)
-    half = float(student.ppf(0.975)) * variance**0.5
-    p = float(2 * student.sf(abs(mean) / variance**0.5))
-    return Crossed(mean, mean - half, mean + half, p, variance**0.5, float(degrees))
+    error = variance**0.5
+    half = float(student.ppf(0.975)) * error
+    p = float(2 * student.sf(abs(mean) / error))
+    return Crossed(mean, mean - half, mean + half, p, error, float(degrees))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -89,8 +94,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
         if not 0 <= value <= 1:
             raise ValueError(f"a p-value lies in [0, 1], got {value}")
     order = np.argsort(p_values, kind="stable")
+    # The smallest is multiplied by the number of tests, the next by one less, and so on.
+    tests_left = np.arange(len(p_values), 0, -1)
+    multiplied = tests_left * np.array(p_values)[order]
     adjusted = np.empty(len(p_values))
-    adjusted[order] = np.maximum.accumulate(
-        np.arange(len(p_values), 0, -1) * np.array(p_values)[order]
-    ).clip(max=1.0)
+    adjusted[order] = np.maximum.accumulate(multiplied).clip(max=1.0)
     return adjusted.tolist()

@@ -5,6 +5,8 @@ interval(0.02, 0.06)                        # "[0.020, 0.060]"
 estimate(0.04, 0.02, 0.06, sign="+")        # "+0.040 [0.020, 0.060]"
 """
 
+import math
+
 NONE = "-"
 MINUS = "\N{MINUS SIGN}"
 
@@ -16,12 +18,17 @@ def typeset(text: str) -> str:
 
 def number(value: float | None, digits: int = 3, sign: str = "") -> str:
     """Returns the value with so many decimals. sign: "+" writes the sign of positive values too."""
-    return NONE if value is None or value != value else f"{value:{sign}.{digits}f}"
+    if value is None or math.isnan(value):
+        return NONE
+    return f"{value:{sign}.{digits}f}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    unknown = NONE in (number(low), number(high))
-    return NONE if unknown else f"[{number(low, digits)}, {number(high, digits)}]"
+    """Returns both bounds in brackets; NONE where one of them is missing."""
+    bounds = number(low, digits), number(high, digits)
+    if NONE in bounds:
+        return NONE
+    return f"[{bounds[0]}, {bounds[1]}]"
 
 
 def estimate(
@@ -33,12 +40,14 @@ def estimate(
 ) -> str:
     """Returns the value and its interval; the value alone where there is no interval."""
     bounds = interval(low, high, digits)
-    return number(value, digits, sign) + ("" if NONE in (bounds, number(value)) else f" {bounds}")
+    text = number(value, digits, sign)
+    if NONE in (bounds, text):
+        return text
+    return f"{text} {bounds}"
 
 
 def label(metric: str) -> str:
     """Returns a metric's name for people: `posh_f1` as `PoSh F1`."""
     words = {"posh": "PoSh", "f1": "F1", "sft": "SFT", "vqa": "VQA"}
-    return " ".join(
-        words.get(word, word) for word in metric.replace("/", " ").replace("_", " ").split()
-    )
+    parts = metric.replace("/", " ").replace("_", " ").split()
+    return " ".join(words.get(part, part) for part in parts)

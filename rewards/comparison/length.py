@@ -19,13 +19,15 @@ from scipy.stats import t as student
 from spanreward.rewards.comparison.resampling import Array, Interval
 
 # ours must be the longer on this share of the prompts, and the shorter on this share
-SUPPORT = 0.05
-FEWEST = 5  # and on at least so many prompts each
+MIN_PROMPT_SHARE = 0.05
+MIN_PROMPTS = 5  # and on at least so many prompts each
 RIDGE = (0.0, 0.05, 0.005)  # keeps coefficients finite where length alone decides
 # weight of an imaginary draw at equal length, which keeps the intercept finite where one side
 # always wins
-DRAW = 1.0
-STEPS = 50
+DRAW_WEIGHT = 1.0
+MAX_STEPS = 50  # of Newton's method
+LONGEST_STEP = 2.0  # of a coefficient
+TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ def control_length(
     """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
-    names = list(range(len(won))) if prompts is None else list(prompts)
+    names: list[Hashable] = list(range(len(won)))
+    if prompts is not None:
+        names = list(prompts)
     if not (0 < len(won) == len(pairs) == len(names)):
         raise ValueError(
             f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, {len(pairs)} "
@@ -73,13 +77,16 @@ def control_length(
     difference = (ours - other) / np.maximum(np.maximum(ours, other), 1)
     longer = 0.5 * (1 + np.sign(difference))
     numbers: dict[Hashable, int] = {}
-    groups = np.array([numbers.setdefault(name, len(numbers)) for name in names])
+    for name in names:
+        numbers.setdefault(name, len(numbers))
+    groups = np.array([numbers[name] for name in names])
     raw_interval = share_interval(per_prompt(won, groups), per_prompt(np.ones_like(won), groups))
-    fewest = max(FEWEST, SUPPORT * len(np.unique(groups)))
-    # equal lengths are on both
-    fewer_side = min(len(np.unique(groups[side * difference >= 0])) for side in (1, -1))
+    fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * len(np.unique(groups)))
+    # equal lengths are on both sides
+    longer_prompts = len(np.unique(groups[difference >= 0]))
+    shorter_prompts = len(np.unique(groups[difference <= 0]))
     controlled, controlled_interval, note = None, None, ""
-    if fewer_side < fewest:
+    if min(longer_prompts, shorter_prompts) < fewest:
         note = (
             f"one side's texts are the longer in {max(longer.sum(), (1 - longer).sum()):g} of "
             f"{len(won)} pairs: too one-sided for equal length"
@@ -107,15 +114,16 @@ def share_interval(won: Array, counts: Array) -> Interval | None:
     if prompts < 2:
         return None
     share = float(won.sum()) / pairs
-    variance = prompts / (prompts - 1) * float(np.square(won - share * counts).sum()) / pairs**2
-    effective = min(share * (1 - share) / variance, pairs) if variance > 0 else float(prompts)
+    squares = float(np.square(won - share * counts).sum())
+    variance = prompts / (prompts - 1) * squares / pairs**2
+    effective = float(prompts)
+    if variance > 0:
+        effective = min(share * (1 - share) / variance, pairs)
     z = float(student.ppf(0.975, prompts - 1))
-    middle = (share + z**2 / (2 * effective)) / (1 + z**2 / effective)
-    half = (
-        z
-        / (1 + z**2 / effective)
-        * (share * (1 - share) / effective + z**2 / (4 * effective**2)) ** 0.5
-    )
+    shrinkage = 1 + z**2 / effective
+    middle = (share + z**2 / (2 * effective)) / shrinkage
+    spread = share * (1 - share) / effective + z**2 / (4 * effective**2)
+    half = z / shrinkage * spread**0.5
     return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
 
 
@@ -127,30 +135,36 @@ def regress(
     weigh the same. The interval is symmetric in log odds, from the larger of the variance that
     prompts show (a sandwich) and the one that the model implies.
     """
-    x = np.stack([np.ones_like(won), difference, np.sign(difference)], axis=1)
+    features = [np.ones_like(won), difference, np.sign(difference)]
+    x = np.stack(features, axis=1)
     ridge = np.diag(RIDGE)
-    weights = len(won) / 2 * (longer / longer.sum() + (1 - longer) / (1 - longer).sum())
-    draw = np.eye(1, x.shape[1]), np.array([0.5]), np.array([DRAW])
+    shorter = 1 - longer
+    weights = len(won) / 2 * (longer / longer.sum() + shorter / shorter.sum())
+    at_equal_length = np.eye(1, x.shape[1])  # the intercept alone
+    draw = at_equal_length, np.array([0.5]), np.array([DRAW_WEIGHT])
     coefficients = np.zeros(x.shape[1])
-    for _ in range(STEPS):
-        own, curvatures = derivatives(x, won, weights, coefficients)
-        prior, of_prior = derivatives(*draw, coefficients)
-        curvature = curvatures.sum(0) + of_prior.sum(0) + ridge
-        step = np.linalg.solve(curvature, own.sum(0) + prior.sum(0) - ridge @ coefficients)
-        coefficients = coefficients + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
-        if np.abs(step).max() < 1e-8:
+    for _ in range(MAX_STEPS):
+        pair_gradients, curvatures = derivatives(x, won, weights, coefficients)
+        draw_gradients, draw_curvatures = derivatives(*draw, coefficients)
+        curvature = curvatures.sum(0) + draw_curvatures.sum(0) + ridge
+        gradient = pair_gradients.sum(0) + draw_gradients.sum(0) - ridge @ coefficients
+        step = np.linalg.solve(curvature, gradient)
+        size = float(np.abs(step).max())
+        coefficients = coefficients + step * min(1.0, LONGEST_STEP / max(size, 1e-12))
+        if size < TOLERANCE:
             break
     rate = float(expit(coefficients[0]))
-    gradients = per_prompt(own, groups)
+    gradients = per_prompt(pair_gradients, groups)
     prompts = len(gradients)
     if prompts < 2:
         return rate, None
     inverse = np.linalg.inv(curvature)
-    shown = inverse @ (prompts / (prompts - 1) * gradients.T @ gradients) @ inverse
-    half = float(student.ppf(0.975, prompts - 1) * max(shown[0, 0], inverse[0, 0]) ** 0.5)
-    return rate, Interval(
-        float(expit(coefficients[0] - half)), float(expit(coefficients[0] + half))
-    )
+    sandwich = inverse @ (prompts / (prompts - 1) * gradients.T @ gradients) @ inverse
+    variance = max(sandwich[0, 0], inverse[0, 0])
+    half = float(student.ppf(0.975, prompts - 1) * variance**0.5)
+    low = float(expit(coefficients[0] - half))
+    high = float(expit(coefficients[0] + half))
+    return rate, Interval(low, high)
 
 
 def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tuple[Array, Array]:
@@ -159,9 +173,9 @@ def derivatives(x: Array, won: Array, weights: Array, coefficients: Array) -> tu
     """
     rates = expit(x @ coefficients)
     curvature = weights * np.maximum(rates * (1 - rates), 1e-9)
-    return x * (weights * (won - rates))[:, None], x[:, :, None] * x[:, None, :] * curvature[
-        :, None, None
-    ]
+    gradients = x * (weights * (won - rates))[:, None]
+    products = x[:, :, None] * x[:, None, :]
+    return gradients, products * curvature[:, None, None]
 
 
 def per_prompt(values: Array, groups: Array) -> Array:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-LIMIT, LONGEST = 1000, 2.0  # steps, and the longest one in log odds
-TOLERANCE = 1e-9
+MAX_STRENGTH_STEPS = 1000
+LONGEST_STRENGTH_STEP = 2.0  # in log odds
+SMALLEST_STRENGTH_STEP = 1e-9  # in log odds; a smaller one ends the search
 # weight of that draw: it pulls a player of few pairs to one half and hardly moves one of many
 PRIOR = 0.5
 
@@ -41,29 +42,29 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
     Strength is s = chance / (1 - chance): one player beats another with s / (s + t). Raises
     RuntimeError where no solution was found.
     """
-    names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
-    players = {name: number for number, name in enumerate(names)}
+    players: dict[str, int] = {}
+    for pair in pairs:
+        for name in (pair.one, pair.other):
+            players.setdefault(name, len(players))
     average = len(players)
     won = np.zeros((average + 1, average + 1))
     won[average, :average] = won[:average, average] = PRIOR / 2
     for pair in pairs:
-        one, other = players[pair.one], players[pair.other]
-        won[one, other] += (1 + pair.outcome) / 2
-        won[other, one] += (1 - pair.outcome) / 2
-    # strengths as logarithms, the average player's is 0
-    met, strengths = won + won.T, np.zeros(average + 1)
-    for _ in range(LIMIT):  # Newton's method: the likelihood has one maximum
+        first, second = players[pair.one], players[pair.other]
+        won[first, second] += (1 + pair.outcome) / 2
+        won[second, first] += (1 - pair.outcome) / 2
+    met = won + won.T
+    strengths = np.zeros(average + 1)  # as logarithms, the average player's is 0
+    for _ in range(MAX_STRENGTH_STEPS):  # Newton's method: the likelihood has one maximum
         chances = expit(strengths[:, None] - strengths)
         curvature = met * chances * (1 - chances)
-        hessian, gradient = (
-            np.diag(curvature.sum(axis=1)) - curvature,
-            (won - met * chances).sum(axis=1),
-        )
+        hessian = np.diag(curvature.sum(axis=1)) - curvature
+        gradient = (won - met * chances).sum(axis=1)
         step = np.linalg.solve(hessian[:-1, :-1], gradient[:-1])
         size = np.abs(step).max(initial=0.0)
-        strengths[:-1] += step * min(1.0, LONGEST / max(size, LONGEST))
-        if size < TOLERANCE:
+        strengths[:-1] += step * min(1.0, LONGEST_STRENGTH_STEP / max(size, LONGEST_STRENGTH_STEP))
+        if size < SMALLEST_STRENGTH_STEP:
             return {name: float(expit(strengths[place])) for name, place in players.items()}
     raise RuntimeError(
-        f"Bradley-Terry found no strengths for {len(players)} players in {LIMIT} steps"
+        f"Bradley-Terry found no strengths for {len(players)} players in {MAX_STRENGTH_STEPS} steps"
     )

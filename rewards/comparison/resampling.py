@@ -54,21 +54,21 @@ def ratio_interval(
     statistics of the same prompts move together. Raises ValueError where the lengths differ.
     """
     above = np.asarray(numerators, dtype=np.float64)
-    below = (
-        np.ones_like(above) if denominators is None else np.asarray(denominators, dtype=np.float64)
-    )
+    below = np.ones_like(above)
+    if denominators is not None:
+        below = np.asarray(denominators, dtype=np.float64)
     if above.shape != below.shape or above.ndim != 1:
         raise ValueError(
             f"a ratio needs as many numerators as denominators, got {above.shape} and {below.shape}"
         )
     if len(above) < 2:
         return None
-    drawn = [
-        (above[places].sum(axis=1), below[places].sum(axis=1))
-        for places in drawn_places(len(above), draws, seed)
-    ]
-    ratios = np.concatenate([over[under > 0] / under[under > 0] for over, under in drawn])
-    return quantiles(ratios, len(above))
+    ratios = []
+    for places in drawn_places(len(above), draws, seed):
+        over = above[places].sum(axis=1)
+        under = below[places].sum(axis=1)
+        ratios.append(over[under > 0] / under[under > 0])
+    return quantiles(np.concatenate(ratios), len(above))
 
 
 def quantiles(values: Array, prompts: int) -> Interval | None:
@@ -79,9 +79,8 @@ def quantiles(values: Array, prompts: int) -> Interval | None:
     """
     if not len(values):
         return None
-    tail = float(
-        norm.cdf((prompts / (prompts - 1)) ** 0.5 * student.ppf((1 - LEVEL) / 2, prompts - 1))
-    )
+    quantile = student.ppf((1 - LEVEL) / 2, prompts - 1)
+    tail = float(norm.cdf((prompts / (prompts - 1)) ** 0.5 * quantile))
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(low), float(high))
 
@@ -103,5 +102,6 @@ def bootstrap(
                 values.append(value)
     if not values:
         return Interval(math.nan, math.nan)
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    levels = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    low, high = np.quantile(values, levels)
     return Interval(float(low), float(high))

@@ -40,11 +40,8 @@ class CascadeJudge(OuterJudge):
         self, student: Judge, teacher: Judge, sure: float = 0.9, audit: float = 0.02, seed: int = 0
     ) -> None:
         for name, value, most in (("sure", sure, math.inf), ("audit", audit, 1)):
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not 0 <= value <= most
-            ):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not 0 <= value <= most:
                 raise ValueError(f"a cascade's {name} is {value!r}: give a number from 0 to 1.")
         super().__init__(student, teacher)
         self.student, self.teacher = student, teacher
@@ -79,26 +76,24 @@ class CascadeJudge(OuterJudge):
         """
         with self:
             answers = heard(len(questions), partial(self.student.rate, questions, scale))
-            sure = [
-                isinstance(a, Rating) and max(a.probabilities.values()) >= self.sure
-                for a in answers
-            ]
-            audited = [
-                int(key, 16) < self.audit * 16**32
-                for key in question_keys(questions, {"audit": self.seed})
-            ]
-            asked = [n for n in range(len(answers)) if audited[n] or not sure[n]]
-            for_teacher = [questions[n] for n in asked]
-            taught = heard(len(asked), partial(self.teacher.rate, for_teacher, scale))
-        self._count(student=len(answers) - len(asked))
-        for n, by_teacher in zip(asked, taught, strict=True):
-            by_student = answers[n]
-            if sure[n] and isinstance(by_teacher, Failure):
+            sure = list(map(self._is_sure, answers))
+            keys = question_keys(questions, {"audit": self.seed})
+            numbers: list[int] = []  # of the teacher's questions
+            for number, key in enumerate(keys):
+                is_audited = int(key, 16) < self.audit * 16**32
+                if is_audited or not sure[number]:
+                    numbers.append(number)
+            for_teacher = [questions[number] for number in numbers]
+            taught = heard(len(numbers), partial(self.teacher.rate, for_teacher, scale))
+        self._count(student=len(answers) - len(numbers))
+        for number, by_teacher in zip(numbers, taught, strict=True):
+            by_student = answers[number]
+            if sure[number] and isinstance(by_teacher, Failure):
                 self._count(student=1, audits_failed=1)
                 continue
-            answers[n] = by_teacher
+            answers[number] = by_teacher
             self._count(teacher=1)
-            if sure[n] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):
+            if sure[number] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):
                 self._count(audited=1, agreed=agree(by_student, by_teacher, scale))
         return answers
 
@@ -107,6 +102,10 @@ class CascadeJudge(OuterJudge):
         self._count(teacher=len(questions))
         with self:
             return heard(len(questions), partial(self.teacher.write, questions, max_tokens))
+
+    def _is_sure(self, answer: Rating | Failure) -> bool:
+        """Whether the student's answer counts without the teacher's."""
+        return isinstance(answer, Rating) and max(answer.probabilities.values()) >= self.sure
 
     def _count(self, **counts: int) -> None:
         self._counted = self._counted.plus(Usage(**counts))
@@ -119,8 +118,8 @@ def agree(first: Rating, second: Rating, scale: Sequence[str]) -> bool:
     if all(entry.isdecimal() for entry in scale):
         middle = (float(scale[0]) + float(scale[-1])) / 2
         return (first.mean > middle) == (second.mean > middle)
-    one, other = (
-        max(scale, key=lambda entry: rating.probabilities.get(entry, 0.0))
-        for rating in (first, second)
-    )
-    return one == other
+    return _likeliest_entry(first, scale) == _likeliest_entry(second, scale)
+
+
+def _likeliest_entry(rating: Rating, scale: Sequence[str]) -> str:
+    return max(scale, key=lambda entry: rating.probabilities.get(entry, 0.0))

@@ -29,12 +29,12 @@ def cost_of_vote(prompts: Texts, pair: Texts, text: str, criteria: tuple[str, ..
 
 
 def vote(
-    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[JudgedRow], shown: dict[int, Shown]
+    judge: Judge, prompts: Texts, pair: Texts, rows: Sequence[JudgedRow], evidence: dict[int, Shown]
 ) -> list[Raw]:
     """Returns the raw verdict of each row.
 
-    A completion equal to its anchor ties without a question. shown: by the row's number, what the
-    judge sees beside the texts.
+    A completion equal to its anchor ties without a question. evidence: by the row's number, what
+    the judge sees beside the texts.
     """
     questions: list[Question] = []
     equal: list[bool] = []
@@ -45,17 +45,17 @@ def vote(
             continue
         criteria = read_criteria(sample.criteria)
         for first, second in ((text, anchor), (anchor, text)):
-            questions.append(ask_vote(prompts, pair, shown[number], first, second, criteria))
+            questions.append(ask_vote(prompts, pair, evidence[number], first, second, criteria))
     votes = iter(cast(judge, questions, SCALE))
     verdicts: list[Raw] = []
     for tied in equal:
-        verdict = Verdict(0.5, parts=_outcome_parts(0)) if tied else _verdict_of(next(votes))
+        verdict = _tied_verdict() if tied else _verdict_of_votes(next(votes))
         verdicts.append((verdict, 0))
     return verdicts
 
 
 def ask_vote(
-    prompts: Texts, pair: Texts, shown: Shown, first: str, second: str, criteria: tuple[str, ...]
+    prompts: Texts, pair: Texts, evidence: Shown, first: str, second: str, criteria: tuple[str, ...]
 ) -> Question:
     """Returns the question which of two texts is better by all criteria, to be answered with A, B,
     C or D.
@@ -64,10 +64,10 @@ def ask_vote(
     pieces = {**pair, "vote": prompts["vote"], "answer": prompts["answer"]}
     marks = marks_in(*pieces.values())
     instruction = fill_masked(prompts["vote"], marks, criteria="\n".join(numbered))
-    return ask_pair(pieces, shown, first, second, criteria, instruction)
+    return ask_pair(pieces, evidence, first, second, criteria, instruction)
 
 
-def _verdict_of(votes: PairVotes) -> Verdict:
+def _verdict_of_votes(votes: PairVotes) -> Verdict:
     """Returns the verdict of the votes against the anchor."""
     if votes.failure:
         return Verdict(None, votes.failure.status, note=votes.failure.message)
@@ -79,6 +79,10 @@ def _verdict_of(votes: PairVotes) -> Verdict:
     letters = "/".join(letter or "-" for letter in votes.letters)
     note = f"votes, shown first / second: {letters}"
     return Verdict((1 + outcome) / 2, parts=parts, note=note)
+
+
+def _tied_verdict() -> Verdict:
+    return Verdict(0.5, parts=_outcome_parts(0))
 
 
 def _outcome_parts(outcome: int) -> dict[str, float]:

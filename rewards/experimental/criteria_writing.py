@@ -12,13 +12,13 @@ from pathlib import Path
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Status
 from spanreward.rewards.criteria.reward import CriteriaReward, ask_criterion
 from spanreward.rewards.files.templates import read_texts
-from spanreward.rewards.judges.judge import Failure, Question, Rating, answered
+from spanreward.rewards.judges.judge import Failure, Question, answered
 from spanreward.rewards.pairwise.questions import head, show
 from spanreward.rewards.text.quoting import fill_masked, marks_in
 from spanreward.rewards.text.written_list import WORD_BEHIND, read_list, unlisted
 
 PROMPTS = read_texts(None, Path(__file__).with_name("criteria_writing.yaml"))
-TOKENS = 384  # of an answer, at most
+MAX_CRITERIA_TOKENS = 384  # of an answer
 MET = 3  # ratings above it, as in the part `met`
 
 Written = tuple[list[str], dict[str, str]]  # the criteria that are kept, and why the others are not
@@ -33,13 +33,16 @@ def write_criteria(
     Where a row has references, the judge rates them, and the other row's, by each criterion.
     """
     questions = [_question(reward, sample) for sample, _ in rows]
-    answers = answered(reward.judge.write, questions, TOKENS)
-    return [_sifted(reward, answer, *row) for answer, row in zip(answers, rows, strict=True)]
+    answers = answered(reward.judge.write, questions, MAX_CRITERIA_TOKENS)
+    written = []
+    for answer, (sample, other) in zip(answers, rows, strict=True):
+        written.append(_sift_criteria(reward, answer, sample, other))
+    return written
 
 
 def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
     try:
-        shown = show(sample, reward.evidence)
+        evidence = show(sample, reward.evidence)
     except NotApplicable as reason:
         return Failure(Status.NOT_APPLICABLE, str(reason))
     marks = marks_in(*reward.pair.values(), *PROMPTS.values())
@@ -47,37 +50,49 @@ def _question(reward: CriteriaReward, sample: Sample) -> Question | Failure:
     for reference in sample.references:
         pieces.append(fill_masked(PROMPTS["reference"], marks, reference=unlisted(reference)))
     pieces.append(PROMPTS["ask"])
-    before = head(PROMPTS["instructions"], {**reward.pair, **PROMPTS}, shown)
+    before = head(PROMPTS["instructions"], {**reward.pair, **PROMPTS}, evidence)
     content = before + "\n\n".join(pieces)
-    return Question([{"role": "user", "content": content}], shown.images)
+    return Question([{"role": "user", "content": content}], evidence.images)
 
 
-def _sifted(
+def _sift_criteria(
     reward: CriteriaReward, answer: str | Failure, sample: Sample, other: str
 ) -> Written | Failure:
+    """Returns the criteria of an answer, and why the others are refused; a Failure where it has no
+    list of them. other: a reference of another row, or "".
+    """
     if isinstance(answer, Failure):
         return answer
     texts = read_list(answer)
-    if not texts or not all(isinstance(text, str) and WORD_BEHIND.search(text) for text in texts):
-        return Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
-    words = {" ".join(WORD_BEHIND.findall(text.casefold())): text for text in reversed(texts)}
-    criteria = [text for text in dict.fromkeys(texts) if text in words.values()]
+    unparsed = Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
+    if not texts:
+        return unparsed
+    for text in texts:
+        if not isinstance(text, str) or not WORD_BEHIND.search(text):
+            return unparsed
+    first_by_words: dict[str, str] = {}
+    for text in texts:
+        first_by_words.setdefault(" ".join(WORD_BEHIND.findall(text.casefold())), text)
+    criteria = list(first_by_words.values())
     refused = {text: "it is there already" for text in texts if text not in criteria}
-    own, shown = dict.fromkeys(sample.references), show(sample, reward.evidence)
-    tried = [*own, *({other} - {"", *own})] if own else []
-    asked = [
-        ask_criterion(reward.prompts, reward.pair, shown, text, one)
-        for one in criteria
-        for text in tried
-    ]
-    ratings = reward.judge.rate(asked)
-    if failed := next((rating for rating in ratings if isinstance(rating, Failure)), None):
-        return failed
-    met = (rating.mean > MET for rating in ratings if isinstance(rating, Rating))
-    for one in criteria:
-        meets = [next(met) for _ in tried]
-        if tried and not any(meets[: len(own)]):
-            refused[one] = "no reference meets it"
+    references = list(dict.fromkeys(sample.references))
+    tried = list(references)
+    if references and other and other not in references:
+        tried.append(other)
+    evidence = show(sample, reward.evidence)
+    questions: list[Question] = []
+    for criterion in criteria:
+        for text in tried:
+            questions.append(ask_criterion(reward.prompts, reward.pair, evidence, text, criterion))
+    met: list[bool] = []
+    for rating in reward.judge.rate(questions):
+        if isinstance(rating, Failure):
+            return rating
+        met.append(rating.mean > MET)
+    for number, criterion in enumerate(criteria):
+        meets = met[number * len(tried) : (number + 1) * len(tried)]
+        if tried and not any(meets[: len(references)]):
+            refused[criterion] = "no reference meets it"
         elif len(tried) > 1 and all(meets):
-            refused[one] = "every text that was tried meets it"
-    return [one for one in criteria if one not in refused], refused
+            refused[criterion] = "every text that was tried meets it"
+    return [criterion for criterion in criteria if criterion not in refused], refused

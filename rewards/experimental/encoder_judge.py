@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,10 @@ from spanreward.rewards.judges.local.local_judge import rank_index
 from spanreward.rewards.judges.model_files import files_hash, model_folder
 from spanreward.rewards.judges.probe import PhraseProbe, PresenceProbe
 
-BATCH = {"cpu": 8, "cuda": 32}  # windows; where padding costs more than a call, few
-UNSUPPORTED = 1  # the label
-OVERLAP = 32  # tokens, about one and a half sentences
-SLACK = 4  # tokens that a cut inside a word can add
+BATCH_WINDOWS = {"cpu": 8, "cuda": 32}  # where padding costs more than a call, few
+UNSUPPORTED_LABEL = 1
+OVERLAP_TOKENS = 32  # about one and a half sentences
+SLACK_TOKENS = 4  # that a cut inside a word can add
 BREAK = "\n"  # between target and text, where the tokenizer puts nothing
 # by characters: how likely it is that the target supports the token
 Tokens = dict[tuple[int, int], float]
@@ -133,41 +134,26 @@ class EncoderJudge(Judge):
         """Returns one rating per question, and a Failure (UNPARSED) for other probes than phrases
         with a source.
         """
-        probes = [question.probe for question in questions]
-        pairs = list(
-            dict.fromkeys(
-                (p.source, p.text) for p in probes if isinstance(p, PresenceProbe) and p.source
-            )
-        )
+        pairs: dict[tuple[str, str], None] = {}  # each once, in order
+        for question in questions:
+            probe = question.probe
+            if isinstance(probe, PresenceProbe) and probe.source:
+                pairs[probe.source, probe.text] = None
         with self, self.usage.clock("seconds"):
             new = [pair for pair in pairs if pair not in self._read]
             self._read |= zip(new, self.read(new), strict=True)
-            read = self._read  # the end of the `with` forgets it
-
-        def answer(probe: Any) -> Rating | Failure:
-            if not isinstance(probe, PresenceProbe) or not probe.source:
+            tokens_by_pair = self._read  # the end of the `with` forgets it
+        ratings: list[Rating | Failure] = []
+        for question in questions:
+            probe = question.probe
+            if isinstance(probe, PresenceProbe) and probe.source:
+                tokens = tokens_by_pair[probe.source, probe.text]
+                ratings.append(_rate_phrase(probe, tokens, scale))
+            else:
                 self.usage.unparsed += 1
-                return Failure(
-                    Status.UNPARSED,
-                    f"an encoder rates phrases with a source, got {type(probe).__name__}",
-                )
-            tokens = read[probe.source, probe.text]
-            at = [
-                p
-                for (start, end), p in tokens.items()
-                if any(start < e and s < end for s, e in probe.places)
-            ]
-            # a phrase without a place is rated as its whole text
-            chosen = at or list(tokens.values())
-            right = sum(chosen) / len(chosen) if chosen else 0.0
-            # a denial that is supported: the thing is not there
-            right = 1 - right if probe.kind == "denied" else right
-            probabilities = dict.fromkeys(scale, 0.0)
-            probabilities[scale[0]] = 1 - right
-            probabilities[scale[-1]] = right
-            return Rating(probabilities)
-
-        return [answer(probe) for probe in probes]
+                why = f"an encoder rates phrases with a source, got {type(probe).__name__}"
+                ratings.append(Failure(Status.UNPARSED, why))
+        return ratings
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """Returns per (text, target) the probability, in [0, 1], that the target supports each
@@ -180,22 +166,20 @@ class EncoderJudge(Judge):
         self.start()
         tokenizer, model, twice = self._loaded  # type: ignore[misc]  # started
         longest = min(readable(model), tokenizer.model_max_length)
-        cut = [windows(tokenizer, text, target, longest, twice) for text, target in pairs]
-        order = sorted(
-            (window for several in cut for window in several), key=lambda window: len(window.places)
-        )
-        batch = BATCH[model.device.type]
+        by_pair = [windows(tokenizer, text, target, longest, twice) for text, target in pairs]
+        # Windows of like length stand in one batch, so that little of it is padding.
+        order = sorted(chain.from_iterable(by_pair), key=lambda window: len(window.places))
+        batch = BATCH_WINDOWS[model.device.type]
         for start in range(0, len(order), batch):
             self._classify(tokenizer, model, order[start : start + batch])
-        return [supports(several) for several in cut]
+        return list(map(supports, by_pair))
 
     @torch.inference_mode()
     def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
-        padded = tokenizer.pad([window.inputs for window in batch], return_tensors="pt").to(
-            model.device
-        )
+        inputs = [window.inputs for window in batch]
+        padded = tokenizer.pad(inputs, return_tensors="pt").to(model.device)
         logits = model(**padded).logits.float()
-        right = 1 - logits.softmax(-1)[..., UNSUPPORTED]
+        right = 1 - logits.softmax(-1)[..., UNSUPPORTED_LABEL]
         self.usage.prompt_tokens += sum(len(window.places) for window in batch)
         for row, window in zip(right.tolist(), batch, strict=True):
             window.right = row[: len(window.places)]
@@ -203,7 +187,31 @@ class EncoderJudge(Judge):
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, and a Failure (UNPARSED) for all else."""
         refused = Failure(Status.UNPARSED, "the encoder judge writes no text")
-        return [q.probe.by_rule if isinstance(q.probe, PhraseProbe) else refused for q in questions]
+        texts: list[str | Failure] = []
+        for question in questions:
+            probe = question.probe
+            texts.append(probe.by_rule if isinstance(probe, PhraseProbe) else refused)
+        return texts
+
+
+def _rate_phrase(probe: PresenceProbe, tokens: Tokens, scale: Sequence[str]) -> Rating:
+    """Returns a rating with the mean probability of the phrase's tokens on the scale's last entry,
+    and the rest on its first. A phrase without a place is rated as its whole text.
+    """
+    chosen: list[float] = []
+    for (start, end), probability in tokens.items():
+        if any(start < place_end and place < end for place, place_end in probe.places):
+            chosen.append(probability)
+    if not chosen:
+        chosen = list(tokens.values())
+    support = sum(chosen) / len(chosen) if chosen else 0.0
+    if probe.kind == "denied":
+        # a denial that is supported: the thing is not there
+        support = 1 - support
+    probabilities = dict.fromkeys(scale, 0.0)
+    probabilities[scale[0]] = 1 - support
+    probabilities[scale[-1]] = support
+    return Rating(probabilities)
 
 
 def padding_tokenizer(folder: Path) -> Any:
@@ -220,14 +228,15 @@ def readable(model: Any) -> int:
 
     RoBERTa counts positions from the padding's on: 512 of 514.
     """
-    positions, words = model.config.max_position_embeddings, model.get_input_embeddings()
-    tables = [
-        part
-        for part in model.modules()
-        if isinstance(part, torch.nn.Embedding) and part is not words
-    ]
-    paddings = [table.padding_idx for table in tables if table.num_embeddings == positions]
-    return positions - max((padding + 1 for padding in paddings if padding is not None), default=0)
+    positions = model.config.max_position_embeddings
+    words = model.get_input_embeddings()
+    first_position = 0
+    for part in model.modules():
+        if not isinstance(part, torch.nn.Embedding) or part is words:
+            continue
+        if part.num_embeddings == positions and part.padding_idx is not None:
+            first_position = max(first_position, part.padding_idx + 1)
+    return positions - first_position
 
 
 @torch.no_grad()
@@ -235,8 +244,9 @@ def is_decoder(model: Any) -> bool:
     """Returns whether a token is read without those after it: another last token changes nothing
     before it.
     """
-    first, other = model(torch.tensor([[5, 5], [5, 6]], device=model.device)).logits[:, 0].float()
-    return torch.allclose(first, other)
+    ids = torch.tensor([[5, 5], [5, 6]], device=model.device)
+    first, second = model(ids).logits[:, 0].float()
+    return torch.allclose(first, second)
 
 
 def windows(
@@ -247,29 +257,29 @@ def windows(
     No token is special.
     """
     text, target = encodable(text), encodable(target)
-    end = (
-        ""
-        if tokenizer.num_special_tokens_to_add(True) > tokenizer.num_special_tokens_to_add(False)
-        else BREAK
-    )
-    again = f"{target}{BREAK}{text}"
-    if (
-        twice
-        and len(tokenizer(again + end, text, split_special_tokens=True)["input_ids"]) + SLACK
-        <= longest
-    ):
-        target = again
+    # special tokens around a pair, and around a single text
+    of_pair = tokenizer.num_special_tokens_to_add(True)
+    of_single = tokenizer.num_special_tokens_to_add(False)
+    end = "" if of_pair > of_single else BREAK
+    if twice:
+        doubled = f"{target}{BREAK}{text}"
+        ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
+        if len(ids) + SLACK_TOKENS <= longest:
+            target = doubled
     both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
     sides = both.sequence_ids()
-    whole = [place for place, side in zip(both["offset_mapping"], sides, strict=True) if side == 0]
-    beside = sides.count(None) + SLACK
-    overlap = min(OVERLAP, longest // 8)
+    target_places = []
+    for place, side in zip(both["offset_mapping"], sides, strict=True):
+        if side == 0:
+            target_places.append(place)
+    beside = sides.count(None) + SLACK_TOKENS
+    overlap = min(OVERLAP_TOKENS, longest // 8)
     text_length, target_length = fewest_tokens(
-        sides.count(1), len(whole), longest - beside, overlap
+        sides.count(1), len(target_places), longest - beside, overlap
     )
-    found = []
-    for number, piece in enumerate(_pieces(target, whole, target_length, overlap)):
-        read = tokenizer(
+    cut = []
+    for number, piece in enumerate(_pieces(target, target_places, target_length, overlap)):
+        encoding = tokenizer(
             *(piece + end, text),
             truncation="only_second",
             # a short pair fits, and needs more than its overlap
@@ -279,15 +289,14 @@ def windows(
             return_offsets_mapping=True,
             split_special_tokens=True,
         )
-        for row in range(len(read["input_ids"])):
-            inputs = {key: read[key][row] for key in tokenizer.model_input_names if key in read}
-            sides = read.sequence_ids(row)
-            places = [
-                tuple(o) if s == 1 else None
-                for o, s in zip(read["offset_mapping"][row], sides, strict=True)
-            ]
-            found.append(Window(number, inputs, places))
-    return found
+        names = [name for name in tokenizer.model_input_names if name in encoding]
+        for row, offsets in enumerate(encoding["offset_mapping"]):
+            inputs = {name: encoding[name][row] for name in names}
+            places: list[tuple[int, int] | None] = []
+            for place, side in zip(offsets, encoding.sequence_ids(row), strict=True):
+                places.append(tuple(place) if side == 1 else None)
+            cut.append(Window(number, inputs, places))
+    return cut
 
 
 def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int) -> list[str]:
@@ -296,9 +305,14 @@ def _pieces(target: str, tokens: Sequence[tuple[int, int]], length: int, overlap
     """
     if len(tokens) <= length:
         return [target]
-    starts = range(0, max(len(tokens) - overlap, 1), max(length - overlap, 1))
-    cuts = [tokens[start : start + length] for start in starts]
-    return [target[cut[0][0] : cut[-1][1]] for cut in cuts]
+    last_start = max(len(tokens) - overlap, 1)
+    step = max(length - overlap, 1)
+    pieces = []
+    for start in range(0, last_start, step):
+        places = tokens[start : start + length]
+        first_start, last_end = places[0][0], places[-1][1]
+        pieces.append(target[first_start:last_end])
+    return pieces
 
 
 def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tuple[int, int]:
@@ -309,31 +323,40 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
     Neighbouring parts share `overlap` tokens. Of equals the one with the longest part of the target
     is taken.
     """
-
-    def long(tokens: int, parts: int) -> int:
-        return math.ceil((tokens + (parts - 1) * overlap) / parts)
-
     fewest, best = math.inf, (0, 0)
     for target_parts in range(1, math.ceil(target / overlap) + 2):
-        target_length = long(target, target_parts)
+        target_length = _length_of_part(target, target_parts, overlap)
         left = token_budget - target_length
         if left < min(text, 2 * overlap):
             continue
-        text_parts = 1 if text <= left else math.ceil((text - overlap) / (left - overlap))
-        text_length = long(text, text_parts)
+        text_parts = 1
+        if text > left:
+            text_parts = math.ceil((text - overlap) / (left - overlap))
+        text_length = _length_of_part(text, text_parts, overlap)
         tokens = target_parts * text_parts * (text_length + target_length)
         if tokens < fewest:
             fewest, best = tokens, (text_length, target_length)
     return best
 
 
-def supports(read: Sequence[Window]) -> dict[tuple[int, int], float]:
+def _length_of_part(tokens: int, parts: int, overlap: int) -> int:
+    """Returns the tokens of each of so many parts, of which neighbours share `overlap`."""
+    return math.ceil((tokens + (parts - 1) * overlap) / parts)
+
+
+def supports(read: Sequence[Window]) -> Tokens:
     """Returns the probability of each token of the text, by its characters, from the windows'
     answers.
     """
-    said: dict[tuple[int, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    # by the token's characters and the target's piece
+    answers: dict[tuple[int, int], dict[int, list[float]]] = {}
     for window in read:
         for place, right in zip(window.places, window.right, strict=True):
             if place is not None and place[0] < place[1]:
-                said[place][window.piece].append(right)
-    return {place: max(sum(p) / len(p) for p in pieces.values()) for place, pieces in said.items()}
+                by_piece = answers.setdefault(place, defaultdict(list))
+                by_piece[window.piece].append(right)
+    tokens: Tokens = {}
+    for place, by_piece in answers.items():
+        means = [sum(rights) / len(rights) for rights in by_piece.values()]
+        tokens[place] = max(means)
+    return tokens

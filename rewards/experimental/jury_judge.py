@@ -8,6 +8,7 @@ judge = JuryJudge(MatchJudge(), EncoderJudge("outputs/judges/people"))
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
@@ -42,12 +43,11 @@ class JuryJudge(OuterJudge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
+        by_judge = []
         with self:
-            asked = [
-                heard(len(questions), partial(judge.rate, questions, scale))
-                for judge in self.judges
-            ]
-        return [pooled(answers) for answers in zip(*asked, strict=True)]
+            for judge in self.judges:
+                by_judge.append(heard(len(questions), partial(judge.rate, questions, scale)))
+        return list(map(pooled, zip(*by_judge, strict=True)))
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         with self:
@@ -61,11 +61,9 @@ def pooled(answers: Sequence[Rating | Failure]) -> Rating | Failure:
     ratings = [answer for answer in answers if isinstance(answer, Rating)]
     if len(ratings) < len(answers):
         return next(answer for answer in answers if isinstance(answer, Failure))
-    entries = dict.fromkeys(entry for rating in ratings for entry in rating.probabilities)
-    mean = {
-        entry: fmean(rating.probabilities.get(entry, 0.0) for rating in ratings)
-        for entry in entries
-    }
-    return Rating(
-        mean, fmean(rating.mass for rating in ratings), max(rating.cut for rating in ratings)
-    )
+    entries = dict.fromkeys(chain.from_iterable(rating.probabilities for rating in ratings))
+    probabilities: dict[str, float] = {}
+    for entry in entries:
+        probabilities[entry] = fmean(rating.probabilities.get(entry, 0.0) for rating in ratings)
+    mass = fmean(rating.mass for rating in ratings)
+    return Rating(probabilities, mass, max(rating.cut for rating in ratings))

@@ -1,8 +1,8 @@
 """Judges: they rate questions and write texts. `load_judge` makes one by its name.
 
 match/ needs no model, local/ runs one on this machine, remote/ asks one behind HTTP. encoding/
-makes chats token ids, in which text from a policy never becomes a control token. shared/ has the
-cache, juries and cascades.
+makes chats token ids, in which text from a policy never becomes a control token. cache/ keeps
+answers in a file.
 """
 
 from typing import Any

@@ -18,8 +18,8 @@ from spanreward.rewards.files.http_client import without_secret
 from spanreward.rewards.judges.cache.cached_judge import CachedJudge
 from spanreward.rewards.judges.judge import Judge
 
-# A judge is named `kind:GIVEN`. By kind: the class below spanreward.rewards, which is imported when
-# it is needed, and what GIVEN stands for. This is the one place of the judges that names what is
+# A judge is named `kind:FORM`. By kind: the class below spanreward.rewards, which is imported when
+# it is needed, and its form. This is the one place of the judges that names what is
 # experimental.
 KINDS = {
     "match": ("judges.match.match_judge.MatchJudge", ""),
@@ -33,7 +33,7 @@ KINDS = {
 }
 NUMBERS = {int, float, NoneType}
 JURY = "experimental.jury_judge.JuryJudge"
-NAMES = ", ".join(f"{kind}:{given}".rstrip(":") for kind, (_, given) in KINDS.items())
+NAMES = ", ".join(f"{kind}:{form}".rstrip(":") for kind, (_, form) in KINDS.items())
 # else a + is of a folder's name
 MEMBER = re.compile(rf"\+(?=[a-z]+:|(?:{'|'.join(KINDS)})(?:\+|$)|[^+:]+\.py:)")
 FORMS = (
@@ -109,23 +109,28 @@ def _is_number(judge_class: type[Judge], option: str) -> bool:
 
 def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """Returns the judge, and whether its name gives a model."""
-    if len(names := members(spec)) > 1:
+    names = members(spec)
+    if len(names) > 1:
         if options:
             raise ValueError(
                 f"the jury {without_secret(spec)} takes no options, got {', '.join(options)}."
             )
-        made = [_make(name, {}) for name in names]
-        judges = [judge for judge, _ in made]
-        return _class_at(JURY)(*judges), any(has_model for _, has_model in made)
+        judges = []
+        has_model = False
+        for name in names:
+            judge, has_own_model = _make(name, {})
+            judges.append(judge)
+            has_model = has_model or has_own_model
+        return _class_at(JURY)(*judges), has_model
     judge_class: Any
-    given: dict[str, str] = {}
+    from_name: dict[str, str] = {}
     if is_custom(spec):
         judge_class = custom_part(spec, Judge, options)
     else:
-        judge_class, given = _parts(spec)
+        judge_class, from_name = _class_and_arguments(spec)
     if isinstance(judge_class, Judge):
         return judge_class, False
-    valid = [option for option in options_of(judge_class) if option not in given]
+    valid = [option for option in options_of(judge_class) if option not in from_name]
     check_known(f"option of the judge {without_secret(spec)}:", options, valid)
     for name, value in options.items():
         if isinstance(value, str) and _is_number(judge_class, name):
@@ -139,38 +144,25 @@ def _make(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
                 options = {**options, key: as_judge(options[key])}
     # SmolLM2 puts 3 to 16 % on the digits for PoSh's questions, so MIN_MASS would refuse half of
     # its ratings.
-    if given.get("model") == "smollm2":
+    if from_name.get("model") == "smollm2":
         options = {"min_mass": 0.0, **options}
     try:
-        inspect.signature(judge_class).bind(**given, **options)
+        inspect.signature(judge_class).bind(**from_name, **options)
     except TypeError as error:
         raise ValueError(f"the judge {without_secret(spec)} is not complete: {error}.") from error
-    return judge_class(**given, **options), bool(given) or spec == "cascade"
+    return judge_class(**from_name, **options), bool(from_name) or spec == "cascade"
 
 
-def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
-    """Returns the judge's class, and the arguments that its name gives."""
-    kind, colon, given = spec.partition(":")
+def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
+    """Returns the judge's class, and the arguments that its name gives. Raises ValueError for a
+    name of no kind or of another form, and ImportError where the class's package is missing.
+    """
+    kind, colon, rest = spec.partition(":")
     if kind not in KINDS:
-        engine, slash, named = spec.partition("/")
-        if slash and engine in KINDS:
-            raise ValueError(f"unknown judge {spec!r}: did you mean '{engine}:{named}'?")
-        if get_close_matches(kind, KINDS, 1, CLOSE):
-            raise ValueError(
-                f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}."
-            )
-        url, model = (spec, "MODEL") if given.startswith("//") else ("URL", given or spec)
-        url, model = (url, model) if without_secret(spec) == spec else ("URL", "MODEL")
-        how = (
-            f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or "
-            f"transformers:{model} here"
-        )
-        raise ValueError(
-            f"unknown judge {without_secret(spec)!r}: a model is named with how it is asked, {how}."
-        )
+        raise _unknown_judge(spec)
     where, form = KINDS[kind]
     names = form.lower().split("#") if form else []
-    values = given.split("#", len(names) - 1) if colon else []
+    values = rest.split("#", len(names) - 1) if colon else []
     if len(values) != len(names) or not all(values):
         raise ValueError(
             f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is "
@@ -183,6 +175,30 @@ def _parts(spec: str) -> tuple[type[Judge], dict[str, str]]:
             lacking(f"the judge {without_secret(spec)}", error) or str(error)
         ) from error
     return judge_class, dict(zip(names, values, strict=True))
+
+
+def _unknown_judge(spec: str) -> ValueError:
+    """Returns an error that names what may have been meant. No secret of a url is shown."""
+    engine, slash, name = spec.partition("/")
+    if slash and engine in KINDS:
+        return ValueError(f"unknown judge {spec!r}: did you mean '{engine}:{name}'?")
+    kind, _, rest = spec.partition(":")
+    if get_close_matches(kind, KINDS, 1, CLOSE):
+        return ValueError(
+            f"{unknown('judge', kind, KINDS, without_secret(spec))} A judge is {FORMS}."
+        )
+    url, model = "URL", rest or spec
+    if without_secret(spec) != spec:
+        model = "MODEL"
+    elif rest.startswith("//"):
+        url, model = spec, "MODEL"
+    how = (
+        f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or "
+        f"transformers:{model} here"
+    )
+    return ValueError(
+        f"unknown judge {without_secret(spec)!r}: a model is named with how it is asked, {how}."
+    )
 
 
 def _class_at(place: str) -> Any:

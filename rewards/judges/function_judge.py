@@ -79,13 +79,14 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
     it is no rating.
     """
     if isinstance(answer, Mapping):
-        given = {str(entry): share for entry, share in answer.items()}
-        shares = {entry: float(given.get(entry, 0.0)) for entry in scale}
+        by_entry = {str(entry): share for entry, share in answer.items()}
+        shares = {entry: float(by_entry.get(entry, 0.0)) for entry in scale}
         mass = sum(shares.values())
-        usable = all(0 <= share <= 1 for share in shares.values()) and 0 < mass <= LARGEST_MASS
-        if not usable:
+        in_range = all(0 <= share <= 1 for share in shares.values())
+        if not in_range or not 0 < mass <= LARGEST_MASS:
             return None
-        return Rating({entry: share / mass for entry, share in shares.items()}, min(mass, 1.0))
+        probabilities = {entry: share / mass for entry, share in shares.items()}
+        return Rating(probabilities, min(mass, 1.0))
     if isinstance(answer, int | float):
         has_numbers = all(entry.isdecimal() for entry in scale)
         if has_numbers and float(scale[0]) <= answer <= float(scale[-1]):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
+from operator import is_not
 from typing import Any, Self, TypeVar
 
 from PIL import Image
@@ -109,14 +110,17 @@ def count_unparsed(usage: Usage, ratings: Iterable[Rating | Failure]) -> None:
 
 
 def answered(
-    ask: Callable[..., Sequence[T | Failure]], questions: Sequence[Question | Failure], *more: Any
+    ask: Callable[..., Sequence[T | Failure]],
+    questions: Sequence[Question | Failure],
+    *arguments: Any,
 ) -> list[T | Failure]:
-    """Returns the answers to the questions, in order, with each Failure in its place.
+    """Returns the answers to the questions, in order, with each Failure in its place. arguments: of
+    `ask`, behind the questions.
 
     answered(judge.rate, questions, scale)
     """
-    asked = [question for question in questions if isinstance(question, Question)]
-    answers = iter(ask(asked, *more))
+    answerable = [question for question in questions if isinstance(question, Question)]
+    answers = iter(ask(answerable, *arguments))
     in_order: list[T | Failure] = []
     for question in questions:
         if isinstance(question, Failure):
@@ -169,12 +173,9 @@ class Judge(ABC):
             cls.write = _write_distinct(cls.__dict__["write"])  # type: ignore[method-assign]
 
     def __repr__(self) -> str:  # unlike `name` it reads no file and asks no server
-        return ":".join(
-            [
-                type(self).__name__.removesuffix("Judge").lower(),
-                *map(str, self.__dict__.get("model", "").split()),
-            ]
-        )
+        kind = type(self).__name__.removesuffix("Judge").lower()
+        words = self.__dict__.get("model", "").split()
+        return ":".join([kind, *map(str, words)])
 
     @property
     @abstractmethod
@@ -236,9 +237,10 @@ class Judge(ABC):
         """Ends what `start` started. The next use starts it again."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            key: value for key, value in self.__dict__.items() if key not in ("usage", "_depth")
-        }
+        state = dict(self.__dict__)
+        state.pop("usage", None)
+        state.pop("_depth", None)
+        return state
 
     def __enter__(self) -> Self:
         if self._depth == 0:
@@ -273,19 +275,19 @@ def _distinctly(
     if pictured and not judge.sees_pictures:
         unseen = Failure(Status.ERROR, f"{UNSEEING.format(judge=judge)}, or {IN_WORDS}.")
         by_key = dict.fromkeys(pictured, unseen)
-    asked = {key: question for key, question in distinct.items() if key not in by_key}
-    seen: dict[str, Question] = {}
-    for key, question in zip(asked, _with_pictures(list(asked.values())), strict=True):
+    keys_left = [key for key in distinct if key not in by_key]
+    questions_left = [distinct[key] for key in keys_left]
+    askable: dict[str, Question] = {}
+    for key, question in zip(keys_left, _with_pictures(questions_left), strict=True):
         if isinstance(question, Failure):
             by_key[key] = question
+        elif judge._takes_shared:
+            askable[key] = question
         else:
-            seen[key] = question
-    if seen:
-        taken = list(seen.values())
-        if not judge._takes_shared:
-            taken = [_with_a_list(question) for question in taken]
-        answers = _answers(taken, ask)
-        by_key |= zip(seen, answers, strict=True)
+            askable[key] = _with_a_list(question)
+    if askable:
+        answers = _answers(list(askable.values()), ask)
+        by_key |= zip(askable, answers, strict=True)
     return [by_key[key] for key in keys]
 
 
@@ -305,14 +307,14 @@ def _answers(
     A judge that also raises for HARMLESS_QUESTION, which no row wrote, is down or asked wrongly.
     Then no question is to blame, and the error is raised.
     """
-    begun = time.monotonic()
+    start = time.monotonic()
     try:
         return ask(questions)
     except Exception:
         if len(questions) == 1 or _raises_for(HARMLESS_QUESTION, ask):
             raise
         log.exception("a judge raised for %d questions, and is asked by halves", len(questions))
-    return by_halves(questions, ask, _unanswered, time_for_more(begun))
+    return by_halves(questions, ask, _unanswered, time_for_more(start))
 
 
 def _raises_for(question: Question, ask: Callable[[Sequence[Question]], Sequence[Any]]) -> bool:
@@ -331,30 +333,31 @@ def _with_pictures(questions: Sequence[Question]) -> list[Question | Failure]:
     """Returns the questions with their pictures as every judge sees them (`judges_picture`), or why
     one cannot be seen. A picture of several questions is converted once.
     """
-    shown: dict[int, Image.Image | Failure] = {}
+    converted: dict[int, Image.Image | Failure] = {}  # by the id of the question's own image
     ready: list[Question | Failure] = []
     for question in questions:
         images: list[Any] = []
         failure = None
         for image in question.images:
-            seen = image  # what is no image is the judge's to refuse
+            picture = image  # what is no image is the judge's to refuse
             if isinstance(image, Image.Image):
-                if id(image) not in shown:
-                    shown[id(image)] = _shown(image)
-                seen = shown[id(image)]
-            if isinstance(seen, Failure):
-                failure = failure or seen
-            images.append(seen)
+                if id(image) not in converted:
+                    converted[id(image)] = _converted_picture(image)
+                picture = converted[id(image)]
+            if isinstance(picture, Failure):
+                failure = failure or picture
+            images.append(picture)
         if failure is not None:
             ready.append(failure)
-        elif any(new is not old for new, old in zip(images, question.images, strict=True)):
+        elif any(map(is_not, images, question.images)):
             ready.append(replace(question, images=tuple(images)))
         else:
             ready.append(question)
     return ready
 
 
-def _shown(image: Image.Image) -> Image.Image | Failure:
+def _converted_picture(image: Image.Image) -> Image.Image | Failure:
+    """Returns the picture as every judge sees it, or why it cannot be seen."""
     try:
         return judges_picture(image)
     except PictureError as error:
@@ -402,7 +405,8 @@ def heard(count: int, ask: Callable[[], Sequence[T | Failure]]) -> list[T | Fail
     """
     try:
         answers = ask() if count else ()
-        return sound([answer for _, answer in zip(range(count), answers, strict=True)])
+        numbered = zip(range(count), answers, strict=True)  # raises for another number of answers
+        return sound([answer for _, answer in numbered])
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
         return [Failure(Status.ERROR, f"{type(error).__name__}: {error}")] * count

@@ -10,10 +10,10 @@ from huggingface_hub import snapshot_download
 from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.judges.smollm2 import smollm2_folder
 
-FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
+MODEL_FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")  # no pickles
 
 
-def model_folder(model: str, download: bool = True, files: Sequence[str] = FILES) -> Path:
+def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL_FILES) -> Path:
     """Returns the folder with a model's files. Converts `smollm2`; downloads a hub id that is not
     in the cache.
 
@@ -50,15 +50,20 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = FILES
 
 
 def files_hash(folder: Path) -> str:
-    """12 hex digits over the contents of weights, configuration, tokenizer and chat template."""
-    files = sorted({path for pattern in FILES for path in folder.glob(pattern)})
-    return hashlib.sha256(
-        "".join(f"{path.name} {_content(path)}\n" for path in files).encode()
-    ).hexdigest()[:12]
+    """Returns 12 hex digits over the contents of weights, configuration, tokenizer and chat
+    template.
+    """
+    files: set[Path] = set()
+    for pattern in MODEL_FILES:
+        files.update(folder.glob(pattern))
+    listing = ""
+    for path in sorted(files):
+        listing += f"{path.name} {_file_hash(path)}\n"
+    return hashlib.sha256(listing.encode()).hexdigest()[:12]
 
 
-def _content(path: Path) -> str:
-    """The file's SHA-256. The hub's cache names large files by it, so these are not read."""
+def _file_hash(path: Path) -> str:
+    """Returns the file's SHA-256, by which the hub's cache names large files: they are not read."""
     blob = path.resolve().name
     if path.is_symlink() and re.fullmatch("[0-9a-f]{64}", blob):
         return blob

@@ -145,10 +145,11 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
         return [[["role", "user"]], hashes.of_text(messages.beginning[:end]), rest]
     if not messages:
         return []
-    *others, last = messages
+    *earlier, last = messages
     content = last["content"]
-    fields = [sorted(message.items()) for message in others]
-    fields.append(sorted(item for item in last.items() if item[0] != "content"))
+    fields = [sorted(message.items()) for message in earlier]
+    beside_content = {key: value for key, value in last.items() if key != "content"}
+    fields.append(sorted(beside_content.items()))
     return [*fields, hashes.of_text(content[:end]), content[end:]]
 
 
@@ -156,8 +157,8 @@ def _probe_content(probe: Any, hashes: _SharedHashes) -> list[Any]:
     if not isinstance(probe, PresenceProbe):
         return [repr(probe)]
     graph = hashes.of_graph(probe.graph) if probe.graph is not None else None
-    own = repr(replace(probe, text="", source=""))
-    return [own, hashes.of_text(probe.text), hashes.of_text(probe.source), graph]
+    without_texts = repr(replace(probe, text="", source=""))
+    return [without_texts, hashes.of_text(probe.text), hashes.of_text(probe.source), graph]
 
 
 def numbered_repeats(questions: Sequence[Question]) -> list[Question]:

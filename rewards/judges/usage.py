@@ -54,21 +54,19 @@ class Usage:
 
     def since(self, before: Self) -> Self:
         """The difference to `before`. The peak is that of the whole time."""
-        differences = {
-            field.name: getattr(self, field.name) - getattr(before, field.name)
-            for field in fields(self)
-        }
-        return type(self)(**{**differences, "peak_memory_bytes": self.peak_memory_bytes})
+        differences = {}
+        for field in fields(self):
+            differences[field.name] = getattr(self, field.name) - getattr(before, field.name)
+        differences["peak_memory_bytes"] = self.peak_memory_bytes
+        return type(self)(**differences)
 
     def plus(self, other: Self) -> Self:
         """The sum of both. The peak is the higher one."""
-        sums = {
-            field.name: getattr(self, field.name) + getattr(other, field.name)
-            for field in fields(self)
-        }
-        return type(self)(
-            **{**sums, "peak_memory_bytes": max(self.peak_memory_bytes, other.peak_memory_bytes)}
-        )
+        sums = {}
+        for field in fields(self):
+            sums[field.name] = getattr(self, field.name) + getattr(other, field.name)
+        sums["peak_memory_bytes"] = max(self.peak_memory_bytes, other.peak_memory_bytes)
+        return type(self)(**sums)
 
     @contextmanager
     def clock(self, counter: str) -> Iterator[None]:

@@ -197,7 +197,8 @@ class _Reader:
             entry, verb = _NUMBER, _VERB
         else:
             longest_first = sorted(scale, key=len, reverse=True)
-            entry, verb = rf"(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", _CHOICE_VERB
+            entries = "|".join(map(re.escape, longest_first))
+            entry, verb = rf"(?:{entries})(?!\w)", _CHOICE_VERB
         low, high = re.escape(scale[0]), re.escape(scale[-1])
         self.entry = re.compile(entry)
         # The case of a letter matters, and that of a word does not.
@@ -326,13 +327,19 @@ class _Reader:
         values: set[float | str | None] = set()
         first, last, rest = end, start, end
         for key in _KEY.finditer(text, start, end):
-            if (key["choice"] and self.numbers) or text[key.end() : key.end() + 1] == "{":
+            if key["choice"] and self.numbers:
                 continue
+            if text.startswith("{", key.end()):
+                continue  # an object of its own
             entry = self.entry_at(text, key.end())
-            readable = entry is not None and _VALUE_END.match(text, entry.rest)
-            values.add(entry.value if entry and readable else None)
-            first, last = min(first, key.start()), entry.end if entry else key.end()
-            rest = entry.rest if entry else key.end()
+            first = min(first, key.start())
+            last = rest = key.end()
+            value: float | str | None = None
+            if entry is not None:
+                last, rest = entry.end, entry.rest
+                if _VALUE_END.match(text, entry.rest):
+                    value = entry.value
+            values.add(value)
         if not values:
             return None
         closed = text[end - 1] == "}"

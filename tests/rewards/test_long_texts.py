@@ -146,7 +146,7 @@ def test_a_graph_is_indexed_once_for_all_passes(monkeypatch: pytest.MonkeyPatch)
         ]
     )
     assert len(calls) == 2
-    assert reward.judge._given == {}  # type: ignore[attr-defined]
+    assert reward.judge._index_by_graph_id == {}  # type: ignore[attr-defined]
 
 
 class LookedUp(dict[int, Component]):
@@ -267,7 +267,7 @@ def test_pairs_of_which_nothing_is_said_are_not_gone_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index = TextIndex(chain(200))
-    calls = counted(monkeypatch, TextIndex, "_said_of")
+    calls = counted(monkeypatch, TextIndex, "_pair_rating")
     assert (
         index.rating(PresenceProbe("", "relation", Mention("dog"), "above", Mention("dog")))
         == LOOSE

@@ -2,8 +2,9 @@
 there is refused.
 
 answer = '[{"text": "red", "reference": "blue", "type": "color", "severity": 2}]'
-found, refused = read_differences(answer, "A red car.", ["A blue car."])
-found[0].place, found[0].lacking, found[0].weight           # (2, 5), {0: (2, 6)}, 0.67
+differences, refused = read_differences(answer, "A red car.", ["A blue car."])
+first = differences[0]
+first.place, first.lacking, first.weight           # (2, 5), {0: (2, 6)}, 0.67
 """
 
 import re
@@ -17,11 +18,16 @@ from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.quoting import one_line
 from spanreward.rewards.text.written_list import WORD_BEHIND, read_list
 
-NAMES = (("1 slight minor", 1 / 3), ("2 clear moderate", 2 / 3), ("3 severe major", 1.0))
-WEIGHTS = {name: weight for names, weight in NAMES for name in names.split()}
+# by a severity's number and names
+WEIGHTS = {
+    **dict.fromkeys(("1", "slight", "minor"), 1 / 3),
+    **dict.fromkeys(("2", "clear", "moderate"), 2 / 3),
+    **dict.fromkeys(("3", "severe", "major"), 1.0),
+}
 # "3", "3 (severe)", "severe"
 SEVERITY = re.compile(rf"({'|'.join(WEIGHTS)})(?:\.0+)?(?:\W+[a-z]+)?\W*", re.IGNORECASE)
-QUOTED = 40  # words of a quote; more are not looked up
+MAX_QUOTED_WORDS = 40  # of a quote; more are not looked up
+MAX_KIND_CHARACTERS = 40  # of the judge's word for a difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +50,50 @@ def read_differences(
     text, with no quote, with the same words from both texts, and repeated ones. None where the
     answer is no list of differences.
     """
-    read, *others = [_plain(one) for one in (text, *references)]
-    found: list[Difference] = []
     entries = read_list(answer)
     if entries is None:
         return None
+    plain = _plain(text)
+    plain_references = list(map(_plain, references))
+    differences: list[Difference] = []
     for entry in entries:
-        pairs = entry.items() if isinstance(entry, dict) else ()
-        given = {"".join(WORD_BEHIND.findall(str(key))).casefold(): value for key, value in pairs}
-        quotes = [given.get(key) or "" for key in ("text", "reference")]
-        severity = SEVERITY.fullmatch(str(given.get("severity")))
-        if not severity or not all(isinstance(quote, str) for quote in quotes):
+        fields = _fields_of(entry)
+        quote = fields.get("text") or ""
+        reference_quote = fields.get("reference") or ""
+        severity = SEVERITY.fullmatch(str(fields.get("severity")))
+        if not (severity and isinstance(quote, str) and isinstance(reference_quote, str)):
             return None
-        said, wanted = (WORD_BEHIND.findall(_plain(quote)[0])[:QUOTED] for quote in quotes)
-        place = find_words(said, *read, {one.place for one in found})
-        lacking = {}
-        for number, other in enumerate(others):
-            place_there = find_words(wanted, *other)
-            if place_there:
-                lacking[number] = place_there
-        repeated = any((place, lacking) == (one.place, one.lacking) for one in found)
-        if (
-            not (said == wanted or repeated)
-            and bool(said) == bool(place)
-            and bool(wanted) == bool(lacking)
-        ):
-            kind = one_line(str(given.get("type") or "difference"))[:40]
-            found.append(Difference(WEIGHTS[severity[1].casefold()], place, lacking, kind))
-    return found, len(entries) - len(found)
+        words, reference_words = _quoted_words(quote), _quoted_words(reference_quote)
+        used = {difference.place for difference in differences}
+        place = find_words(words, *plain, used)
+        lacking: dict[int, Place] = {}
+        for number, plain_reference in enumerate(plain_references):
+            reference_place = find_words(reference_words, *plain_reference)
+            if reference_place:
+                lacking[number] = reference_place
+        is_quoted = bool(words) == bool(place) and bool(reference_words) == bool(lacking)
+        is_repeated = (place, lacking) in [
+            (earlier.place, earlier.lacking) for earlier in differences
+        ]
+        if is_quoted and not is_repeated and words != reference_words:
+            kind = one_line(str(fields.get("type") or "difference"))[:MAX_KIND_CHARACTERS]
+            weight = WEIGHTS[severity[1].casefold()]
+            differences.append(Difference(weight, place, lacking, kind))
+    return differences, len(entries) - len(differences)
+
+
+def _fields_of(entry: Any) -> dict[str, Any]:
+    """Returns the values of an object by key, in lower case and without signs; {} for none."""
+    fields: dict[str, Any] = {}
+    if isinstance(entry, dict):
+        for key, value in entry.items():
+            fields["".join(WORD_BEHIND.findall(str(key))).casefold()] = value
+    return fields
+
+
+def _quoted_words(quote: str) -> list[str]:
+    plain, _ = _plain(quote)
+    return WORD_BEHIND.findall(plain)[:MAX_QUOTED_WORDS]
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:
@@ -82,12 +104,19 @@ def _plain(text: str) -> tuple[str, Sequence[int]]:
 
 
 def find_words(
-    words: Sequence[str], plain: str, origin: Sequence[int], taken: Collection[Any] = ()
+    words: Sequence[str], plain: str, origin: Sequence[int], used: Collection[Any] = ()
 ) -> Place | None:
-    """Returns where the words first stand in a row outside the `taken` places, or None. plain,
+    """Returns where the words first stand in a row outside the `used` places, or None. plain,
     origin: of `_plain`.
     """
-    edges = ("", "") if NOT_LATIN.search("".join(words)) else (r"(?<![^\W_])", r"(?![^\W_])")
-    matches = re.finditer(r"[\W_]+".join(map(re.escape, words)).join(edges), plain) if words else ()
-    places = ((origin[match.start()], origin[match.end() - 1] + 1) for match in matches)
-    return next((place for place in places if place not in taken), None)
+    if not words:
+        return None
+    pattern = r"[\W_]+".join(map(re.escape, words))
+    if not NOT_LATIN.search("".join(words)):
+        # whole words; other scripts do not part them by spaces
+        pattern = rf"(?<![^\W_]){pattern}(?![^\W_])"
+    for match in re.finditer(pattern, plain):
+        place = origin[match.start()], origin[match.end() - 1] + 1
+        if place not in used:
+            return place
+    return None

@@ -15,6 +15,7 @@ is not in its text is refused (part `refused`).
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,9 +31,10 @@ from spanreward.rewards.text.quoting import fill_masked, marks_in, mask
 from spanreward.rewards.text.written_list import unlisted
 
 DEFAULT = Path(__file__).with_name("prompts.yaml")
-TOKENS = 768  # of an answer, at most; twelve differences take about 600
+MAX_LIST_TOKENS = 768  # of an answer; twelve differences take about 600
 # of every span: credit is held against that of the same kind, so right and wrong words share one
 KIND = "claim"
+# from the first word of a sentence to its last
 STRETCH = re.compile(r"[^\W_](?:[^.!?\n]*[^\W_])?")
 
 
@@ -69,15 +71,15 @@ class DifferencesReward(RowReward):
         super().__init__(name, judge, mode, evidence, judged_part=judged_part)
         self.prompts = read_texts(prompts, DEFAULT)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]
-        self.one_of = (
-            ("reference",) if evidence == "reference" else ("reference", "image", "images")
-        )
+        self.one_of: tuple[str, ...] = ("reference", "image", "images")
+        if evidence == "reference":
+            self.one_of = ("reference",)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         text = " ".join(["word"] * round(words))
-        asked = self._question(Sample("", text, references=(text,) * references), ())
-        read = tokens_in(asked.messages[0]["content"])
-        return Cost(1, read, TOKENS, exact=True, how="one written list of differences")
+        question = self._question(Sample("", text, references=(text,) * references), ())
+        read = tokens_in(question.messages[0]["content"])
+        return Cost(1, read, MAX_LIST_TOKENS, exact=True, how="one written list of differences")
 
     def show(self, sample: Sample) -> tuple[Any, ...]:
         images = sample.images if self.evidence == "picture" else ()
@@ -89,11 +91,11 @@ class DifferencesReward(RowReward):
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, tuple[Any, ...]]) -> list[Raw]:
         questions = [self._question(sample, shown[number]) for number, sample, _ in rows]
-        answers = self.judge.write(questions, TOKENS)
-        return [
-            (verdict_of(sample, answer), 0)
-            for (_, sample, _), answer in zip(rows, answers, strict=True)
-        ]
+        answers = self.judge.write(questions, MAX_LIST_TOKENS)
+        verdicts: list[Raw] = []
+        for (_, sample, _), answer in zip(rows, answers, strict=True):
+            verdicts.append((verdict_of(sample, answer), 0))
+        return verdicts
 
     def _question(self, sample: Sample, images: tuple[Any, ...]) -> Question:
         template = self.prompts["text"]
@@ -105,10 +107,11 @@ class DifferencesReward(RowReward):
             values = {"number": str(number), "reference": unlisted(reference)}
             pieces.append(fill_masked(self.prompts["reference"], marks, **values))
         text = unlisted(mask(judged(sample), marks))
-        before, place = "\n\n".join([*pieces, ""]), places(template, text=text)["text"]
+        before = "\n\n".join([*pieces, ""])
         content = f"{before}{fill(template, text=text)}\n\n{self.prompts['ask']}"
-        at = (len(before) + place[0], len(before) + place[1])
-        return Question([{"role": "user", "content": content}], images, description=at)
+        start, end = places(template, text=text)["text"]
+        description = (len(before) + start, len(before) + end)
+        return Question([{"role": "user", "content": content}], images, description=description)
 
 
 def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
@@ -119,41 +122,42 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
     """
     if isinstance(answer, Failure):
         return Verdict(None, answer.status, note=answer.message)
-    found, refused = read_differences(answer, judged(sample), sample.references) or ([], -1)
-    if refused and not found:
-        why = (
-            "the judge wrote no list of differences"
-            if refused < 0
-            else "no text has what the judge quotes"
-        )
+    listed = read_differences(answer, judged(sample), sample.references)
+    if listed is None:
+        why = "the judge wrote no list of differences"
         return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
-    total = sum(one.weight for one in found)
+    differences, refused = listed
+    if refused and not differences:
+        why = "no text has what the judge quotes"
+        return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
+    total = sum(difference.weight for difference in differences)
     score = 1 / (1 + total)
-    quoted = [number for one in found for number in one.lacking]
+    quoted = list(chain.from_iterable(difference.lacking for difference in differences))
     # `missed` lies on one: that with the most quotes
     reference = max(quoted, key=quoted.count, default=0)
-    spans, missed, rest = list[Span](), list[Span](), list(judged(sample))
-    for number, one in enumerate(found):
-        lost, note = score - 1 / (1 + total - one.weight), f"{one.kind}, severity {one.weight:.2f}"
-        about: dict[str, Any] = {
-            "score": 1 - one.weight,
-            "credit": lost,
-            "note": note,
+    spans: list[Span] = []
+    missed: list[Span] = []
+    rest = list(judged(sample))
+    for number, difference in enumerate(differences):
+        fields: dict[str, Any] = {
+            "score": 1 - difference.weight,
+            "credit": score - 1 / (1 + total - difference.weight),
+            "note": f"{difference.kind}, severity {difference.weight:.2f}",
             "component": number,
         }
-        missed += (
-            [Span(*one.lacking[reference], kind=KIND, **about)] if reference in one.lacking else []
-        )
-        if one.place:
-            spans.append(Span(*one.place, kind=KIND, **about))
-            rest[slice(*one.place)] = "\n" * (one.place[1] - one.place[0])
-    for number, stretch in enumerate(STRETCH.finditer("".join(rest)), start=len(found)):
+        if reference in difference.lacking:
+            missed.append(Span(*difference.lacking[reference], kind=KIND, **fields))
+        if difference.place:
+            start, end = difference.place
+            spans.append(Span(start, end, kind=KIND, **fields))
+            rest[start:end] = "\n" * (end - start)
+    for number, stretch in enumerate(STRETCH.finditer("".join(rest)), start=len(differences)):
         spans.append(Span(*stretch.span(), 1.0, 0.0, KIND, "no difference", number))
-    wrong = sum(one.weight for one in found if one.place)
+    wrong = sum(difference.weight for difference in differences if difference.place)
     parts = {
         "wrong": wrong,
         "missing": total - wrong,
-        "differences": float(len(found)),
+        "differences": float(len(differences)),
         "refused": float(refused),
     }
     return Verdict(

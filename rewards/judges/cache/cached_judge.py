@@ -54,9 +54,8 @@ class CachedJudge(OuterJudge):
         self, judge: Judge, path: str | Path | None = None, max_bytes: int = 1 << 30
     ) -> None:
         super().__init__(judge)
-        self.store = Store(
-            CACHE / "ratings.sqlite" if path is None else Path(path).expanduser(), max_bytes
-        )
+        file = CACHE / "ratings.sqlite" if path is None else Path(path).expanduser()
+        self.store = Store(file, max_bytes)
         self.misses = 0
         self._awake = False
 
@@ -88,9 +87,9 @@ class CachedJudge(OuterJudge):
     ) -> list[Rating | Failure]:
         keys = self._keys(questions, {"scale": list(scale)})
         ratings: dict[str, Rating | Failure] = {}
-        for key, kept in self._look_up(keys).items():
-            ratings[key] = Rating(**kept)
-        unknown = _without(ratings, keys, questions)
+        for key, fields in self._look_up(keys).items():
+            ratings[key] = Rating(**fields)
+        unknown = _unanswered_questions(ratings, keys, questions)
         if unknown:
             with self:
                 self._wake_inner()
@@ -104,7 +103,7 @@ class CachedJudge(OuterJudge):
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         keys = self._keys(questions, {"write": max_tokens})
         texts: dict[str, str | Failure] = {**self._look_up(keys)}
-        unknown = _without(texts, keys, questions)
+        unknown = _unanswered_questions(texts, keys, questions)
         if unknown:
             with self:
                 self._wake_inner()
@@ -115,8 +114,8 @@ class CachedJudge(OuterJudge):
         self.misses += len(unknown)
         return [texts[key] for key in keys]
 
-    def _keys(self, questions: Sequence[Question], asked_for: Mapping[str, Any]) -> list[str]:
-        return question_keys(questions, {"reading": READING, "judge": self.name, **asked_for})
+    def _keys(self, questions: Sequence[Question], request: Mapping[str, Any]) -> list[str]:
+        return question_keys(questions, {"reading": READING, "judge": self.name, **request})
 
     def _look_up(self, keys: Sequence[str]) -> dict[str, Any]:
         """Returns the answers in the file, as `_keep` wrote them."""
@@ -136,22 +135,22 @@ class CachedJudge(OuterJudge):
         values: dict[str, bytes] = {}
         for key, answer in answers.items():
             if not isinstance(answer, Failure):
-                values[key] = _packed(answer)
+                values[key] = _as_json(answer)
         self.store.write(values)
 
 
-def _without(
-    known: Mapping[str, Any], keys: Sequence[str], questions: Sequence[Question]
+def _unanswered_questions(
+    answers: Mapping[str, Any], keys: Sequence[str], questions: Sequence[Question]
 ) -> dict[str, Question]:
-    """Returns the questions without a known answer, by key."""
-    unknown: dict[str, Question] = {}
+    """Returns the questions without an answer, by key."""
+    unanswered: dict[str, Question] = {}
     for key, question in zip(keys, questions, strict=True):
-        if key not in known:
-            unknown[key] = question
-    return unknown
+        if key not in answers:
+            unanswered[key] = question
+    return unanswered
 
 
-def _packed(answer: Rating | str) -> bytes:
+def _as_json(answer: Rating | str) -> bytes:
     """Returns an answer as JSON."""
     data: Any = answer
     if isinstance(answer, Rating):

@@ -31,13 +31,13 @@ IMPATIENCE = 0.1  # seconds to wait after the file was locked for longer than PA
 HASH_BYTES = 8
 MARKS = (0x5370616E, 1)  # SQLite's application_id ("Span") and user_version (of our format)
 # the share of max_bytes after an eviction; other processes wait for it, some seconds at 1 GiB
-KEPT = 63 / 64
-SMALLEST = 1 << 16
+EVICTED_TO = 63 / 64
+MIN_BYTES = 1 << 16
 
 TABLE = (
     "CREATE TABLE answers (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"
 )
-READ = """SELECT key, coalesce(CAST(value AS BLOB), x''),
+READ_VALUES = """SELECT key, coalesce(CAST(value AS BLOB), x''),
     2 * id < (SELECT min(id) FROM answers) + (SELECT max(id) FROM answers) FROM answers
     WHERE key IN (SELECT value FROM json_each(?))"""
 TO_THE_END = "UPDATE answers SET id = (SELECT max(id) + 1 FROM answers) WHERE key = ?"
@@ -54,9 +54,9 @@ class Store:
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
-        if max_bytes < SMALLEST:
+        if max_bytes < MIN_BYTES:
             raise ValueError(
-                f"max_bytes is {max_bytes}, and a cache needs at least {SMALLEST}: give it more."
+                f"max_bytes is {max_bytes}, and a cache needs at least {MIN_BYTES}: give it more."
             )
         if path.is_file() and os.access(path, os.R_OK) and not _is_store(path):
             raise ValueError(
@@ -71,17 +71,17 @@ class Store:
 
     def read(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Returns the values of the keys that exist."""
-        found: dict[str, bytes] = {}
+        values: dict[str, bytes] = {}
 
         def read_rows(connection: sqlite3.Connection) -> None:
-            rows = connection.execute(READ, (json.dumps(keys),)).fetchall()
-            asked = set(keys)
+            rows = connection.execute(READ_VALUES, (json.dumps(keys),)).fetchall()
+            wished = set(keys)
             for key, sealed, _ in rows:
                 value = sealed[HASH_BYTES:]
                 # a damaged index may return other keys
-                if key in asked and sealed == _sealed(key, value):
-                    found[key] = value
-            damaged = {key for key, *_ in rows} - found.keys()
+                if key in wished and sealed == _sealed(key, value):
+                    values[key] = value
+            damaged = {key for key, *_ in rows} - values.keys()
             if damaged:
                 self.damaged += len(damaged)
                 log.warning(
@@ -89,9 +89,9 @@ class Store:
                     len(damaged),
                     self.path,
                 )
-                not_found = asked - found.keys()  # a damaged index may hide their rows
+                missing = wished - values.keys()  # a damaged index may hide their rows
                 with connection:
-                    connection.executemany(REMOVE, [(key,) for key in damaged | not_found])
+                    connection.executemany(REMOVE, [(key,) for key in damaged | missing])
             # in a smaller file the order does not matter yet
             if _used_bytes(connection) > self.max_bytes // 2:
                 old_keys = [(key,) for key, _, in_older_half in rows if in_older_half]
@@ -99,19 +99,19 @@ class Store:
                     connection.executemany(TO_THE_END, old_keys)
 
         self._use(read_rows)
-        return found
+        return values
 
     def write(self, values: Mapping[str, bytes]) -> None:
         """Keeps all values, or none if that fails. A key that exists keeps its value."""
 
         def keep(connection: sqlite3.Connection) -> None:
-            sealed = ((key, _sealed(key, value)) for key, value in values.items())
+            sealed = [(key, _sealed(key, value)) for key, value in values.items()]
             with connection:
                 connection.executemany(
                     "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", sealed
                 )
                 if _used_bytes(connection) > self.max_bytes:
-                    while _used_bytes(connection) > KEPT * self.max_bytes:
+                    while _used_bytes(connection) > EVICTED_TO * self.max_bytes:
                         connection.execute(OLDEST)
 
         self._use(keep, create=True)
@@ -144,8 +144,9 @@ class Store:
 
 
 def _sealed(key: str, value: bytes) -> bytes:
-    """The hash of key and value, then the value."""
-    return hashlib.blake2b(key.encode() + b"\0" + value, digest_size=HASH_BYTES).digest() + value
+    """Returns the hash of key and value, then the value."""
+    content = key.encode() + b"\0" + value
+    return hashlib.blake2b(content, digest_size=HASH_BYTES).digest() + value
 
 
 def _create(path: Path) -> None:
@@ -174,15 +175,18 @@ def _create(path: Path) -> None:
 
 
 def _is_store(path: Path) -> bool:
-    """Whether the file's header says that it is a store of this version."""
+    """Returns whether the file's header says that it is a store of this version."""
     with path.open("rb") as file:
         header = file.read(72)
-    marks = int.from_bytes(header[68:72], "big"), int.from_bytes(header[60:64], "big")
-    return header.startswith(b"SQLite format 3\0") and marks == MARKS
+    # the offsets of SQLite's file format, section 1.3
+    application_id = int.from_bytes(header[68:72], "big")
+    user_version = int.from_bytes(header[60:64], "big")
+    is_sqlite = header.startswith(b"SQLite format 3\0")
+    return is_sqlite and (application_id, user_version) == MARKS
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:
-    """The file's size without its free pages, as this transaction sees it."""
+    """Returns the file's size without its free pages, as this transaction sees it."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()

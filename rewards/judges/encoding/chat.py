@@ -18,13 +18,13 @@ import math
 import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.bounded_template import check_template
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 MIN_MASS = 0.05
 LONGEST_WORD = 64  # characters; a longer run without spaces may be cut anywhere
 AHEAD = 256  # questions whose texts are encoded together; their ids take about 1 MB
-LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
+MAX_LONG_TEXTS = 64  # descriptions whose tokens are cached; 20,000 tokens take 0.8 MB
 # beginnings whose ids are cached, more than a step's completions and references; 32,000 tokens take
 # 128 kB
-BEGINNINGS = 512
+MAX_BEGINNINGS = 512
 PLAIN = "plain"  # in place of a chat template
 _SLOT = "slot-{}-for-content"
 _SPACE_BEFORE = r"(?:(?<!\s)\s++)?"  # a run of white space is read once
@@ -90,31 +90,25 @@ class ChatEncoder:
         self.tokenizer: Any = tokenizer
         added = tokenizer.added_tokens_decoder
         self.control_ids = frozenset(number for number, token in added.items() if token.special)
-        self._added = {
-            token.content.strip(): number
-            for number, token in added.items()
-            if token.content.strip()
-        }
-        longest_first = sorted(added.values(), key=lambda token: -len(token.content))
-        patterns = [  # some tokens take the white space beside them too
-            _SPACE_BEFORE * token.lstrip + re.escape(token.content) + r"\s*+" * token.rstrip
-            for token in longest_first
-            if token.content.strip()
-        ]
-        self._split = re.compile("|".join(patterns) or "(?!)")
+        self._added: dict[str, int] = {}
+        for number, token in added.items():
+            content = token.content.strip()
+            if content:
+                self._added[content] = number
+        self._split = _added_token_pattern(added.values())
         self._plain = _without_added_tokens(tokenizer)
         self._ahead: dict[str, list[int]] = {}  # texts that were encoded together, and their ids
         # least recently used first, in 4 bytes a token
         self._beginnings: OrderedDict[str, array[int]] = OrderedDict()
         for text, number in self._added.items():
-            if number in self.control_ids and not self.control_ids.isdisjoint(
-                self._plain_ids(text)
-            ):
+            if number not in self.control_ids:
+                continue
+            if not self.control_ids.isdisjoint(self._plain_ids(text)):
                 raise ValueError(
                     f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token"
                 )
         self._layouts: dict[tuple[str, ...], list[str | int]] = {}
-        self._starts = lru_cache(maxsize=LONG_TEXTS)(self._token_starts)
+        self._starts = lru_cache(maxsize=MAX_LONG_TEXTS)(self._token_starts)
 
     @cached_property
     def join_place(self) -> JoinPlace | None:
@@ -142,20 +136,19 @@ class ChatEncoder:
         into `budget` tokens, are encoded together, which the tokenizer does on all cores.
         """
         for start in range(0, len(questions), AHEAD):
-            several = questions[start : start + AHEAD]
+            batch = questions[start : start + AHEAD]
             self._ahead = {}
             distinct: dict[str, None] = {}
-            for question in several:
+            for question in batch:
                 if self._may_fit(question, budget) and not question.images:
                     distinct |= dict.fromkeys(self._new_texts(question))
-            texts = list(distinct)
             encodings = self._plain.encode_batch_fast(
-                [encodable(text) for text in texts], add_special_tokens=False
+                list(map(encodable, distinct)), add_special_tokens=False
             )
             self._ahead = {
-                text: encoding.ids for text, encoding in zip(texts, encodings, strict=True)
+                text: encoding.ids for text, encoding in zip(distinct, encodings, strict=True)
             }
-            yield from several
+            yield from batch
         self._ahead = {}
 
     def _may_fit(self, question: Question, budget: int) -> bool:
@@ -235,19 +228,12 @@ class ChatEncoder:
         fits, or the chat has none and does not fit.
         """
         start, end = question.description
-
-        def shortened(length: int) -> list[int]:
-            *others, last = question.messages
-            content = last["content"]
-            shown = content[: start + length] + content[end:]
-            return self.encode([*others, {**last, "content": shown}], start + length)
-
         if self._may_fit(question, budget):
             ids = self.encode(question.messages, end)
             if len(ids) <= budget:
                 return ids, 0
         description = question.messages[-1]["content"][start:end]
-        needed = len(shortened(0))
+        needed = len(self._encode_shortened(question, 0))
         starts = self._starts(description)
         left = budget - needed
         while left > 0:
@@ -256,7 +242,7 @@ class ChatEncoder:
                 length = cut_place(description, starts[left])
             if length == 0:
                 break
-            ids = shortened(length)
+            ids = self._encode_shortened(question, length)
             if len(ids) <= budget:
                 return ids, len(description) - length
             left = min(left, len(starts)) - (len(ids) - budget)
@@ -265,6 +251,13 @@ class ChatEncoder:
             f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has "
             f"room for {budget} beside the answer: take a judge with a longer context."
         )
+
+    def _encode_shortened(self, question: Question, length: int) -> list[int]:
+        """Returns the chat's ids with the first `length` characters of the description alone."""
+        start, end = question.description
+        *earlier, last = question.messages
+        content = last["content"][: start + length] + last["content"][end:]
+        return self.encode([*earlier, {**last, "content": content}], start + length)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the judge's answer, without control tokens."""
@@ -275,7 +268,7 @@ class ChatEncoder:
         """The text of each token id, decoded alone."""
         size = max(self.tokenizer.get_vocab().values()) + 1
         return self.tokenizer.backend_tokenizer.decode_batch(
-            [[i] for i in range(size)], skip_special_tokens=False
+            [[number] for number in range(size)], skip_special_tokens=False
         )
 
     def scale(self, scale: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -284,26 +277,26 @@ class ChatEncoder:
 
         Raises ValueError for an entry that is no single token, because a rating is one token.
         """
-        wanted: dict[str, list[int]] = {entry: [] for entry in scale}
+        ids: dict[str, list[int]] = {entry: [] for entry in scale}
         for number, word in enumerate(self.words):
-            if word.lstrip(" ") in wanted:
-                wanted[word.lstrip(" ")].append(number)
-        for entry, numbers in wanted.items():
+            if word.lstrip(" ") in ids:
+                ids[word.lstrip(" ")].append(number)
+        for entry, numbers in ids.items():
             if not numbers:
                 raise ValueError(
                     f"the scale entry {entry!r} is {len(self._plain_ids(entry))} tokens to "
                     f"{self.tokenizer.name_or_path}, and a rating reads one: choose entries of one "
                     "token, such as digits or capital letters."
                 )
-        return {entry: tuple(numbers) for entry, numbers in wanted.items()}
+        return {entry: tuple(numbers) for entry, numbers in ids.items()}
 
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
-        """The template for these roles: its plain text, its control tokens as ids, and a slot for
-        each content.
+        """Returns the template for these roles: its plain text, its control tokens as ids, and a
+        slot for each content.
         """
         if roles not in self._layouts:
             slots = [_SLOT.format(number) for number in range(len(roles))]
-            text = self._shown(roles, self._chat(roles, slots))
+            text = self._render(roles, self._chat(roles, slots))
             if _SLOTS.findall(text) != slots:
                 raise ValueError(
                     f"the chat template does not show the messages of {', '.join(roles)} once, in "
@@ -312,18 +305,15 @@ class ChatEncoder:
             layout: list[str | int] = []
             start = 0
             for match in self._split.finditer(text):
-                layout += [
-                    *_SLOTS.split(text[start : match.start()]),
-                    self._added[match.group().strip()],
-                ]
+                layout += filter(None, _SLOTS.split(text[start : match.start()]))
+                layout.append(self._added[match.group().strip()])
                 start = match.end()
-            self._layouts[roles] = [
-                part for part in (*layout, *_SLOTS.split(text[start:])) if part != ""
-            ]
+            layout += filter(None, _SLOTS.split(text[start:]))
+            self._layouts[roles] = layout
         return self._layouts[roles]
 
-    def _shown(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
-        """The chat as the template writes it. Raises ValueError where it does not."""
+    def _render(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
+        """Returns the chat as the template writes it. Raises ValueError where it does not."""
         options = {"add_generation_prompt": True, "enable_thinking": self.thinking}
         check_template(
             self.tokenizer.name_or_path,
@@ -340,10 +330,10 @@ class ChatEncoder:
         return text
 
     def _chat(self, roles: Sequence[str], contents: Sequence[str]) -> list[dict[str, Any]]:
-        return [
-            {"role": role, "content": content}
-            for role, content in zip(roles, contents, strict=True)
-        ]
+        chat = []
+        for role, content in zip(roles, contents, strict=True):
+            chat.append({"role": role, "content": content})
+        return chat
 
     def _shared_ids(self, text: str) -> "array[int]":
         """Returns the ids of a beginning, which are kept for the other chats that have it."""
@@ -351,7 +341,7 @@ class ChatEncoder:
             self._beginnings.move_to_end(text)
         else:
             self._beginnings[text] = array("I", self._plain_ids(text))
-            if len(self._beginnings) > BEGINNINGS:
+            if len(self._beginnings) > MAX_BEGINNINGS:
                 self._beginnings.popitem(last=False)
         return self._beginnings[text]
 
@@ -361,28 +351,28 @@ class ChatEncoder:
         return self._plain.encode(encodable(text), add_special_tokens=False).ids
 
     def _token_starts(self, text: str) -> Sequence[int]:
-        """The character offset at which each token of the text begins."""
-        return [
-            start
-            for start, _ in self._plain.encode(encodable(text), add_special_tokens=False).offsets
-        ]
+        """Returns the character offset at which each token of the text begins."""
+        encoding = self._plain.encode(encodable(text), add_special_tokens=False)
+        return [start for start, _ in encoding.offsets]
 
 
-def chat_template(given: str, tokenizer: "PreTrainedTokenizerBase") -> str:
+def chat_template(setting: str, tokenizer: "PreTrainedTokenizerBase") -> str:
     """Returns the Jinja template of a file. PLAIN shows the messages' texts, with an empty line
     between two of them and with the tokens around them that the tokenizer puts around any text.
     Raises ValueError where there is no file.
     """
-    if given != PLAIN:
-        if not Path(given).is_file():
+    if setting != PLAIN:
+        if not Path(setting).is_file():
             raise ValueError(
-                f"chat_template is a Jinja file or {PLAIN!r}, and there is no file {given}."
+                f"chat_template is a Jinja file or {PLAIN!r}, and there is no file {setting}."
             )
-        return Path(given).read_text("utf-8")
+        return Path(setting).read_text("utf-8")
+    # of any text, here "a": the special tokens before it and behind it
     tokens = tokenizer.convert_ids_to_tokens(tokenizer("a").input_ids)
     special = set(tokenizer.all_special_tokens)
     before = takewhile(special.__contains__, tokens)
-    after = [*takewhile(special.__contains__, reversed(tokens))][::-1]
+    after = list(takewhile(special.__contains__, reversed(tokens)))
+    after.reverse()
     return "".join([*before, "{{ messages | map(attribute='content') | join('\n\n') }}", *after])
 
 
@@ -413,12 +403,12 @@ def rating_from_top(
     that contain an entry. logprobs: of the likeliest tokens, by id. words: the text of each id.
     UNPARSED if no token contains an entry, or as `rating_from_logprobs`.
     """
-    # models pad their vocabulary
-    spelled = {number: words[number] for number in logprobs if number < len(words)}
-    holding = {
-        entry: [number for number, word in spelled.items() if entry in word] for entry in scale
-    }
-    return rating_from_logprobs(logprobs, holding, min_mass=0.0, cut=cut)
+    # Models pad their vocabulary with ids that have no word.
+    spelled = [number for number in logprobs if number < len(words)]
+    ids_by_entry: dict[str, list[int]] = {}
+    for entry in scale:
+        ids_by_entry[entry] = [number for number in spelled if entry in words[number]]
+    return rating_from_logprobs(logprobs, ids_by_entry, min_mass=0.0, cut=cut)
 
 
 def rating_from_logprobs(
@@ -437,27 +427,43 @@ def rating_from_logprobs(
     wrong = [value for value in logprobs.values() if not value <= 1e-3]  # also NaN
     if wrong:
         return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
-    given = sum(map(math.exp, logprobs.values()))
-    if given > LARGEST_MASS:
+    total = sum(map(math.exp, logprobs.values()))
+    if total > LARGEST_MASS:
         return Failure(
-            Status.UNPARSED, f"the judge gave {given:.0%} of probability, which is no distribution"
+            Status.UNPARSED, f"the judge gave {total:.0%} of probability, which is no distribution"
         )
-    masses = {
-        entry: sum(math.exp(logprobs[i]) for i in ids if i in logprobs)
-        for entry, ids in scale.items()
-    }
+    masses: dict[str, float] = {}
+    for entry, ids in scale.items():
+        masses[entry] = sum(math.exp(logprobs[number]) for number in ids if number in logprobs)
     mass = sum(masses.values())
     if mass < min_mass or mass == 0.0:
         entries = ", ".join(scale)
         return Failure(
             Status.UNPARSED, f"the judge put {mass:.1%} on {entries}: it answered something else"
         )
-    return Rating({entry: value / mass for entry, value in masses.items()}, min(mass, 1.0), cut)
+    probabilities = {entry: share / mass for entry, share in masses.items()}
+    return Rating(probabilities, min(mass, 1.0), cut)
+
+
+def _added_token_pattern(tokens: Iterable[AddedToken]) -> re.Pattern[str]:
+    """Returns a pattern of the added tokens that are more than white space, the longest first."""
+    patterns = []
+    for token in sorted(tokens, key=lambda token: -len(token.content)):
+        if not token.content.strip():
+            continue
+        pattern = re.escape(token.content)
+        # Some tokens take the white space beside them too.
+        if token.lstrip:
+            pattern = _SPACE_BEFORE + pattern
+        if token.rstrip:
+            pattern += r"\s*+"
+        patterns.append(pattern)
+    return re.compile("|".join(patterns) or "(?!)")  # the latter matches nothing
 
 
 def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> Tokenizer:
-    """A copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of white
-    space still apply.
+    """Returns a copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of
+    white space still apply.
 
     No token is removed, because the ids after it would change. A Unigram vocabulary (T5) also has
     the control tokens as pieces of plain text; there they get names that no text has, because a
@@ -466,13 +472,17 @@ def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles")
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     if state["model"]["type"] == "Unigram":
         control = {token["content"] for token in state["added_tokens"] if token["special"]}
-        pieces = state["model"]["vocab"]
-        state["model"]["vocab"] = [
-            [f" {text}" if text in control else text, score] for text, score in pieces
-        ]
-        in_vocabulary = {text for text, _ in pieces}
+        renamed = set()
+        vocabulary = []
+        for text, score in state["model"]["vocab"]:
+            if text in control:
+                renamed.add(text)
+                vocabulary.append([f" {text}", score])
+            else:
+                vocabulary.append([text, score])
+        state["model"]["vocab"] = vocabulary
         state["added_tokens"] = [
-            one for one in state["added_tokens"] if one["content"] not in control & in_vocabulary
+            token for token in state["added_tokens"] if token["content"] not in renamed
         ]
     for token in state["added_tokens"]:
         token["special"] = bool(token["content"].strip())

@@ -20,7 +20,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
@@ -119,13 +119,12 @@ def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
     vocabulary = plain.get_vocab(with_added_tokens=False)
     spaces = SPACE_SIGNS[newline]
     for token in vocabulary:
-        if newline in token:
-            for left, right in pairwise(token):
-                crosses = left == newline and right not in spaces
-                if not behind:
-                    crosses = right == newline and left not in spaces
-                if crosses:
-                    return True
+        if newline not in token:
+            continue
+        for left, right in pairwise(token):
+            line, beside = (left, right) if behind else (right, left)
+            if line == newline and beside not in spaces:
+                return True
     return False
 
 
@@ -144,7 +143,8 @@ def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
 def _joins(
     plain: Tokenizer, place: JoinPlace, before: Sequence[str], behind: Sequence[str]
 ) -> bool:
-    """before, behind: the characters beside the line, each with each.
+    """Returns whether both parts have the tokens of the whole. before, behind: the characters
+    beside the line, each with each.
 
     Each part must also have the words of the pattern that it has in the whole: which tokens a
     wrong word has depends on the vocabulary.
@@ -157,24 +157,27 @@ def _joins(
     line_of_second = "" if place.behind else EMPTY_LINE
     firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
     anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
-    seconds = [
-        _begin_word(tokens[place.anchor_tokens :], 0) for tokens in _encode_all(plain, anchored)
-    ]
-    wholes = [ending + EMPTY_LINE + beginning for ending, beginning in product(endings, beginnings)]
-    for whole, (first, second) in zip(
-        _encode_all(plain, wholes), product(firsts, seconds), strict=True
-    ):
+    seconds = []
+    for tokens in _encode_all(plain, anchored):
+        seconds.append(_begin_word(tokens[place.anchor_tokens :], 0))
+    wholes = _encode_all(plain, list(map(EMPTY_LINE.join, product(endings, beginnings))))
+    for whole, (first, second) in zip(wholes, product(firsts, seconds), strict=True):
         if _begin_word(whole, len(first)) != first + second:
             return False
     return True
 
 
 def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
+    """Returns the tokens of each text."""
     tokens_of_texts = []
     for encoding in plain.encode_batch(texts, add_special_tokens=False):
-        words = encoding.word_ids
-        starts = [True, *(left != right for left, right in pairwise(words))]
-        tokens_of_texts.append(list(zip(encoding.ids, starts[: len(words)], strict=True)))
+        tokens: list[Token] = []
+        word_before = None
+        for number, word in zip(encoding.ids, encoding.word_ids, strict=True):
+            begins_word = not tokens or word != word_before
+            tokens.append((number, begins_word))
+            word_before = word
+        tokens_of_texts.append(tokens)
     return tokens_of_texts
 
 
@@ -196,4 +199,4 @@ def hard_characters() -> tuple[str, ...]:
         if len(of_category) < TRIED_OF_A_CATEGORY and not character.isspace():
             of_category.append(character)
     del by_category["Cs"]
-    return tuple(character for several in by_category.values() for character in several)
+    return tuple(chain.from_iterable(by_category.values()))

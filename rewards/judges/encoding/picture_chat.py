@@ -42,7 +42,7 @@ class PictureChatEncoder(ChatEncoder):
         # the begin-of-sequence token, if there is one
         self._before: list[int] = self.tokenizer("").input_ids
         self._pictures = 0
-        self._seeing: dict[int, Self] = {}
+        self._by_pictures: dict[int, Self] = {}  # copies, by the number of pictures in a chat
         self._placeholders: dict[tuple[int, int], list[int]] = {}  # by width and height
 
     def prompt(self, question: Question, budget: int) -> tuple[Prompt, int]:
@@ -58,13 +58,16 @@ class PictureChatEncoder(ChatEncoder):
         ids: list[int] = []
         head = 0
         for number in short:
-            ids += placeholders.pop(0) if number == self.placeholder_id else [number]
-            head = len(ids) if number == self.placeholder_id else head
+            if number == self.placeholder_id:
+                ids += placeholders.pop(0)
+                head = len(ids)
+            else:
+                ids.append(number)
         return Prompt(question.images, tuple(ids), head, tuple(short)), cut
 
     def inputs(self, prompt: Prompt, length: int) -> BatchFeature:
-        """The model's arguments beside the first `length` ids, which include all pictures: tensors
-        by name.
+        """Returns the model's arguments beside the first `length` ids, which include all pictures:
+        tensors by name.
         """
         inputs: BatchFeature = self._process(list(prompt.pictures), return_tensors="pt")
         del inputs["input_ids"], inputs["attention_mask"]
@@ -74,19 +77,22 @@ class PictureChatEncoder(ChatEncoder):
         return inputs
 
     def _encoder_for(self, pictures: int) -> Self:
-        """A copy of this encoder for chats with this many pictures."""
-        if pictures not in self._seeing:
-            other = copy.copy(self)
-            other._pictures, other._layouts = pictures, {}
-            self._seeing[pictures] = other
-        return self._seeing[pictures]
+        """Returns a copy of this encoder for chats with this many pictures."""
+        if pictures not in self._by_pictures:
+            encoder = copy.copy(self)
+            encoder._pictures = pictures
+            encoder._layouts = {}
+            self._by_pictures[pictures] = encoder
+        return self._by_pictures[pictures]
 
     def _placeholder(self, picture: Picture) -> list[int]:
         if picture.image is None:
             raise ValueError(picture.trouble)
-        if picture.image.size not in self._placeholders:
-            self._placeholders[picture.image.size] = self._process([picture])["input_ids"][0]
-        return self._placeholders[picture.image.size]
+        size = picture.image.size
+        if size not in self._placeholders:
+            (ids,) = self._process([picture])["input_ids"]
+            self._placeholders[size] = ids
+        return self._placeholders[size]
 
     def _process(self, pictures: list[Picture], **options: Any) -> Any:
         text = self.processor.image_token * len(pictures)
@@ -102,14 +108,15 @@ class PictureChatEncoder(ChatEncoder):
         for message in chat:
             message["content"] = [{"type": "text", "text": message["content"]}]
         if self._pictures:
-            chat[list(roles).index("user")]["content"][:0] = [{"type": "image"}] * self._pictures
+            first_user = list(roles).index("user")
+            chat[first_user]["content"][:0] = [{"type": "image"}] * self._pictures
         return chat
 
     def _layout(self, roles: tuple[str, ...]) -> list[str | int]:
         layout = super()._layout(roles)
-        shown = layout.count(self.placeholder_id)
-        if shown != self._pictures:
-            raise ValueError(f"the chat template shows {shown} pictures of {self._pictures}")
+        pictures = layout.count(self.placeholder_id)
+        if pictures != self._pictures:
+            raise ValueError(f"the chat template shows {pictures} pictures of {self._pictures}")
         # some templates write the begin-of-sequence token themselves
         has_begin = self._before[:1] == layout[:1]
         return layout if has_begin else [*self._before, *layout]

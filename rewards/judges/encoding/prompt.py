@@ -78,20 +78,21 @@ def ready(questions: Sequence[Question]) -> list[Question]:
                 )
             if id(image) not in pictures:
                 pictures[id(image)] = picture(image)
-    return [
-        replace(question, images=tuple(pictures[id(image)] for image in question.images))
-        for question in questions
-    ]
+    with_pictures = []
+    for question in questions:
+        images = tuple(pictures[id(image)] for image in question.images)
+        with_pictures.append(replace(question, images=images))
+    return with_pictures
 
 
 def picture(image: Image.Image) -> Picture:
     """Decodes the image into a Picture. An error becomes the Picture's `trouble`."""
     try:
-        shown = judges_picture(image)
+        converted = judges_picture(image)
     except PictureError as error:
         return Picture("", trouble=str(error))
-    digest = hashlib.sha256(repr(shown.size).encode() + shown.tobytes())
-    return Picture(digest.hexdigest()[:32], shown)
+    digest = hashlib.sha256(repr(converted.size).encode() + converted.tobytes())
+    return Picture(digest.hexdigest()[:32], converted)
 
 
 def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
@@ -99,12 +100,12 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
     with equal heads.
     """
     start = 0
-    for _, block in groupby(
-        prompts, key=lambda prompt: (prompt.pictures, prompt.ids[: prompt.head])
-    ):
+    for _, block in groupby(prompts, key=_head_of):
         same_head = list(block)
         ids = [prompt.ids for prompt in same_head]
-        ranges = [(0, len(ids))] if same_head[0].pictures else groups(ids)
+        # Prompts with pictures share at least these, and are not parted.
+        has_pictures = bool(same_head[0].pictures)
+        ranges = [(0, len(ids))] if has_pictures else groups(ids)
         for low, high in ranges:
             shared = shared_length(ids[low:high]) if high - low > 1 else 0
             worth_sharing = shared if shared >= MIN_SHARED else 0
@@ -112,13 +113,21 @@ def runs(prompts: Sequence[Prompt]) -> Iterator[Run]:
         start += len(ids)
 
 
+def _head_of(prompt: Prompt) -> tuple[tuple[Picture, ...], tuple[int, ...]]:
+    """Returns the pictures of a prompt, and its ids up to the end of the last one."""
+    return prompt.pictures, prompt.ids[: prompt.head]
+
+
 def shared_length(prompts: Sequence[Sequence[int]]) -> int:
-    """How many first tokens these sorted prompts have in common; fewer than the shortest prompt
-    has.
+    """Returns how many first tokens these sorted prompts have in common; fewer than the shortest
+    prompt has.
     """
     first, last = prompts[0], prompts[-1]
     limit = min(len(prompt) for prompt in prompts) - 1
-    return next((i for i in range(limit) if first[i] != last[i]), limit)
+    for place in range(limit):
+        if first[place] != last[place]:
+            return place
+    return limit
 
 
 def groups(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:

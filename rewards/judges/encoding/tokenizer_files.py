@@ -36,23 +36,21 @@ class TokenizerFiles:
                 f"{folder / FILES[0]} cannot be read ({error}): copy or save it anew."
             ) from None
         self.added_tokens_decoder = self.backend_tokenizer.get_added_tokens_decoder()
-        self.get_vocab, self.decode = (
-            self.backend_tokenizer.get_vocab,
-            self.backend_tokenizer.decode,
-        )
+        self.get_vocab = self.backend_tokenizer.get_vocab
+        self.decode = self.backend_tokenizer.decode
         config, template = folder / FILES[1], folder / FILES[2]
         settings: dict[str, Any] = {}
         if config.is_file():
             settings = json.loads(config.read_text("utf-8"))
         self.chat_template: str | None = None
-        given = settings.get("chat_template")
+        in_settings = settings.get("chat_template")
         if template.is_file():
             self.chat_template = template.read_text("utf-8")
-        elif isinstance(given, list):
-            templates = {named["name"]: named["template"] for named in given}
+        elif isinstance(in_settings, list):
+            templates = {entry["name"]: entry["template"] for entry in in_settings}
             self.chat_template = templates.get("default")
         else:
-            self.chat_template = given
+            self.chat_template = in_settings
         self.special_tokens_map: dict[str, str] = {}
         for name, token in settings.items():
             text = token.get("content") if isinstance(token, dict) else token

@@ -77,11 +77,11 @@ class LocalJudge(Judge):
         self.chat_template = chat_template
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            key: value
-            for key, value in super().__getstate__().items()
-            if key not in ("encoder", "config")
-        }
+        state = super().__getstate__()
+        # Both are read again of the model's files where they are needed.
+        state.pop("encoder", None)
+        state.pop("config", None)
+        return state
 
     @cached_property
     def name(self) -> str:
@@ -124,22 +124,23 @@ class LocalJudge(Judge):
         """The model's chat template with its tokenizer, or with its processor if it sees
         pictures.
         """
-        given = self.chat_template or (PLAIN if self.config.is_encoder_decoder else None)
-        if given == PLAIN and self.sees_pictures:
+        template = self.chat_template
+        if not template and self.config.is_encoder_decoder:
+            template = PLAIN
+        if template == PLAIN and self.sees_pictures:
             raise ValueError(
                 f"{self.model} sees pictures, which plain text does not show: leave out "
                 "chat_template."
             )
-        reader: Any
         if self.sees_pictures:
-            reader = load_processor(self.folder)
-        else:
-            reader = AutoTokenizer.from_pretrained(self.folder, trust_remote_code=False)
-        if given:
-            reader.chat_template = chat_template(
-                given, reader.tokenizer if self.sees_pictures else reader
-            )
-        return PictureChatEncoder(reader) if self.sees_pictures else ChatEncoder(reader)
+            processor: Any = load_processor(self.folder)
+            if template:
+                processor.chat_template = chat_template(template, processor.tokenizer)
+            return PictureChatEncoder(processor)
+        tokenizer: Any = AutoTokenizer.from_pretrained(self.folder, trust_remote_code=False)
+        if template:
+            tokenizer.chat_template = chat_template(template, tokenizer)
+        return ChatEncoder(tokenizer)
 
     @property
     def context(self) -> int:
@@ -159,12 +160,14 @@ class LocalJudge(Judge):
         ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.scale(scale)
-            ids = sorted({number for several in tokens.values() for number in several})
-            for top in dict.fromkeys(question.top for question in questions):
-                numbers = [n for n, question in enumerate(questions) if question.top == top]
-                answers, cuts = self._in_parts(
-                    [questions[n] for n in numbers], 1, partial(self._logprobs, ids=ids, top=top)
-                )
+            ids = sorted(set[int]().union(*tokens.values()))
+            numbers_by_top: dict[int, list[int]] = {}
+            for number, question in enumerate(questions):
+                numbers_by_top.setdefault(question.top, []).append(number)
+            for top, numbers in numbers_by_top.items():
+                alike = [questions[number] for number in numbers]
+                ask = partial(self._logprobs, ids=ids, top=top)
+                answers, cuts = self._in_parts(alike, 1, ask)
                 for number, answer, cut in zip(numbers, answers, cuts, strict=True):
                     if isinstance(answer, Failure):
                         ratings[number] = answer
@@ -244,7 +247,9 @@ class LocalJudge(Judge):
         if len(questions) > self.most_together:
             starts = [0, *range(FIRST_PART, len(questions), self.most_together)]
             ends = [*starts[1:], len(questions)]
-            parts = [questions[start:end] for start, end in zip(starts, ends, strict=True)]
+            parts = []
+            for start, end in zip(starts, ends, strict=True):
+                parts.append(questions[start:end])
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encoded, parts[0], reserve)
             for part_after in [*parts[1:], None]:
@@ -267,4 +272,5 @@ def rank_index() -> int:
     own, as SLURM and Kubernetes may give it. 0 without LOCAL_RANK, which torchrun and accelerate
     set, and without a GPU.
     """
-    return int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    return rank % max(1, torch.cuda.device_count())

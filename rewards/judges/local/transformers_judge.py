@@ -62,7 +62,9 @@ class TransformersJudge(LocalJudge):
     ) -> None:
         super().__init__(model, max_length, min_mass, chat_template)
         self.batch_size = batch_size
-        self.device = device or (f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu")
+        if not device:
+            device = f"cuda:{rank_index()}" if torch.cuda.is_available() else "cpu"
+        self.device = device
         if dtype == "auto":
             dtype = "bfloat16" if self.device.startswith("cuda") else "float32"
         self.dtype = dtype
@@ -83,13 +85,15 @@ class TransformersJudge(LocalJudge):
                 "ZeRO-3 is on, and would partition the judge with the policy: call judge.start() "
                 "before the training arguments are made."
             )
-        text_model = (
-            AutoModelForSeq2SeqLM if self.config.is_encoder_decoder else AutoModelForCausalLM
-        )
-        kind: Any = AutoModelForImageTextToText if self.sees_pictures else text_model
-        model: Any = kind.from_pretrained(
-            self.folder, dtype=self.dtype, trust_remote_code=False
-        ).to(self.device)
+        kind: Any
+        if self.sees_pictures:
+            kind = AutoModelForImageTextToText
+        elif self.config.is_encoder_decoder:
+            kind = AutoModelForSeq2SeqLM
+        else:
+            kind = AutoModelForCausalLM
+        model = kind.from_pretrained(self.folder, dtype=self.dtype, trust_remote_code=False)
+        model = model.to(self.device)
         # A model's own settings may have a repetition penalty, which changes greedy texts.
         ends = model.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends
@@ -118,7 +122,10 @@ class TransformersJudge(LocalJudge):
         self, ids: list[int], rows: list[Prompt], shared: int, cache: Any
     ) -> list[Mapping[int, float]]:
         table = self._after([row.ids[shared:] for row in rows], cache)
-        return [dict(zip(ids, row, strict=True)) for row in table[:, ids].tolist()]
+        logprobs: list[Mapping[int, float]] = []
+        for values in table[:, ids].tolist():
+            logprobs.append(dict(zip(ids, values, strict=True)))
+        return logprobs
 
     def _likeliest(
         self, top: int, rows: list[Prompt], shared: int, cache: Any
@@ -152,10 +159,12 @@ class TransformersJudge(LocalJudge):
                 for number in range(run.start, run.stop):
                     answers[number] = failure
                 continue
-            order = sorted(range(run.start, run.stop), key=lambda n: len(prompts[n].ids))
+            # Prompts of like length stand in one batch, so that little of it is padding.
+            numbers = range(run.start, run.stop)
+            order = sorted(numbers, key=lambda number: len(prompts[number].ids))
             for first in range(0, len(order), self.batch_size):
                 batch = order[first : first + self.batch_size]
-                rows = [prompts[n] for n in batch]
+                rows = [prompts[number] for number in batch]
                 answers_of_batch = self._halving(rows, run.shared, cache, ask)
                 for number, answer in zip(batch, answers_of_batch, strict=True):
                     answers[number] = answer
@@ -221,8 +230,8 @@ class TransformersJudge(LocalJudge):
         # after them.
         self._model.base_model.rope_deltas = None
         ids = torch.tensor([prompt.ids[:length]], device=self.device)
-        kept = {"logits_to_keep": 1} if self._selects_positions else {}
-        output = self._model(input_ids=ids, **inputs, use_cache=True, **kept)
+        selection = {"logits_to_keep": 1} if self._selects_positions else {}
+        output = self._model(input_ids=ids, **inputs, use_cache=True, **selection)
         return output[self._cache_name]
 
     @torch.inference_mode()
@@ -234,14 +243,17 @@ class TransformersJudge(LocalJudge):
         inputs = padded(suffixes, self.device)
         if self.config.is_encoder_decoder:
             start = self._model.generation_config.decoder_start_token_id
-            inputs["decoder_input_ids"] = torch.full((len(suffixes), 1), start, device=self.device)
-            return self._model(**inputs).logits[:, -1].float().log_softmax(-1)
+            shape = len(suffixes), 1
+            inputs["decoder_input_ids"] = torch.full(shape, start, device=self.device)
+            last_logits = self._model(**inputs).logits[:, -1]
+            return last_logits.float().log_softmax(-1)
         arguments: dict[str, Any] = {
             "input_ids": inputs["input_ids"],
             "use_cache": cache is not None,
         }
         arguments |= self._earlier(cache, len(suffixes))
-        last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=self.device)
+        last_places = [len(suffix) - 1 for suffix in suffixes]
+        last = torch.tensor(last_places, device=self.device)
         places = last
         if self._selects_positions:
             arguments["logits_to_keep"] = last.unique()  # sorted
@@ -264,20 +276,23 @@ class TransformersJudge(LocalJudge):
         is in the cache. The padding is between the shared beginning and the rest, because
         generation needs the ends in one column; for an encoder it is at the end.
         """
-        two = self.config.is_encoder_decoder
-        inputs = padded([row.ids for row in rows], self.device, None if two else shared)
-        # after the token that a decoder starts from, or the prompt
-        first = 1 if two else inputs["input_ids"].shape[1]
+        ids = [row.ids for row in rows]
+        if self.config.is_encoder_decoder:
+            inputs = padded(ids, self.device)
+            first = 1  # behind the token that a decoder starts from
+        else:
+            inputs = padded(ids, self.device, shared)
+            first = inputs["input_ids"].shape[1]  # behind the prompt
         earlier = self._earlier(cache, len(rows))
         texts = self._model.generate(
             **inputs, **earlier, max_new_tokens=max_tokens, do_sample=False
         )
         ends = self._model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
-        return [
-            [*takewhile(lambda token: token not in stops, text)]
-            for text in texts[:, first:].tolist()
-        ]
+        continuations: list[Sequence[int]] = []
+        for text in texts[:, first:].tolist():
+            continuations.append(list(takewhile(lambda token: token not in stops, text)))
+        return continuations
 
 
 def padded(

@@ -15,7 +15,7 @@ LEAST_UTILIZATION = 0.01
 # activations and logits beside the cache. training/plan/memory.py counts these.
 BATCHED_TOKENS = 8192
 BATCHED_PROMPTS = 256
-BLOCK = 256  # tokens; a multiple of the block sizes that vLLM chooses
+BLOCK_TOKENS = 256  # a multiple of the block sizes that vLLM chooses
 BYTES = {"float32": 4, "float": 4}  # per number, by dtype; 2 for the others
 
 
@@ -61,9 +61,9 @@ def bytes_per_token(config: Any, dtype: str, tensor_parallel: int = 1) -> int:
     shared = getattr(config, "num_key_value_heads", None) or heads
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     name = str(config.dtype if dtype == "auto" else dtype).removeprefix("torch.")
-    return (
-        2 * config.num_hidden_layers * max(shared // tensor_parallel, 1) * size * BYTES.get(name, 2)
-    )
+    heads_of_device = max(shared // tensor_parallel, 1)
+    numbers = 2 * config.num_hidden_layers * heads_of_device * size  # a key and a value in each
+    return numbers * BYTES.get(name, 2)
 
 
 def tokens_that_fit(memory: int, token: int) -> int:
@@ -72,23 +72,23 @@ def tokens_that_fit(memory: int, token: int) -> int:
 
     Raises ValueError if no block fits.
     """
-    blocks = memory // (token * BLOCK) - 1
+    blocks = memory // (token * BLOCK_TOKENS) - 1
     if blocks < 1:
         raise ValueError(
             f"memory={memory:.3g} bytes hold {memory // token} tokens of the judge's KV cache, "
-            f"which is less than {2 * BLOCK}: give it {2 * BLOCK * token:.2g} or more."
+            f"which is less than {2 * BLOCK_TOKENS}: give it {2 * BLOCK_TOKENS * token:.2g} or "
+            "more."
         )
-    return blocks * BLOCK
+    return blocks * BLOCK_TOKENS
 
 
 def as_request(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as a request of vLLM.
+    """Returns a prompt as a request of vLLM.
 
     The ids have one placeholder per picture, which vLLM itself expands.
     """
-    pictures = (
-        {"multi_modal_data": {"image": [one.image for one in prompt.pictures]}}
-        if prompt.pictures
-        else {}
-    )
-    return {"prompt_token_ids": list(prompt.short or prompt.ids), **pictures}
+    request: dict[str, Any] = {"prompt_token_ids": list(prompt.short or prompt.ids)}
+    if prompt.pictures:
+        images = [picture.image for picture in prompt.pictures]
+        request["multi_modal_data"] = {"image": images}
+    return request

@@ -85,16 +85,21 @@ def watched(ask: Callable[[], T], processes: Sequence[Any], end: float) -> T:
 
 def free_memory() -> int:
     """Free bytes on this rank's GPU; 0 without one."""
-    return torch.cuda.mem_get_info(rank_index())[0] if torch.cuda.is_available() else 0
+    if not torch.cuda.is_available():
+        return 0
+    free, _ = torch.cuda.mem_get_info(rank_index())
+    return free
 
 
 def family(pid: int) -> list[int]:
-    """The ids of the process and of all processes below it; of it alone on a system without
+    """Returns the ids of the process and of all processes below it; of it alone on a system without
     /proc.
     """
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for one in lists for child in one.read_text().split()]
-    return [pid, *(member for child in children for member in family(child))]
+    members = [pid]
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text().split():
+            members += family(int(child))
+    return members
 
 
 @contextmanager
@@ -153,9 +158,12 @@ def one_at_a_time(gpus: Iterable[int]) -> Iterator[None]:
     file of its own, not at a port (uniproc_executor.py).
     """
     CACHE.mkdir(parents=True, exist_ok=True)
-    names = sorted(str(torch.cuda.get_device_properties(gpu).uuid) for gpu in gpus) or ["cpu"]
+    names = []
+    for gpu in gpus:
+        names.append(str(torch.cuda.get_device_properties(gpu).uuid))
+    names.sort()  # in one order for all, so that no two processes wait for each other
     with ExitStack() as locks:
-        for name in names:
+        for name in names or ["cpu"]:
             lock = locks.enter_context((CACHE / f"vllm-start-{name}.lock").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             # Closing is not enough: a forked engine has the file open too.

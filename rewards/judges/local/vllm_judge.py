@@ -63,7 +63,7 @@ CHECK = list(range(1, 17))  # the prompt that a woken engine must answer as the 
 CHECK_TOKENS = 5  # how many of the likeliest tokens are compared
 # of natural log-probabilities; small, because one prompt alone always runs the same kernels
 CHECK_DIFFERENCE = 0.1
-ATTEMPTS = 2  # within one `with judge:`
+MAX_FAILURES = 2  # within one `with judge:`; after them the engine is not started again
 END_SECONDS = 10.0  # for a process to end by itself
 DEADLINE = 1200.0  # seconds
 # Questions in one call of the engine, which are about a second of its work. At the end of a call it
@@ -183,8 +183,10 @@ class VllmJudge(LocalJudge):
             # before the pinning below; otherwise this process too would see only the pinned device
             torch.cuda.init()
         gpus = range(torch.cuda.device_count())
-        with one_at_a_time(gpus if self.tensor_parallel > 1 else gpus[rank_index() :][:1]):
-            others = multiprocessing.active_children()
+        if self.tensor_parallel <= 1:
+            gpus = gpus[rank_index() :][:1]
+        with one_at_a_time(gpus):
+            earlier = multiprocessing.active_children()
             free = free_memory()
             try:
                 try:
@@ -203,10 +205,12 @@ class VllmJudge(LocalJudge):
                         check_names(engine, [END])
                         self._engine = engine
                 finally:
-                    self._processes = [
-                        child for child in multiprocessing.active_children() if child not in others
-                    ]
-                self._guard = Guard(pid for child in self._processes for pid in family(child.pid))
+                    children = multiprocessing.active_children()
+                    self._processes = [child for child in children if child not in earlier]
+                pids: list[int] = []
+                for process in self._processes:
+                    pids += family(process.pid)
+                self._guard = Guard(pids)
                 self.usage.peak_memory_bytes = max(
                     self.usage.peak_memory_bytes, free - free_memory()
                 )
@@ -241,8 +245,11 @@ class VllmJudge(LocalJudge):
             or not torch.cuda.is_available()
         ):
             return {}
-        visible, index = os.environ.get("CUDA_VISIBLE_DEVICES"), rank_index()
-        return {"CUDA_VISIBLE_DEVICES": visible.split(",")[index] if visible else str(index)}
+        device = str(rank_index())
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        if visible:
+            device = visible.split(",")[rank_index()]
+        return {"CUDA_VISIBLE_DEVICES": device}
 
     def _wake(self) -> None:
         self._end = time.monotonic() + self.deadline
@@ -253,8 +260,7 @@ class VllmJudge(LocalJudge):
         try:
             watched(self._engine.wake_up, self._processes, self._end)
             now = self._answer_to_check(self._end, tuple(self._at_start))
-            differences = [abs(now[token] - self._at_start[token]) for token in self._at_start]
-            worst = max(differences)
+            worst = max(abs(now[token] - before) for token, before in self._at_start.items())
             # also for NaN: its weights were not restored (vLLM #53888)
             if not worst <= CHECK_DIFFERENCE:
                 raise RuntimeError(
@@ -292,20 +298,23 @@ class VllmJudge(LocalJudge):
             self.close()
 
     def _answer_to_check(self, end: float, tokens: Sequence[int] = ()) -> dict[int, float]:
-        """Log-probabilities after the check prompt: of these tokens, or of the likeliest ones."""
+        """Returns log-probabilities after the check prompt: of these tokens, or the likeliest."""
         from vllm import SamplingParams
 
-        asked = {"logprob_token_ids": list(tokens)} if tokens else {"logprobs": CHECK_TOKENS}
-        params = SamplingParams(max_tokens=1, temperature=0.0, **asked)
+        selection: dict[str, Any] = {"logprobs": CHECK_TOKENS}
+        if tokens:
+            selection = {"logprob_token_ids": list(tokens)}
+        params = SamplingParams(max_tokens=1, temperature=0.0, **selection)
         (output,) = self._run([{"prompt_token_ids": CHECK}], params, end)
-        return {token: entry.logprob for token, entry in output.outputs[0].logprobs[0].items()}
+        entries = output.outputs[0].logprobs[0]
+        return {token: entry.logprob for token, entry in entries.items()}
 
     def _logprobs(
         self, prompts: Sequence[Prompt], ids: list[int], top: int
     ) -> list[Mapping[int, float] | Failure]:
-        asked: dict[str, Any] = {"logprobs": top} if top else {"logprob_token_ids": ids}
+        selection: dict[str, Any] = {"logprobs": top} if top else {"logprob_token_ids": ids}
         answers: list[Mapping[int, float] | Failure] = []
-        for output in self._outputs(prompts, max_tokens=1, **asked):
+        for output in self._outputs(prompts, max_tokens=1, **selection):
             if isinstance(output, Failure):
                 answers.append(output)
             else:
@@ -324,18 +333,18 @@ class VllmJudge(LocalJudge):
         ask = partial(self._engine.generate, requests, params, use_tqdm=False)
         return watched(ask, self._processes, end)
 
-    def _outputs(self, prompts: Sequence[Prompt], **asked: Any) -> list[Any]:
-        """Returns vLLM's output for each prompt, or a Failure. asked: arguments of
+    def _outputs(self, prompts: Sequence[Prompt], **sampling: Any) -> list[Any]:
+        """Returns vLLM's output for each prompt, or a Failure. sampling: arguments of
         SamplingParams.
         """
         if not prompts:
             return []
         from vllm import SamplingParams
 
-        params = SamplingParams(temperature=0.0, detokenize=False, **asked)
+        params = SamplingParams(temperature=0.0, detokenize=False, **sampling)
         requests = [as_request(prompt) for prompt in prompts]
         outputs: list[Any] = []
-        while not outputs and len(self._failures) < ATTEMPTS and time.monotonic() < self._end:
+        while not outputs and len(self._failures) < MAX_FAILURES and time.monotonic() < self._end:
             try:
                 self._open()
                 outputs = self._run(requests, params, self._end)
@@ -365,7 +374,7 @@ class VllmJudge(LocalJudge):
         ends.
         """
         troubles = ", then ".join(self._failures)
-        if len(self._failures) < ATTEMPTS:
+        if len(self._failures) < MAX_FAILURES:
             within = f"no answer within {self.deadline:g} s"
             if troubles:
                 within = f"{within}: {troubles}"

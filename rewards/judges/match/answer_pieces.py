@@ -26,14 +26,14 @@ DENYING = NO | word_set(
 TAKING_BACK = DENYING | word_set(
     "way really is that this it can be clearly so was right true correct very or and"
 )
-_OTHERS = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b", re.IGNORECASE)
-_CUTS = frozenset(
-    ",;:/|()[].\n\u3001\u3002\uff0c\uff1b\uff1a"
-)  # marks that end a piece; a dash does between spaces
-_DENYING_ABROAD = re.compile("[不没沒错錯]|ない|ません|아니|않")
+_ALL_BUT = re.compile(r"\b(any(?:thing)?|every(?:thing)?|all|other) (but|than)\b", re.IGNORECASE)
+# marks that end a piece; a dash does between spaces
+_PIECE_ENDS = frozenset(",;:/|()[].\n\u3001\u3002\uff0c\uff1b\uff1a")
+# of Chinese, Japanese and Korean, which are written without spaces or join the denial to its verb
+_DENYING_CJK = re.compile("[不没沒错錯]|ない|ません|아니|않")
 _BEING = word_set("is isn't was wasn't")
 _LINKS = word_set("and or nor plus & +")
-_BREAKING = word_set("rather instead unlike except because")  # a piece begins with them
+_PIECE_STARTS = word_set("rather instead unlike except because")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +49,37 @@ class Piece:
     denied: bool
 
 
-def pieces_of(answer: str, known: Collection[str]) -> list[Piece]:
-    """Returns the pieces of a plain answer that have words. "Without doubt" affirms. known: words
-    that deny nothing, as the question's and the references' are.
+def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
+    """Returns the pieces of a plain answer that have words. "Without doubt" affirms. harmless:
+    words that deny nothing, as the question's and the references' are.
     """
     pieces = []
-    for tokens in _cut(_negated(answer)):
-        said = [token for token in tokens if token.kind != "mark"]
-        words = _without_articles(said)
+    for tokens in _cut_into_pieces(_with_plain_not(answer)):
+        unmarked = [token for token in tokens if token.kind != "mark"]
+        words = _without_articles(unmarked)
         if not words:
             continue
         starts = {word.start for word in words}
+        # "and" and "or" begin an item. Articles and marks belong to none.
         items: list[list[str]] = [[]]
         for token in tokens:
             if token.text in _LINKS:
                 items.append([])
             elif token.start in starts:
                 items[-1].append(token.text)
-        denials = [word for word in words if _denies(word.text) and word.text not in known]
-        pieces.append(
-            Piece(
-                said[0].start,
-                said[-1].end,
-                [word.text for word in words],
-                items,
-                len(denials) % 2 == 1,
-            )
+        texts = [word.text for word in words]
+        denials = 0
+        for text in texts:
+            if _denies(text) and text not in harmless:
+                denials += 1
+        piece = Piece(
+            start=unmarked[0].start,
+            end=unmarked[-1].end,
+            words=texts,
+            items=items,
+            denied=denials % 2 == 1,
         )
+        pieces.append(piece)
     return pieces
 
 
@@ -83,13 +87,14 @@ def asserted(pieces: Sequence[Piece]) -> list[Piece]:
     """Returns the pieces that are neither denied, nor taken back by a later one, nor a reason for
     one.
     """
-    found: list[Piece] = []
+    statements: list[Piece] = []
     for piece in pieces:
-        if not piece.denied and not (found and piece.words[0] == "because"):
-            found.append(piece)
+        is_reason = bool(statements) and piece.words[0] == "because"
+        if not piece.denied and not is_reason:
+            statements.append(piece)
         elif piece.denied and TAKING_BACK.issuperset(piece.words):
-            found = []
-    return found
+            statements = []
+    return statements
 
 
 def _without_articles(tokens: Sequence[Token]) -> list[Token]:
@@ -98,8 +103,8 @@ def _without_articles(tokens: Sequence[Token]) -> list[Token]:
     """
     words = []
     for token, behind in zip_longest(tokens, tokens[1:]):
-        letter = token.text == "a" and behind is not None and behind.text in _BEING
-        if letter or token.text not in ARTICLES:
+        is_letter = token.text == "a" and behind is not None and behind.text in _BEING
+        if is_letter or token.text not in ARTICLES:
             words.append(token)
     return words or list(tokens)
 
@@ -107,22 +112,22 @@ def _without_articles(tokens: Sequence[Token]) -> list[Token]:
 def _denies(word: str) -> bool:
     if word.isascii():
         return word in DENYING
-    return _DENYING_ABROAD.search(word) is not None
+    return _DENYING_CJK.search(word) is not None
 
 
-def _negated(answer: str) -> str:
+def _with_plain_not(answer: str) -> str:
     """Returns the answer with "not" for "anything but" and the like, of the same length."""
-    return _OTHERS.sub(lambda others: "not".ljust(len(others[0])), answer)
+    return _ALL_BUT.sub(lambda match: "not".ljust(len(match[0])), answer)
 
 
-def _cut(answer: str) -> list[list[Token]]:
+def _cut_into_pieces(answer: str) -> list[list[Token]]:
     """Returns the tokens of each piece."""
     pieces: list[list[Token]] = [[]]
     end = 0
     for token in read_tokens(answer):
-        broken = "\n" in answer[end : token.start]
+        on_new_line = "\n" in answer[end : token.start]
         end = token.end
-        if broken or token.text in _BREAKING:
+        if on_new_line or token.text in _PIECE_STARTS:
             pieces.append([])
         if token.text == "but" or (token.kind == "mark" and _ends_piece(answer, token)):
             pieces.append([])
@@ -132,10 +137,11 @@ def _cut(answer: str) -> list[list[Token]]:
 
 
 def _ends_piece(answer: str, mark: Token) -> bool:
-    around = answer[max(mark.start - 1, 0) : mark.start] + answer[mark.end : mark.end + 1]
+    before = answer[max(mark.start - 1, 0) : mark.start]
+    behind = answer[mark.end : mark.end + 1]
     if mark.text[0] == ".":
-        behind = answer[mark.end : mark.end + 1]
+        # within "3.5" and "www.a_b.org" it ends nothing
         return not (behind.isalnum() or behind == "_")
     if mark.text == "-":
-        return len(around) == 2 and around.isspace()
-    return mark.text[0] in _CUTS
+        return before.isspace() and behind.isspace()
+    return mark.text[0] in _PIECE_ENDS

@@ -37,12 +37,14 @@ _DOING = word_set("do does did can will")  # a question that begins so has its v
 def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
     """Returns "yes" or "no", or "" with the reason why it is neither, a clause about the answer."""
     signs = [piece for piece in pieces if not (YES | DENYING).isdisjoint(piece.words)]
-    if any(piece.words[0] == "or" or not EVASIVE.isdisjoint(piece.words) for piece in pieces):
-        return "", "it does not commit itself"
+    for piece in pieces:
+        if piece.words[0] == "or" or not EVASIVE.isdisjoint(piece.words):
+            return "", "it does not commit itself"
     claims = _claims(question, pieces)
     first = signs[0] if signs else None
     unsaid = first is None or YES.union(SAYING_NO).isdisjoint(first.words)
-    if unsaid and len(claims) == 1 and all(OPEN.isdisjoint(piece.words) for piece in pieces):
+    is_open = any(not OPEN.isdisjoint(piece.words) for piece in pieces)
+    if unsaid and len(claims) == 1 and not is_open:
         return claims.pop(), ""
     if first is None:
         return "", "it does not commit itself"
@@ -50,19 +52,19 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
         return "", "it must say yes or no, not both"
     if first.denied and NO.isdisjoint(first.words):
         return "", "it denies or doubts what it says"
-    said = "no" if first.denied else "yes"
+    word = "no" if first.denied else "yes"
     later = signs[signs.index(first) + 1 :]
-    if not claims <= {said} or any(_says_otherwise(piece, said) for piece in later):
+    if not claims <= {word} or any(_says_otherwise(piece, word) for piece in later):
         return "", "it must say yes or no, not both"
-    return said, ""
+    return word, ""
 
 
-def _says_otherwise(piece: Piece, said: str) -> bool:
-    """Whether a later piece says the other of yes and no, or takes back what was said."""
-    begun = piece.words[0]
-    if said == "no":
-        return begun in YES
-    return piece.denied and (begun in SAYING_NO or TAKING_BACK.issuperset(piece.words))
+def _says_otherwise(piece: Piece, word: str) -> bool:
+    """Whether a later piece says the other of yes and no than `word`, or takes it back."""
+    first_word = piece.words[0]
+    if word == "no":
+        return first_word in YES
+    return piece.denied and (first_word in SAYING_NO or TAKING_BACK.issuperset(piece.words))
 
 
 def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
@@ -70,18 +72,25 @@ def _claims(question: str, pieces: Sequence[Piece]) -> set[str]:
     piece without a verb claims nothing.
     """
     words = tokens_of(question)
-    asked = _content(words)
-    existing = _THERE in words[:3]
-    verbal = bool(words) and words[0] in _DOING
-    claims = set()
+    question_words = _content_words(words)
+    if not question_words:
+        return set()
+    asks_existence = _THERE in words[:3]
+    has_inner_verb = bool(words) and words[0] in _DOING
+    claims: set[str] = set()
     for piece in pieces:
-        content = _content(piece.words)
-        same = content == asked and (verbal or not _VERBS.isdisjoint(piece.words))
-        shown = existing and content >= asked and not _VERBS.isdisjoint(piece.words)
-        if asked and (same or (shown and not piece.denied)):
-            claims.add("no" if piece.denied else "yes")
+        has_verb = not _VERBS.isdisjoint(piece.words)
+        content = _content_words(piece.words)
+        repeats = content == question_words and (has_inner_verb or has_verb)
+        exceeds = asks_existence and has_verb and content >= question_words
+        if piece.denied:
+            if repeats:
+                claims.add("no")
+        elif repeats or exceeds:
+            claims.add("yes")
     return claims
 
 
-def _content(words: Sequence[str]) -> set[str]:
+def _content_words(words: Sequence[str]) -> set[str]:
+    """Returns the base forms of the words that a claim is about."""
     return {lemma(word) for word in words if word not in _SILENT}

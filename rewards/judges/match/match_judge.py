@@ -60,14 +60,14 @@ class MatchJudge(Judge):
     def __init__(self, pipeline: Any = None, coref: Any = "rules") -> None:
         self.pipeline = pipeline
         self.coref = coref
-        # by the id of a probe's graph, which the index holds
-        self._given: dict[int, TextIndex] = {}
+        # By the id of a probe's graph. The index holds the graph, so that its id stays taken.
+        self._index_by_graph_id: dict[int, TextIndex] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_given": {}}
+        return {**super().__getstate__(), "_index_by_graph_id": {}}
 
     def _sleep(self) -> None:
-        self._given = {}
+        self._index_by_graph_id = {}
 
     @property
     def name(self) -> str:
@@ -81,49 +81,70 @@ class MatchJudge(Judge):
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Returns one rating per question, and NO_PROSE for all but presence and answers."""
-        probes = [question.probe for question in questions]
-        presences = {
-            number: probe for number, probe in enumerate(probes) if isinstance(probe, PresenceProbe)
-        }
+        presence_probes: dict[int, PresenceProbe] = {}
+        answer_probes: dict[int, AnswerProbe] = {}
+        for number, question in enumerate(questions):
+            if isinstance(question.probe, PresenceProbe):
+                presence_probes[number] = question.probe
+            elif isinstance(question.probe, AnswerProbe):
+                answer_probes[number] = question.probe
+        level_by_question: dict[int, float] = {}
         with self.usage.clock("seconds"):
-            asked = list(presences.values())
-            levels = dict(zip(presences, self.levels(asked, self._indexes_of(asked)), strict=True))
-        levels |= {
-            n: rate_answer(probe)[0]
-            for n, probe in enumerate(probes)
-            if isinstance(probe, AnswerProbe)
+            probes = list(presence_probes.values())
+            levels = self.levels(probes, self._indexes_of(probes))
+            level_by_question |= zip(presence_probes, levels, strict=True)
+        for number, probe in answer_probes.items():
+            level_by_question[number], _ = rate_answer(probe)
+        rating_by_level = {
+            level: rating_of(level, scale) for level in set(level_by_question.values())
         }
-        ratings = {level: rating_of(level, scale) for level in set(levels.values())}
-        return [ratings[levels[n]] if n in levels else NO_PROSE for n in range(len(probes))]
+        ratings: list[Rating | Failure] = []
+        for number in range(len(questions)):
+            if number in level_by_question:
+                ratings.append(rating_by_level[level_by_question[number]])
+            else:
+                ratings.append(NO_PROSE)
+        return ratings
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns the ratings, 1 to 5. `indexes` has the index of each probe's text."""
-        return [index.rating(probe) for probe, index in zip(probes, indexes, strict=True)]
+        levels = []
+        for probe, index in zip(probes, indexes, strict=True):
+            levels.append(index.rating(probe))
+        return levels
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a PhraseProbe's noun phrase, a rationale and rating for an AnswerProbe, and else
         NO_PROSE.
         """
-        return [written(question.probe) for question in questions]
+        return [write_answer(question.probe) for question in questions]
 
     def _indexes_of(self, probes: Sequence[PresenceProbe]) -> list[TextIndex]:
         """Returns per probe the index of its text. Texts without a graph are parsed together."""
-        graphs = {id(probe.graph): probe.graph for probe in probes if probe.graph is not None}
-        if len(self._given) > REMEMBERED_GRAPHS:
-            self._given = {}
-        self._given |= {
-            key: TextIndex(graph) for key, graph in graphs.items() if key not in self._given
-        }
-        texts = list(dict.fromkeys(probe.text for probe in probes if probe.graph is None))
-        described = describe(texts, self.pipeline, self.coref) if texts else []
-        parsed = {text: TextIndex(graph) for text, graph in zip(texts, described, strict=True)}
-        return [
-            parsed[probe.text] if probe.graph is None else self._given[id(probe.graph)]
-            for probe in probes
-        ]
+        if len(self._index_by_graph_id) > REMEMBERED_GRAPHS:
+            self._index_by_graph_id = {}
+        unparsed: dict[str, None] = {}  # texts without a graph, each once
+        for probe in probes:
+            if probe.graph is None:
+                unparsed[probe.text] = None
+            elif id(probe.graph) not in self._index_by_graph_id:
+                self._index_by_graph_id[id(probe.graph)] = TextIndex(probe.graph)
+        index_by_text: dict[str, TextIndex] = {}
+        if unparsed:
+            texts = list(unparsed)
+            graphs = describe(texts, self.pipeline, self.coref)
+            index_by_text |= zip(texts, map(TextIndex, graphs), strict=True)
+        indexes = []
+        for probe in probes:
+            if probe.graph is None:
+                indexes.append(index_by_text[probe.text])
+            else:
+                indexes.append(self._index_by_graph_id[id(probe.graph)])
+        return indexes
 
 
-def written(probe: Any) -> str | Failure:
+def write_answer(probe: Any) -> str | Failure:
+    """Returns what `write_each` answers to a question with this probe."""
     if isinstance(probe, PhraseProbe):
         return probe.by_rule
     if isinstance(probe, AnswerProbe):

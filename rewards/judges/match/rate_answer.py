@@ -29,7 +29,7 @@ count, with one explaining word free for each such word, and short pieces in a r
 """
 
 from collections import Counter
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from itertools import pairwise
 
 from spanreward.rewards.judges.match.answer_pieces import DENYING, NO, Piece, asserted, pieces_of
@@ -60,84 +60,134 @@ FREE = (
     | DENYING
     | word_set("definitely certainly looks like appears be")
 )
-PROSE = 8  # an answer of more words that count, or with one of the question's, is prose
-SHORT = 4  # words of a piece of prose that is another answer
-ABBREVIATED = 3  # letters of a unit that may abbreviate a longer one
+MAX_LIST_WORDS = 8  # an answer of more words that count, or with one of the question's, is prose
+MAX_ITEM_WORDS = 4  # of a piece of prose that is another answer
+MIN_ABBREVIATION_LETTERS = 3  # of a unit that may abbreviate a longer one
 
 
-def rate_answer(asked: AnswerProbe) -> tuple[float, str]:
+def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     """Returns the rating, 1 to 3, and the reason, a clause about the answer."""
-    candidate, *people = (plain_answer(text) for text in (asked.candidate, *asked.references))
+    candidate = plain_answer(probe.candidate)
+    people = list(map(plain_answer, probe.references))
     words = tokens_of(candidate)
     references = list(map(tokens_of, people))
     if not words or not references:
         return 1.0, "there is nothing to compare"
     if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
-    question = set(tokens_of(asked.question))
+    question = set(tokens_of(probe.question))
     counts = Counter(map(normalise, people))
-    known_words = {word for reference in references for word in reference}
-    pieces = pieces_of(candidate, question | (known_words - NO))
+    reference_words = {word for reference in references for word in reference}
+    pieces = pieces_of(candidate, question | (reference_words - NO))
     if counts.most_common(1)[0][0] in ("yes", "no"):
-        return _binary(*binary_answer(asked.question, pieces), counts)
-    read_list = letters_in_order if order_counts(people) else letters_listed
-    lists = Counter(read_list(one, joined=is_spelled(one.split())) for one in people)
-    del lists[()]
-    if 2 * lists.total() > len(people):
-        same = lists[read_list(candidate, joined=True)]
-        if same:
-            return _frequent(3.0, same, max(lists.values()))
-        if words not in references:
-            return 1.0, "it names other letters"
-    several = len(letters_of(candidate)) > 1 and words not in references
-    if several and all(map(is_letter, known_words)):
+        return _rate_binary(*binary_answer(probe.question, pieces), counts)
+    is_new = words not in references
+    rated = _rate_letters(candidate, people, is_new)
+    if rated is not None:
+        return rated
+    if is_new and len(letters_of(candidate)) > 1 and all(map(is_letter, reference_words)):
         return 1.0, "it names several letters"
-    given = Counter(tuple(map(lemma, reference)) for reference in references)
-    most = max(given.values())
-    if same := given[tuple(map(lemma, words))]:
-        return _frequent(3.0, same, most)
-    known = {word for reference in given for word in reference}
-    about = {lemma(word) for word in question - FREE} - known
-    numbers = not any(map(has_letters, known))
-    if numbers and given[("0",)] and denies_all(pieces, asked.question):
-        return _frequent(3.0, given[("0",)], most)
-
-    def counting(word: str) -> str:
-        """Returns the base form of a word that counts, else ""."""
-        base = lemma(word)
-        counts_here = base in known or (
-            is_exact(word) if numbers else word not in FREE and base not in about
-        )
-        return base if counts_here else ""
-
-    items = [
-        list(map(counting, item)) for piece in asserted(pieces) for item in piece.items if item
-    ]
-    said = [word for item in items for word in item if word]
-    prose = len(said) > PROSE or not about.isdisjoint(map(lemma, words))
-    compared = answering(items, known) if prose else said
+    frequencies = Counter(tuple(map(lemma, reference)) for reference in references)
+    most = max(frequencies.values())
+    frequency = frequencies[tuple(map(lemma, words))]
+    if frequency:
+        return _rate_by_frequency(3.0, frequency, most)
+    reference_lemmas = {word for reference in frequencies for word in reference}
+    only_numbers = not any(map(has_letters, reference_lemmas))
+    zeros = frequencies[("0",)]
+    if only_numbers and zeros and denies_all(pieces, probe.question):
+        return _rate_by_frequency(3.0, zeros, most)
+    question_lemmas = set(map(lemma, question - FREE)) - reference_lemmas
+    items: list[list[str]] = []
+    for piece in asserted(pieces):
+        for item in filter(None, piece.items):
+            items.append(_counting_lemmas(item, reference_lemmas, question_lemmas, only_numbers))
+    content = [word for item in items for word in item if word]
+    compared = content
+    if len(content) > MAX_LIST_WORDS or not question_lemmas.isdisjoint(map(lemma, words)):
+        compared = answering_words(items, reference_lemmas)
     if not compared:
         return 1.0, "it says nothing that a reference answer says"
-    share = sum(word in known for word in compared) / len(compared)
-    had = {
-        one: 0.0
-        if contradicts(said, one)
-        else (Counter(said) & Counter(one)).total() / max(len(one), 1)
-        for one in given
-    }
-    usual = {one: part for one, part in had.items() if part == 1 or 2 * given[one] >= most}
-    best = max(usual, key=lambda one: (usual[one], given[one]))
-    worth = min(share, usual[best])
-    if worth >= 1 / 2:
-        return _frequent(3.0 if worth >= 2 / 3 else 2.0, given[best], most, worth)
-    if share < 1 / 2:
-        unsaid = set(compared).difference(known)
-        beside = next(word for word in words if lemma(word) in unsaid)
-        return 1.0, f"no reference answer says {beside!r}"
-    return 1.0, f"it has {usual[best]:.0%} of a reference answer"
+    shared = [word for word in compared if word in reference_lemmas]
+    precision = len(shared) / len(compared)
+    best, recall = _best_reference(content, frequencies)
+    share = min(precision, recall)
+    if share >= 1 / 2:
+        rating = 3.0 if share >= 2 / 3 else 2.0
+        return _rate_by_frequency(rating, frequencies[best], most, share)
+    if precision < 1 / 2:
+        unshared = set(compared).difference(reference_lemmas)
+        example = next(word for word in words if lemma(word) in unshared)
+        return 1.0, f"no reference answer says {example!r}"
+    return 1.0, f"it has {recall:.0%} of a reference answer"
+
+
+def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[float, str] | None:
+    """Applies the rule for lists of letters. None: it does not apply. is_new: no reference has
+    the candidate's words.
+    """
+    read_list = letters_in_order if order_counts(people) else letters_listed
+    lists: Counter[tuple[str, ...]] = Counter()
+    for answer in people:
+        letters = read_list(answer, joined=is_spelled(answer.split()))
+        if letters:
+            lists[letters] += 1
+    if 2 * lists.total() <= len(people):
+        return None
+    frequency = lists[read_list(candidate, joined=True)]
+    if frequency:
+        return _rate_by_frequency(3.0, frequency, max(lists.values()))
+    if is_new:
+        return 1.0, "it names other letters"
+    return None
+
+
+def _counting_lemmas(
+    words: Sequence[str],
+    reference_lemmas: AbstractSet[str],
+    question_lemmas: AbstractSet[str],
+    only_numbers: bool,
+) -> list[str]:
+    """Returns the base form of each word that counts, and "" for each that does not.
+
+    only_numbers: the references are numbers, beside which only numbers and signs count.
+    """
+    counting = []
+    for word in words:
+        base = lemma(word)
+        if base in reference_lemmas:
+            counts = True
+        elif only_numbers:
+            counts = is_exact(word)
+        else:
+            counts = word not in FREE and base not in question_lemmas
+        counting.append(base if counts else "")
+    return counting
+
+
+def _best_reference(
+    content: Sequence[str], frequencies: Mapping[tuple[str, ...], int]
+) -> tuple[tuple[str, ...], float]:
+    """Returns the reference of whose words the answer has the largest share, and this share.
+
+    Of equal ones the most frequent is returned. A rare reference counts if the answer has all of
+    it. content: base forms of the answer's words that count.
+    """
+    most = max(frequencies.values())
+    recalls: dict[tuple[str, ...], float] = {}
+    for reference, frequency in frequencies.items():
+        recall = 0.0
+        if not contradicts(content, reference):
+            common = Counter(content) & Counter(reference)
+            recall = common.total() / max(len(reference), 1)
+        if recall == 1 or 2 * frequency >= most:
+            recalls[reference] = recall
+    best = max(recalls, key=lambda reference: (recalls[reference], frequencies[reference]))
+    return best, recalls[best]
 
 
 def is_letter(word: str) -> bool:
+    """Whether the word is one letter, of any script."""
     return len(word) == 1 and word.isalpha()
 
 
@@ -146,87 +196,104 @@ def letters_of(answer: str) -> set[str]:
     return {token.text for token in read_tokens(answer) if is_letter(token.text)}
 
 
-def contradicts(said: Sequence[str], reference: Sequence[str]) -> bool:
+def contradicts(content: Sequence[str], reference: Sequence[str]) -> bool:
     """Whether an answer gives other numbers, signs or formulas than a reference, or in another
     order, or for another thing or unit ("5 m" for "5 km").
     """
-    wanted = [word for word in reference if is_exact(word)]
-    if not wanted:
+    exact = [word for word in reference if is_exact(word)]
+    if not exact:
         return False
-    has = set(said)
-    if not has.issuperset(wanted):
-        return any(is_exact(word) and word not in wanted for word in said)
-    if len(wanted) == len(reference):
-        order = [word for word in said if word in wanted]
-        return Counter(order) == Counter(wanted) and order != list(reference)
-    whole = has.issuperset(reference)
-    compared = [word for word in said if word in reference] if whole else said
-    units = _units(compared)
-    for word, unit in _units(reference).items():
-        if word in units and not _same_unit(unit, units[word]):
+    answer_words = set(content)
+    if not answer_words.issuperset(exact):
+        return any(is_exact(word) and word not in exact for word in content)
+    if len(exact) == len(reference):
+        order = [word for word in content if word in exact]
+        return Counter(order) == Counter(exact) and order != list(reference)
+    compared = list(content)
+    if answer_words.issuperset(reference):
+        # The answer's further words do not part a number from its unit.
+        compared = [word for word in content if word in reference]
+    units = _units_by_number(compared)
+    for word, unit in _units_by_number(reference).items():
+        if word in units and not _is_same_unit(unit, units[word]):
             return True
     return False
 
 
-def _units(words: Sequence[str]) -> dict[str, str]:
+def _units_by_number(words: Sequence[str]) -> dict[str, str]:
     """Returns the word behind each number or sign that is followed by one."""
     content = [word for word in words if word not in FREE]
-    pairs = pairwise(content)
-    return {word: behind for word, behind in pairs if is_exact(word) and has_letters(behind)}
+    units = {}
+    for word, behind in pairwise(content):
+        if is_exact(word) and has_letters(behind):
+            units[word] = behind
+    return units
 
 
-def _same_unit(unit: str, other: str) -> bool:
+def _is_same_unit(unit: str, other: str) -> bool:
     """Whether two units are one, or one of them abbreviates the other: "min" for "minutes"."""
     short, long = sorted((unit, other), key=len)
-    return short == long or (len(short) >= ABBREVIATED and long.startswith(short))
+    return short == long or (len(short) >= MIN_ABBREVIATION_LETTERS and long.startswith(short))
 
 
 def denies_all(pieces: Sequence[Piece], question: str) -> bool:
     """Whether the answer says of what the question asks for that there is none: its only statement
     denies it, and names nothing else.
     """
-    asked = {lemma(word) for word in tokens_of(question)}
+    question_lemmas = set(map(lemma, tokens_of(question)))
     named = set()
     for piece in pieces:
         if not piece.denied:
             return False
         named |= {lemma(word) for word in piece.words if word not in FREE}
-    return bool(named) and named <= asked
+    return bool(named) and named <= question_lemmas
 
 
-def answering(items: Sequence[Sequence[str]], known: AbstractSet[str]) -> list[str]:
+def answering_words(
+    items: Sequence[Sequence[str]], reference_lemmas: AbstractSet[str]
+) -> list[str]:
     """Returns the words of prose that stand where an answer does: those of items that hold a
     reference's words, but for one explaining word beside each, and those of short items in a row
     with them. items: the words of each, "" for those that do not count.
     """
     rows: list[list[str]] = [[]]
     for words in items:
-        held = [word for word in words if word in known]
-        others = [word for word in words if word and word not in known]
-        if held or (others == words and len(words) <= SHORT):
-            rows[-1] += [*held, *others[len(held) :]]
-        elif others:
+        shared = [word for word in words if word in reference_lemmas]
+        unshared = [word for word in words if word and word not in reference_lemmas]
+        is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
+        if shared or is_short_answer:
+            # one explaining word is free for each shared one
+            rows[-1] += shared + unshared[len(shared) :]
+        elif unshared:
             rows.append([])
-    return [word for row in rows if not known.isdisjoint(row) for word in row]
+    answering: list[str] = []
+    for row in rows:
+        if not reference_lemmas.isdisjoint(row):
+            answering += row
+    return answering
 
 
-def _frequent(rating: float, given: int, most: int, share: float = 1.0) -> tuple[float, str]:
-    if 2 * given < most:
+def _rate_by_frequency(
+    rating: float, frequency: int, most: int, share: float = 1.0
+) -> tuple[float, str]:
+    """Returns the rating and its reason, but 2 where another reference is more than twice as
+    frequent. share: of a reference that the answer is, 0 to 1.
+    """
+    if 2 * frequency < most:
         return 2.0, "few reference answers say so"
-    return (
-        rating,
-        "it is a reference answer" if share == 1 else f"it is {share:.0%} a reference answer",
-    )
+    if share == 1:
+        return rating, "it is a reference answer"
+    return rating, f"it is {share:.0%} a reference answer"
 
 
-def _binary(said: str, reason: str, counts: Counter[str]) -> tuple[float, str]:
-    """Applies the rule "yes/no"."""
-    if not said:
+def _rate_binary(word: str, reason: str, counts: Counter[str]) -> tuple[float, str]:
+    """Applies the rule "yes/no". word: "yes", "no", or "" with the reason why it is neither."""
+    if not word:
         return 1.0, reason
-    share = counts[said] / (counts["yes"] + counts["no"])
+    share = counts[word] / (counts["yes"] + counts["no"])
     rating = 2.0
     if share >= 2 / 3:
         rating = 3.0
     elif share <= 1 / 3:
         rating = 1.0
-    return rating, f"{share:.0%} of the people say {said!r}"
+    return rating, f"{share:.0%} of the people say {word!r}"

@@ -7,6 +7,7 @@ worth is in docs/evidence/graph_rules.md.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language import words as word_lists
@@ -53,23 +54,34 @@ class TextIndex:
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
-        heads = [(entity.head, *entity.heads) for entity in graph.entities]
-        names = [set(map(lemmas, of_entity)) for of_entity in heads]
-        self.attributes = [[*map(lemmas, entity.attributes)] for entity in graph.entities]
-        self.plural = [any(map(is_plural, of_entity)) for of_entity in heads]
-        self.nouns = [frozenset().union(*of_entity) - PLACES for of_entity in names]
-        self.is_place = [any(name <= PLACES for name in of_entity) for of_entity in names]
-        # (subject, object) -> relations
-        self.said: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
+        names: list[set[frozenset[str]]] = []
+        self.attributes: list[list[frozenset[str]]] = []
+        self.plural: list[bool] = []
+        self.nouns: list[frozenset[str]] = []
+        self.is_place: list[bool] = []
         # by entity: relations that it is the subject of, and those that it is the object of
-        self.does: list[list[frozenset[str]]] = [[] for _ in heads]
-        self.undergoes: list[list[frozenset[str]]] = [[] for _ in heads]
-        self.linked: list[set[int]] = [set() for _ in heads]
+        self.does: list[list[frozenset[str]]] = []
+        self.undergoes: list[list[frozenset[str]]] = []
+        self.linked: list[set[int]] = []
+        for entity in graph.entities:
+            heads = (entity.head, *entity.heads)
+            of_entity = set(map(lemmas, heads))
+            names.append(of_entity)
+            self.attributes.append(list(map(lemmas, entity.attributes)))
+            self.plural.append(any(map(is_plural, heads)))
+            self.nouns.append(frozenset().union(*of_entity) - PLACES)
+            self.is_place.append(any(name <= PLACES for name in of_entity))
+            self.does.append([])
+            self.undergoes.append([])
+            self.linked.append(set())
+        # by subject and object
+        self.relations: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
         meant = self._meant(graph, names)
         for relation in graph.relations:
             subject, object_ = relation.subject, relation.object
+            words = lemmas(relation.relation)
             for pair in {(subject, object_), (meant[subject], meant[object_])}:
-                self._relate(*pair, lemmas(relation.relation))
+                self._relate(*pair, words)
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         # "left" of "the top left corner"
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
@@ -77,7 +89,7 @@ class TextIndex:
         self.partial: dict[str, set[int]] = defaultdict(set)
         for number, of_entity in enumerate(names):
             self._add_names(number, of_entity)
-        details = [words for of_entity in self.attributes + self.does for words in of_entity]
+        details = list(chain(*self.attributes, *self.does))
         self.attached = frozenset().union(*details) - PREPOSITIONS
         # and no other words: precision asks about components alone
         self.words = frozenset().union(*details, *self.named)
@@ -90,7 +102,9 @@ class TextIndex:
         meant = list(range(len(names)))
         for relation in graph.relations:
             group, object_ = relation.subject, relation.object
-            if lemmas(relation.relation) == OF and all(name <= LIGHT for name in names[group]):
+            if lemmas(relation.relation) != OF:
+                continue
+            if all(name <= LIGHT for name in names[group]):
                 meant[group] = object_
                 attributes = [*self.attributes[object_], *names[group], *self.attributes[group]]
                 if any(name & PAIR for name in names[group]):
@@ -100,7 +114,7 @@ class TextIndex:
         return meant
 
     def _relate(self, subject: int, object_: int, words: frozenset[str]) -> None:
-        self.said[subject, object_].append(words)
+        self.relations[subject, object_].append(words)
         self.does[subject].append(words)
         self.undergoes[object_].append(words)
         self.linked[subject].add(object_)
@@ -204,23 +218,25 @@ class TextIndex:
             return REWORDED, list(range(len(self.plural)))
         if name <= PLACES:
             return ABSENT, []
-        # one thing has all words of the name
-        whole = set.intersection(*(self.partial.get(word, set()) for word in name))
+        described = [self.partial.get(word, set()) for word in name]
+        whole = set.intersection(*described)  # the things that have all words of the name
         how = REWORDED if whole or name <= self.words else ABSENT
         return how, sorted(whole)
 
     def _described(self, number: int, words: frozenset[str]) -> float:
         """Rates whether the entity has this attribute, or is the subject of this relation."""
-        said = (*self.attributes[number], *self.does[number])
-        best = max((agreement(words, other) for other in said), default=WRONG)
+        details = (*self.attributes[number], *self.does[number])
+        best = max((agreement(words, detail) for detail in details), default=WRONG)
         if best > LOOSE:
             return best
         if words <= POSTURE or (words <= VAGUE and self.plural[number]):
             return REWORDED
-        known = frozenset().union(*said, *(self.nouns[other] for other in self.linked[number]))
-        if all(word in known or not known.isdisjoint(kin(word)) for word in words):
-            return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
-        return self._loose(words)
+        nouns = [self.nouns[neighbour] for neighbour in self.linked[number]]
+        context = frozenset().union(*details, *nouns)
+        for word in words:
+            if word not in context and context.isdisjoint(kin(word)):
+                return self._loose(words)
+        return REWORDED  # "snowy" for a "snow covered" thing, "grass" for a field of grass
 
     def _loose(self, words: frozenset[str]) -> float:
         """Rates words that the text may have without giving them to a thing: the parser lost what
@@ -232,13 +248,18 @@ class TextIndex:
 
     def _linked(self, number: int, link: Link) -> bool:
         words = lemmas(link.relation)
-        near = (self.linked[number] | {number}).intersection(self.resolve(link.other)[1])
+        _, partners = self.resolve(link.other)
+        near = (self.linked[number] | {number}).intersection(partners)
         # said in many ways: "the man's hat", "the man wears a hat", "the hat of the man"
         if words == PART:
             return not near.isdisjoint(self.linked[number])
-        if link.reverse:
-            return any(self._said_of(other, number, words) > LOOSE for other in near)
-        return any(self._said_of(number, other, words) > LOOSE for other in near)
+        for neighbour in near:
+            subject, object_ = number, neighbour
+            if link.reverse:
+                subject, object_ = neighbour, number
+            if self._pair_rating(subject, object_, words) > LOOSE:
+                return True
+        return False
 
     def _related(
         self, subjects: Sequence[int], objects: Sequence[int], words: frozenset[str]
@@ -247,51 +268,53 @@ class TextIndex:
 
         It only visits pairs that the text relates. Neither list is empty.
         """
-        wanted = set(objects)
-        near = {subject: wanted & {subject, *self.linked[subject]} for subject in subjects}
+        all_objects = set(objects)
+        near = {subject: all_objects & {subject, *self.linked[subject]} for subject in subjects}
         best = WRONG
-        for subject, others in near.items():
-            for other in others:
-                best = max(best, self._said_of(subject, other, words))
-        if best > LOOSE or all(others == wanted for others in near.values()):
+        for subject, neighbours in near.items():
+            for neighbour in neighbours:
+                best = max(best, self._pair_rating(subject, neighbour, words))
+        if best > LOOSE or all(neighbours == all_objects for neighbours in near.values()):
             return best
         if not words - POSTURE - PREPOSITIONS - WITHIN <= self.words:
             return max(best, ABSENT)
-        free = {other for other in wanted if not _is_said(words, self.undergoes[other])}
-        for subject, others in near.items():
-            if free - others and not _is_said(words, self.does[subject]):
+        # Where neither thing has the relation with another one, the parser may have lost it.
+        free = {number for number in all_objects if not _is_said(words, self.undergoes[number])}
+        for subject, neighbours in near.items():
+            if free - neighbours and not _is_said(words, self.does[subject]):
                 return max(best, LOOSE)
         return best
 
-    def _said_of(self, subject: int, object_: int, words: frozenset[str]) -> float:
+    def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
         """Rates whether the relation holds from the subject to the object, which may be the same
         entity.
         """
-        if subject == object_ and (subject, object_) not in self.said:
+        if subject == object_ and (subject, object_) not in self.relations:
             # "cup of coffee" for "coffee cup", "top of the box" for "box"
             return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
-        said = list(self.said.get((subject, object_), ()))
+        relations = list(self.relations.get((subject, object_), ()))
         if words <= SYMMETRIC:
-            said += self.said.get((object_, subject), [])
-        return max((agreement(words, other) for other in said), default=WRONG)
+            relations += self.relations.get((object_, subject), [])
+        return max((agreement(words, relation) for relation in relations), default=WRONG)
 
 
 def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
+    """Whether one of the relations says these words, if in other words."""
     return any(agreement(words, relation) > LOOSE for relation in relations)
 
 
 @lru_cache(maxsize=8192)
-def agreement(asked: frozenset[str], said: frozenset[str]) -> float:
-    """Rates whether one relation says the other, where postures and in / at / on count little: 5,
-    4 or 1.
+def agreement(words: frozenset[str], relation: frozenset[str]) -> float:
+    """Rates whether a relation of the text says the words, where postures and in / at / on count
+    little: 5, 4 or 1.
     """
-    if asked <= said:
+    if words <= relation:
         return EXACT
-    core, said_core = _core(asked), _core(said)
+    core, relation_core = _core(words), _core(relation)
     verbs = core - PREPOSITIONS
-    if core <= said_core or (core <= HAVING and said_core & OWNING):
+    if core <= relation_core or (core <= HAVING and relation_core & OWNING):
         return REWORDED
-    if verbs and verbs == said_core - PREPOSITIONS and verbs in (core, said_core):
+    if verbs and verbs == relation_core - PREPOSITIONS and verbs in (core, relation_core):
         return REWORDED  # "rides on" for "rides"
     return WRONG
 

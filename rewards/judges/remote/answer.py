@@ -15,17 +15,18 @@ alike. An answer that says nothing is Busy for some attempts, and what it says i
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_core import from_json
 
 from spanreward.rewards.files.http_client import legible
 
+V = TypeVar("V")
 PATIENT = (408, 425, 429, 502, 503, 504, 529)  # of the server's state, not of the question
 SPENT = re.compile(
     r"(?i)insufficient.?(?:quota|credit|balance|fund)|exceeded.current.quota|payment.required"
@@ -36,7 +37,8 @@ PASSES = re.compile(
     r"|again (?:later|in)|loading"
     r"|resource.?exhausted|(?P<fault>internal|server.?error)"
 )
-READ = 2000  # characters of a refusal; fewer are shown
+MAX_REFUSAL_CHARACTERS = 2000  # that are read; fewer are shown
+# The fields that may hold an error's object, and those that may say in words what is wrong.
 INNER = (
     "error",
     "errors",
@@ -61,14 +63,21 @@ WORDS = (
 )
 CODES = ("code", "status", "status_code", "statusCode", "type", "error_type")
 TAG = re.compile("<[^<>]*>")
-COMMENTS = 4096  # bytes in which a JSON object must begin
+MAX_COMMENT_BYTES = 4096  # in which a JSON object must begin
 JSON_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t\r]*(\{)", re.MULTILINE)
-FIRST_WORDS = 120  # characters of an answer that is none, such as a page to sign in
-DEEPEST = 8
-Count = Annotated[
-    int, BeforeValidator(lambda said: said if isinstance(said, int) and 0 <= said < 1 << 40 else 0)
-]
-_first = partial(AliasPath, "choices", 0)
+MAX_INSTEAD_CHARACTERS = 120  # of an answer that is none, such as a page to sign in
+MAX_DEPTH = 8  # of objects in objects that are searched for an error
+MAX_ENTRIES = 4  # of a list that are searched for one
+MAX_COUNT = 1 << 40  # tokens; what is beyond was not counted
+
+
+def _valid_count(value: Any) -> int:
+    """Returns a count of tokens, 0 for what is none."""
+    return value if isinstance(value, int) and 0 <= value < MAX_COUNT else 0
+
+
+Count = Annotated[int, BeforeValidator(_valid_count)]
+_first = partial(AliasPath, "choices", 0)  # the path to a field of the first choice
 
 
 class TopLogprob(BaseModel):
@@ -83,7 +92,7 @@ class ServerAnswer(BaseModel):
     """
 
     choices: list[dict[str, Any]] = Field(min_length=1)
-    said: Any = Field(
+    content: Any = Field(
         None, validation_alias=AliasChoices(_first("message", "content"), _first("text"))
     )
     likely: dict[str, float | None] | None = Field(
@@ -115,21 +124,26 @@ class ServerAnswer(BaseModel):
     @property
     def first(self) -> list[tuple[str, float]]:
         """The first position's tokens and natural log-probabilities. null is minus infinity."""
-        listed = [(one.token, one.logprob) for one in self.listed or []]
-        if listed and self.logprob is not None and self.token not in (token for token, _ in listed):
+        listed = [(entry.token, entry.logprob) for entry in self.listed or []]
+        tokens = [token for token, _ in listed]
+        if listed and self.logprob is not None and self.token not in tokens:
             listed.append((self.token, self.logprob))
-        found = self.likely.items() if self.likely else listed
-        return [(token or "", -math.inf if value is None else value) for token, value in found]
+        pairs: Iterable[tuple[str | None, float | None]] = listed
+        if self.likely:
+            pairs = self.likely.items()
+        first = []
+        for token, logprob in pairs:
+            first.append((token or "", -math.inf if logprob is None else logprob))
+        return first
 
     @property
     def text(self) -> str | None:
         """The text; of a content in parts, their texts together."""
-        parts = self.said if isinstance(self.said, list) else [{"text": self.said}]
-        texts = [
-            part["text"]
-            for part in parts
-            if isinstance(part, dict) and isinstance(part.get("text"), str)
-        ]
+        parts = self.content if isinstance(self.content, list) else [{"text": self.content}]
+        texts = []
+        for part in parts:
+            if isinstance(part, dict) and isinstance(part.get("text"), str):
+                texts.append(part["text"])
         return "".join(texts) if texts else None
 
 
@@ -181,14 +195,16 @@ def _json_part(content: bytes) -> bytes:
 
     Some servers write a byte order mark, or keep the connection with lines of comment.
     """
-    start = JSON_LINE.search(content, 0, COMMENTS)
+    start = JSON_LINE.search(content, 0, MAX_COMMENT_BYTES)
     return content[start.start(1) :] if start else content
 
 
 def _no_answer(content: bytes) -> Busy:
     """Says with its own first words what is not of the OpenAI form."""
-    text = content[:COMMENTS].decode(errors="replace").lstrip("\ufeff")
-    words = legible(TAG.sub(" ", text) if text.lstrip().startswith("<") else text, FIRST_WORDS)
+    text = content[:MAX_COMMENT_BYTES].decode(errors="replace").lstrip("\ufeff")
+    if text.lstrip().startswith("<"):
+        text = TAG.sub(" ", text)
+    words = legible(text, MAX_INSTEAD_CHARACTERS)
     instead = f": {words}" if words else ", but empty"
     return Busy(f"its answer is cut short or not of the OpenAI form{instead}", patient=False)
 
@@ -198,11 +214,17 @@ def trouble(status: int, content: bytes) -> Refused | Busy | None:
     error.
     """
     good = 200 <= status < 300
-    layers = list(_layers(_parsed(_json_part(content))))
-    said = _words(layers) or ("" if good else TAG.sub(" ", content.decode(errors="replace")))
-    words = legible(said, READ)
-    codes = [one[key] for one in layers for key in CODES if key in one]
-    code = next(filter(None, map(_status, codes)), 0) if good else status
+    layers = list(_error_layers(_parsed_json(_json_part(content))))
+    text = _words_of(layers)
+    if not text and not good:
+        text = TAG.sub(" ", content.decode(errors="replace"))
+    words = legible(text, MAX_REFUSAL_CHARACTERS)
+    codes = []
+    for layer in layers:
+        codes += [layer[key] for key in CODES if key in layer]
+    code = status
+    if good:
+        code = next(filter(None, map(_error_status, codes)), 0)
     if not (words or code):
         return None
     about = f"{codes} {words}"
@@ -220,20 +242,20 @@ def read_models(content: bytes) -> dict[str, Served]:
 
     It is bare, or `data`, or `models`, of names or of entries; {} for no list.
     """
-    said = _parsed(content)
-    if isinstance(said, dict):
-        said = next(
-            (said[key] for key in ("data", "models") if isinstance(said.get(key), list)), None
-        )
+    entries = _parsed_json(content)
+    if isinstance(entries, dict):
+        entries = _first_value(entries, ("data", "models"), list)
+    if not isinstance(entries, list):
+        return {}
     models: dict[str, Served] = {}
-    for entry in said if isinstance(said, list) else []:
+    for entry in entries:
         if isinstance(entry, str):
             entry = {"id": entry}
         if not isinstance(entry, dict):
             continue
-        name = next(
-            (entry[key] for key in ("id", "name", "model") if isinstance(entry.get(key), str)), ""
-        )
+        name = _first_value(entry, ("id", "name", "model"), str)
+        if not name:
+            continue
         root = entry.get("root")
         longest = entry.get("max_model_len")
         digest = entry.get("digest")
@@ -244,50 +266,63 @@ def read_models(content: bytes) -> dict[str, Served]:
             legible(digest) if isinstance(digest, str) else "",
         )
         models.setdefault(name, served)
-    return {name: served for name, served in models.items() if name}
+    return models
 
 
-def _parsed(said: str | bytes) -> Any:
+def _first_value(entry: Mapping[str, Any], keys: Sequence[str], kind: type[V]) -> V | None:
+    """Returns the value of the first of the keys that has one of this kind."""
+    for key in keys:
+        value = entry.get(key)
+        if isinstance(value, kind):
+            return value
+    return None
+
+
+def _parsed_json(text: str | bytes) -> Any:
     """Returns the JSON, None for what is none."""
     try:
-        return from_json(said)
+        return from_json(text)
     except ValueError:
         return None
 
 
-def _layers(said: Any, depth: int = DEEPEST) -> Iterator[dict[str, Any]]:
+def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]]:
     """Yields the objects that may speak of an error, the innermost first.
 
     Some servers write JSON into a string.
     """
-    if isinstance(said, str) and said.lstrip()[:1] in ("{", "["):
-        said = _parsed(said)
-    if depth and isinstance(said, list):
-        for one in said[:4]:
-            yield from _layers(one, depth - 1)
-    if depth and isinstance(said, dict):
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        value = _parsed_json(value)
+    if depth and isinstance(value, list):
+        for entry in value[:MAX_ENTRIES]:
+            yield from _error_layers(entry, depth - 1)
+    if depth and isinstance(value, dict):
         for key in INNER:
-            yield from _layers(said.get(key), depth - 1)
-        yield said
+            yield from _error_layers(value.get(key), depth - 1)
+        yield value
 
 
-def _words(layers: list[dict[str, Any]]) -> str:
-    """What the objects say, each sentence once, after the field that it is about."""
-    found: dict[str, None] = {}
-    for one in layers:
-        place = one.get("loc") or one.get("param")
-        about = str(place[-1] if isinstance(place, list) else place or "")
-        for said in map(one.get, WORDS):
-            if (
-                isinstance(said, str)
-                and said.strip()
-                and not isinstance(_parsed(said), dict | list)
-            ):
-                found[said if about in said else f"{about}: {said}"] = None
-    return "; ".join(found)
+def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
+    """Returns what the objects say, each sentence once, after the field that it is about."""
+    sentences: dict[str, None] = {}
+    for layer in layers:
+        place = layer.get("loc") or layer.get("param") or ""
+        if isinstance(place, list):
+            place = place[-1]
+        field = str(place)
+        for sentence in map(layer.get, WORDS):
+            if not isinstance(sentence, str) or not sentence.strip():
+                continue
+            if isinstance(_parsed_json(sentence), dict | list):
+                continue  # a layer of its own
+            if field not in sentence:
+                sentence = f"{field}: {sentence}"
+            sentences[sentence] = None
+    return "; ".join(sentences)
 
 
-def _status(value: Any) -> int:
-    """An HTTP status of an error, as a number or in digits; 0 for anything else."""
-    number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{3}", value) else value
-    return number if isinstance(number, int) and 400 <= number < 600 else 0
+def _error_status(value: Any) -> int:
+    """Returns an HTTP status of an error, as a number or in digits; 0 for anything else."""
+    if isinstance(value, str) and re.fullmatch("[0-9]{3}", value):
+        value = int(value)
+    return value if isinstance(value, int) and 400 <= value < 600 else 0

@@ -2,7 +2,7 @@
 retries, backs off, honours Retry-After and keeps time limits.
 
     async with Client(server, reading=read_answer, largest=1 << 16) as client:
-        found = await client.post("/v1/chat/completions", {"model": "m", "messages": [...]})
+        answer = await client.post("/v1/chat/completions", {"model": "m", "messages": [...]})
     # what `reading` made of it: an answer, a Refused, or a Busy that stayed busy
 
 The client decides by the status alone whether an answer is worth another attempt. Servers of judges
@@ -34,10 +34,10 @@ Reading = Callable[[int, bytes], T | Refused | Busy]  # of a status and a body, 
 
 ATTEMPTS = 6  # for errors that the question itself probably causes
 UNTIL_THE_DEADLINE = 1_000_000  # attempts; whoever asks gives up by the clock
-CONNECT = 5.0  # seconds, to connect to the server
+CONNECT = 5.0  # seconds to connect to the server
 # What is sent. The openai client also knows organisations, projects and headers from the
 # environment (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS), which are not meant for this server.
-SENT = {
+SENT_HEADERS = {
     *("host", "connection", "user-agent", "authorization", "accept", "accept-encoding"),
     *("content-type", "content-length", "transfer-encoding", "x-stainless-retry-count"),
 }
@@ -66,41 +66,43 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         attempt = 1 + int(request.headers.get("x-stainless-retry-count", "0"))
         if attempt > 1:
             self.retries += 1
-        request.headers = httpx.Headers(
-            [(name, value) for name, value in request.headers.items() if name.lower() in SENT]
-        )
+        allowed = [
+            header for header in request.headers.items() if header[0].lower() in SENT_HEADERS
+        ]
+        request.headers = httpx.Headers(allowed)
         if not api_key(request.url.host):
             del request.headers["authorization"]
         headers: dict[str, str] = {}
-        found: T | Refused | Busy
+        outcome: T | Refused | Busy
         try:
             response, content = await self._exchange(request)
         except BadAnswer as error:
-            found = Busy(str(error), patient=False)
+            outcome = Busy(str(error), patient=False)
         except httpx.RequestError as error:
             untrusted = untrusted_certificate(error)
             if not untrusted:
                 self.trouble = legible(f"{type(error).__name__} {error}")
                 raise
-            found = Refused(0, untrusted)
+            outcome = Refused(0, untrusted)
         else:
-            found = self.reading(response.status_code, content)
-            if isinstance(found, Refused) and response.has_redirect_location:
-                found = replace(found, words=redirected(response))
+            outcome = self.reading(response.status_code, content)
+            if isinstance(outcome, Refused) and response.has_redirect_location:
+                outcome = replace(outcome, words=redirected(response))
             for name in ("retry-after", "retry-after-ms"):
                 value = response.headers.get(name, "")
                 if value.isascii():
                     headers[name] = value
-        outcome = {"found": found}
-        if isinstance(found, Busy):
-            self.trouble = found.why
-            if found.patient or attempt < ATTEMPTS:
-                return httpx.Response(
-                    503, headers={**headers, "x-should-retry": "true"}, extensions=outcome
-                )
-        if isinstance(found, Busy | Refused):
-            return httpx.Response(400, headers={"x-should-retry": "false"}, extensions=outcome)
-        return httpx.Response(200, extensions=outcome)
+        # `_outcome` takes it out again. The openai client never reads a response's extensions.
+        extensions = {"outcome": outcome}
+        if isinstance(outcome, Busy):
+            self.trouble = outcome.why
+            if outcome.patient or attempt < ATTEMPTS:
+                headers["x-should-retry"] = "true"
+                return httpx.Response(503, headers=headers, extensions=extensions)
+        if isinstance(outcome, Busy | Refused):
+            headers = {"x-should-retry": "false"}
+            return httpx.Response(400, headers=headers, extensions=extensions)
+        return httpx.Response(200, extensions=extensions)
 
     async def _exchange(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
         """Returns a response and its body.
@@ -160,15 +162,15 @@ class Client(Generic[T]):
         """Asks until the answer is none that another attempt may change."""
         # half a character of a completion is no UTF-8, and becomes "?"
         content = json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace")
-        return await self._found(self._openai.post(path, content=content, cast_to=httpx.Response))
+        response = self._openai.post(path, content=content, cast_to=httpx.Response)
+        return await self._outcome(response)
 
     async def get(self, path: str) -> T | Refused | Busy:
         """Asks once."""
-        return await self._found(
-            self._openai.get(path, options={"max_retries": 0}, cast_to=httpx.Response)
-        )
+        response = self._openai.get(path, options={"max_retries": 0}, cast_to=httpx.Response)
+        return await self._outcome(response)
 
-    async def _found(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
+    async def _outcome(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
         """Returns what the transport read. The openai client raises for what is no answer."""
         from openai import APIConnectionError, APIStatusError
 
@@ -178,8 +180,8 @@ class Client(Generic[T]):
             last = error.response
         except APIConnectionError:  # the attempts are used up
             return Busy(self.transport.trouble, patient=True)
-        found: T | Refused | Busy = last.extensions["found"]
-        return found
+        outcome: T | Refused | Busy = last.extensions["outcome"]
+        return outcome
 
 
 def openai_client(

@@ -6,8 +6,8 @@
 
 client.py says what is asked again, answer.py reads the answers, request_form.py learns from
 refusals how to ask, and docs/judges.md#servers says it for users. How to ask is found out by one
-question, and the others follow once that is answered. At most ANSWER + TOKEN * max_tokens bytes of
-an answer are read.
+question, and the others follow once that is answered. At most ANSWER_BYTES + BYTES_PER_TOKEN *
+max_tokens bytes of an answer are read.
 """
 
 import asyncio
@@ -39,25 +39,25 @@ from spanreward.rewards.judges.remote.client import (
     Client,
     all_in_time,
 )
-from spanreward.rewards.judges.remote.request_form import RequestForm, better, fitted
+from spanreward.rewards.judges.remote.request_form import RequestForm, better_form, fit_request
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
 
 log = logging.getLogger(__name__)
 Body = Mapping[str, Any]  # the JSON of a request, or some of its fields
 
 MAX_LOGPROBS = 20  # vLLM's own limit, unless it is started with another
-ANSWER = 1 << 16  # bytes beside the text; a rating with 20 log-probabilities has about 2,000
-TOKEN = 64  # bytes of the text for each token that was asked for
-LIST = 1 << 22  # bytes of a list of models
+ANSWER_BYTES = 1 << 16  # beside the text; a rating with 20 log-probabilities has about 2,000
+BYTES_PER_TOKEN = 64  # of the text, for each token that was asked for
+MAX_LIST_BYTES = 1 << 22  # of a list of models
 ENDPOINT = re.compile("/(?:chat/)?completions/*$")
-VERSION = re.compile(r"/v[0-9]\w*$")
+VERSION_PATH = re.compile(r"/v[0-9]\w*$")
 NO_KEY = f"put the key it wants into {KEY}"
 NO_MODEL = (
     "its list of models says what it serves ({models}), and a server of chats only is "
     "asked as chat:URL#MODEL"
 )
 ADVICE = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
-FEW = 4  # words that say next to nothing
+MAX_SILENT_WORDS = 4  # words of a server so few say next to nothing
 Answer = ServerAnswer | Failure
 
 
@@ -86,7 +86,7 @@ class Endpoint:
         self, url: str, deadline: float = 300.0, concurrency: int = 32, read_timeout: float = 60.0
     ) -> None:
         server = Server.at(ENDPOINT.sub("", url), "the judge's url")
-        version = VERSION.search(server.url)
+        version = VERSION_PATH.search(server.url)
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
         self.deadline = deadline
@@ -99,7 +99,8 @@ class Endpoint:
         elif version is None or version[0] == "/v1":
             self._bases = ("/v1",)
         self._form = RequestForm(self._bases[0])
-        self._taken: frozenset[str] = frozenset()  # fields of the requests that were answered
+        # of the requests that were answered
+        self._accepted_fields: frozenset[str] = frozenset()
 
     async def look_up(self, model: str) -> Served | Failure:
         """Returns the model's entry in the server's list. A server that keeps no list may still
@@ -110,16 +111,21 @@ class Endpoint:
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:
-            async with asyncio.timeout(CONNECT), Client(self.server, _listed, LIST) as client:
+            async with (
+                asyncio.timeout(CONNECT),
+                Client(self.server, _read_list, MAX_LIST_BYTES) as client,
+            ):
                 for base in self._bases:
-                    found = await client.get(f"{base}/models")
-                    if isinstance(found, Busy):
-                        words = f"{models} does not answer: start the server ({found.why})"
+                    entries = await client.get(f"{base}/models")
+                    if isinstance(entries, Busy):
+                        words = f"{models} does not answer: start the server ({entries.why})"
                         return Failure(Status.ERROR, words)
-                    if isinstance(found, Refused) and not found.status:
-                        return Failure(Status.ERROR, f"{self.url}: {found.words}")
-                    if not isinstance(found, Refused) and found:
-                        return _entry(found, model, models)
+                    if isinstance(entries, Refused):
+                        # Without a status it was never asked: its certificate is not trusted.
+                        if not entries.status:
+                            return Failure(Status.ERROR, f"{self.url}: {entries.words}")
+                    elif entries:
+                        return _entry_of(model, entries, models)
         except TimeoutError:
             words = f"{models} does not answer within {CONNECT:g} s: start the server"
             return Failure(Status.ERROR, words)
@@ -134,15 +140,17 @@ class Endpoint:
         A request without an answer is a Failure: a TIMEOUT after `seconds`, otherwise an ERROR.
         extras: see Call.
         """
-        largest = ANSWER + TOKEN * requests.fields["max_tokens"]
+        largest = ANSWER_BYTES + BYTES_PER_TOKEN * requests.fields["max_tokens"]
         async with Client(
             self.server, read_server_answer, largest, self.read_timeout, self.concurrency
         ) as client:
             call = Call(path=path, client=client, extras=extras)
             asks = [partial(self._take, call, requests, place) for place in range(len(requests))]
-            found = await all_in_time(asks, self.concurrency, seconds)
+            in_time = await all_in_time(asks, self.concurrency, seconds)
         late = too_late(self.url, self.deadline, client)
-        answers = [late if answer is None else answer for answer in found]
+        answers: list[Answer] = []
+        for answer in in_time:
+            answers.append(late if answer is None else answer)
         return answers, client.transport.retries
 
     async def _take(self, call: Call, requests: StreamedRequests, place: int) -> Answer:
@@ -154,33 +162,35 @@ class Endpoint:
     async def _answer(self, call: Call, body: Body) -> Answer:
         if call.refusal is not None:
             return call.refusal
-        found = await self._post(call, body)
-        if isinstance(found, Refused):
-            return self._refusal(call, body, found)
-        if isinstance(found, Busy):
-            return still_busy(self.url, found)
-        return found
+        answer = await self._post(call, body)
+        if isinstance(answer, Refused):
+            return self._refusal(call, body, answer)
+        if isinstance(answer, Busy):
+            return still_busy(self.url, answer)
+        return answer
 
     async def _post(self, call: Call, body: Body) -> ServerAnswer | Refused | Busy:
         """Asks, and again as long as the server says how to ask."""
         while True:
             form = self._form
-            found = await self._attempt(call, body, form)
-            if not isinstance(found, Refused) or self._better(call, body, form, found) is None:
-                return found
+            answer = await self._attempt(call, body, form)
+            if not isinstance(answer, Refused):
+                return answer
+            if self._better_form(call, body, form, answer) is None:
+                return answer
             async with call.learning:
                 if form is self._form:  # no other question has learnt meanwhile
-                    return await self._learn(call, body, form, found)
+                    return await self._learn(call, body, form, answer)
 
     async def _learn(
         self, call: Call, body: Body, form: RequestForm, refused: Refused
     ) -> ServerAnswer | Refused | Busy:
         """Asks as the refusals say. The form that is answered is kept for this server."""
-        while other := self._better(call, body, form, refused):
+        while better := self._better_form(call, body, form, refused):
             why = refused.words
-            form = other
-            found = await self._attempt(call, body, form)
-            if isinstance(found, ServerAnswer):
+            form = better
+            answer = await self._attempt(call, body, form)
+            if isinstance(answer, ServerAnswer):
                 self._form = form
                 log.warning(
                     "%s is asked in another form from now on: %s (it says: %s)",
@@ -188,27 +198,28 @@ class Endpoint:
                     form,
                     why[:SHOWN_SERVER_CHARACTERS],
                 )
-            if not isinstance(found, Refused):
-                return found
-            refused = found
+            if not isinstance(answer, Refused):
+                return answer
+            refused = answer
         return refused
 
-    def _better(
+    def _better_form(
         self, call: Call, body: Body, form: RequestForm, refused: Refused
     ) -> RequestForm | None:
-        request = fitted({**body, **call.extras}, form)
-        doubtful = [name for name in call.extras if name in request and name not in self._taken]
-        base = form.base if self._taken else self._bases[-1]
-        return better(form, request, refused, doubtful, base)
+        request = fit_request({**body, **call.extras}, form)
+        unproven = request.keys() - self._accepted_fields
+        doubtful = [name for name in call.extras if name in unproven]
+        base = form.base if self._accepted_fields else self._bases[-1]
+        return better_form(form, request, refused, doubtful, base)
 
     async def _attempt(
         self, call: Call, body: Body, form: RequestForm
     ) -> ServerAnswer | Refused | Busy:
-        request = fitted({**body, **call.extras}, form)
-        found = await call.client.post(f"{form.base}/{call.path}", request)
-        if isinstance(found, ServerAnswer):
-            self._taken |= request.keys()
-        return found
+        request = fit_request({**body, **call.extras}, form)
+        answer = await call.client.post(f"{form.base}/{call.path}", request)
+        if isinstance(answer, ServerAnswer):
+            self._accepted_fields |= request.keys()
+        return answer
 
     def _refusal(self, call: Call, body: Body, refused: Refused) -> Failure:
         """Says it in the server's words, with advice where these are few."""
@@ -220,19 +231,22 @@ class Endpoint:
             says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
             if words:
                 says += f": {words}"
-            if status == 401 or (status in ADVICE and len(words.split()) <= FEW):
+            if status == 401 or (status in ADVICE and len(words.split()) <= MAX_SILENT_WORDS):
                 says += f": {ADVICE[status].format(models=f'{where}/models')}"
             failure = Failure(Status.ERROR, says)
-        if status in (0, 401, 402) or (status in ADVICE and not self._taken):
+        if status in (0, 401, 402) or (status in ADVICE and not self._accepted_fields):
             call.refusal = failure
         return failure
 
 
 def refusal(url: str, refused: Refused) -> Failure:
-    where = f"{url} refuses the question with {refused.status}" if refused.status else url
-    return Failure(
-        Status.ERROR, ": ".join(filter(None, (where, refused.words[:SHOWN_SERVER_CHARACTERS])))
-    )
+    """Returns an ERROR with the server's words."""
+    message = url
+    if refused.status:
+        message += f" refuses the question with {refused.status}"
+    if refused.words:
+        message += f": {refused.words[:SHOWN_SERVER_CHARACTERS]}"
+    return Failure(Status.ERROR, message)
 
 
 def still_busy(url: str, busy: Busy) -> Failure:
@@ -250,19 +264,20 @@ def too_late(url: str, deadline: float, client: Client[Any]) -> Failure:
     return Failure(Status.TIMEOUT, words)
 
 
-def _listed(status: int, content: bytes) -> dict[str, Served] | Refused | Busy:
+def _read_list(status: int, content: bytes) -> dict[str, Served] | Refused | Busy:
     """Reads a list of models. A server without one refuses, or answers something else."""
     if not 200 <= status < 300:
         return trouble(status, content) or Refused(status, "")
     return read_models(content)
 
 
-def _entry(listed: Mapping[str, Served], model: str, models: str) -> Served | Failure:
+def _entry_of(model: str, entries: Mapping[str, Served], models: str) -> Served | Failure:
+    """Returns a model's entry in a server's list. models: the list's url."""
     # "model:provider" of routers
-    entry = listed.get(model) or listed.get(model.rpartition(":")[0])
+    entry = entries.get(model) or entries.get(model.rpartition(":")[0])
     if entry is not None:
         return entry
-    nearest = legible(get_close_matches(model, listed, 1, 0)[0])
+    nearest = legible(get_close_matches(model, entries, n=1, cutoff=0)[0])
     return Failure(
         Status.ERROR,
         f"{models} does not list the judge's model {model!r}: name it as the server does, such as "

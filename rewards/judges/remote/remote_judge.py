@@ -111,8 +111,11 @@ class RemoteJudge(Judge):
         self._more_tokens = 0  # that this model needs to think before it answers
 
     def __getstate__(self) -> dict[str, Any]:
-        dropped = ("encoder", "chat_form")
-        return {key: value for key, value in super().__getstate__().items() if key not in dropped}
+        state = super().__getstate__()
+        # Both are made again of the settings where they are needed.
+        state.pop("encoder", None)
+        state.pop("chat_form", None)
+        return state
 
     @cached_property
     def chat_form(self) -> ChatForm:
@@ -129,12 +132,12 @@ class RemoteJudge(Judge):
         if served is None:
             source = f"unseen-{uuid.uuid4().hex}"
         else:
-            known = [self.endpoint.url, served.root or served.id]
+            facts = [self.endpoint.url, served.root or served.id]
             if served.digest:
-                known.append(served.digest)
+                facts.append(served.digest)
             if served.max_model_len:
-                known.append(f"tokens<={served.max_model_len}")
-            source = " ".join(known)
+                facts.append(f"tokens<={served.max_model_len}")
+            source = " ".join(facts)
         settings = f"{self.asked_as} mass>={self.min_mass}"
         if self.samples:
             settings += f" samples={self.samples}"
@@ -147,8 +150,8 @@ class RemoteJudge(Judge):
         """The model's entry in the server's list; None, and looked up again the next time, without
         an answer.
         """
-        found = self._look_up()
-        return found if isinstance(found, Served) else None
+        entry = self._look_up()
+        return entry if isinstance(entry, Served) else None
 
     def _look_up(self) -> Served | Failure:
         if not isinstance(self._served, Served):
@@ -167,13 +170,13 @@ class RemoteJudge(Judge):
         True where it does not answer at all: the questions will say why.
         """
         if self._sees is None and isinstance(self._look_up(), Served):
-            shown = self._try(SEEING_TRIAL)
-            if isinstance(shown, ServerAnswer):
+            answer = self._try(SEEING_TRIAL)
+            if isinstance(answer, ServerAnswer):
                 self._sees = True
-            elif shown.status is Status.TIMEOUT:
+            elif answer.status is Status.TIMEOUT:
                 return True  # a busy server has not said that it sees nothing
             elif isinstance(self._try(CALIBRATION), ServerAnswer):
-                log.warning("the model %s reads text only: %s", self.model, shown.message)
+                log.warning("the model %s reads text only: %s", self.model, answer.message)
                 self._sees = False
         return self._sees is not False
 
@@ -191,9 +194,9 @@ class RemoteJudge(Judge):
 
         Raises RuntimeError if the server is away, lacks the model, or gives no rating.
         """
-        found = self._look_up()
-        if isinstance(found, Failure):
-            raise RuntimeError(f"{found.message}.")
+        entry = self._look_up()
+        if isinstance(entry, Failure):
+            raise RuntimeError(f"{entry.message}.")
         (answer,) = self.rate([CALIBRATION])
         if isinstance(answer, Failure):
             raise RuntimeError(
@@ -246,11 +249,11 @@ class RemoteJudge(Judge):
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         """Answers `rate`. Raises ValueError for entries of several tokens."""
-        alike = numbers_by((self._path(question), question.top) for question in questions)
+        forms = [(self._path(question), question.top) for question in questions]
         ratings: dict[int, Rating | Failure] = {}
-        for (path, top), numbers in alike.items():
-            several = [questions[number] for number in numbers]
-            ratings |= zip(numbers, self._rate_alike(path, top, several, scale), strict=True)
+        for (path, top), numbers in numbers_by_kind(forms).items():
+            alike = [questions[number] for number in numbers]
+            ratings |= zip(numbers, self._rate_alike(path, top, alike, scale), strict=True)
         count_unparsed(self.usage, ratings.values())
         return [ratings[number] for number in range(len(questions))]
 
@@ -273,14 +276,14 @@ class RemoteJudge(Judge):
             else:
                 ratings.append(self._rating(answer, scale, top, cut))
         silent: list[int] = []
-        given = 0
+        answered = 0
         for number, answer in enumerate(answers):
             if isinstance(answer, ServerAnswer):
-                given += 1
+                answered += 1
                 if not answer.first:
                     silent.append(number)
         if may_write and silent:
-            if len(silent) == given:
+            if len(silent) == answered:
                 self._gives_logprobs = False
             log.warning(
                 "%s gives no log-probabilities for %s: %d ratings are read from one written answer "
@@ -289,7 +292,8 @@ class RemoteJudge(Judge):
                 self.model,
                 len(silent),
             )
-            written = self._rate_in_writing(path, [questions[n] for n in silent], scale)
+            unrated = [questions[number] for number in silent]
+            written = self._rate_in_writing(path, unrated, scale)
             for number, rating in zip(silent, written, strict=True):
                 ratings[number] = rating
         return ratings
@@ -308,7 +312,7 @@ class RemoteJudge(Judge):
                 f"the server gave no log-probabilities ({what_came(answer)}): serve the model with "
                 "them, and see that nothing filters it",
             )
-        # of vLLM, in a batch with exact ids
+        # vLLM answers so in a batch with exact ids of another question.
         real = [value for _, value in first if value > SPOILT]
         if len(first) > 1 and len(real) == 1 and real[0] < math.log(NEARLY_ALL):
             return Failure(
@@ -343,10 +347,12 @@ class RemoteJudge(Judge):
         """Reads ratings from one greedy answer each, or from `samples` of them."""
         times = max(self.samples, 1)
         temperature = 1.0 if times > 1 else 0.0
-        asked = [question for question in questions for _ in range(times)]
-        texts, cuts = self._written(path, asked, WRITTEN_TOKENS, temperature)
+        repeated: list[Question] = []
+        for question in questions:
+            repeated += [question] * times
+        texts, cuts = self._write_texts(path, repeated, WRITTEN_TOKENS, temperature)
         ratings: list[Rating | Failure] = []
-        for start in range(0, len(asked), times):
+        for start in range(0, len(repeated), times):
             ratings.append(self._pooled(texts[start : start + times], scale, cuts[start]))
         for rating in ratings:
             if isinstance(rating, Rating):
@@ -383,15 +389,14 @@ class RemoteJudge(Judge):
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Answers `write` greedily."""
-        alike = numbers_by(map(self._path, questions))
         texts: dict[int, str | Failure] = {}
-        for path, numbers in alike.items():
-            several = [questions[number] for number in numbers]
-            written, _ = self._written(path, several, max_tokens, 0.0)
+        for path, numbers in numbers_by_kind(map(self._path, questions)).items():
+            alike = [questions[number] for number in numbers]
+            written, _ = self._write_texts(path, alike, max_tokens, temperature=0.0)
             texts |= zip(numbers, written, strict=True)
         return [texts[number] for number in range(len(questions))]
 
-    def _written(
+    def _write_texts(
         self, path: str, questions: Sequence[Question], max_tokens: int, temperature: float
     ) -> tuple[list[str | Failure], list[int]]:
         """Returns a text per question, and how many characters of its description were cut.
@@ -405,7 +410,9 @@ class RemoteJudge(Judge):
         tokens = max_tokens + self._more_tokens
         answers, cuts = self._ask(path, questions, {**fields, "max_tokens": tokens}, extras)
         tried = f"{tokens:,}"
-        thinking = [n for n, answer in enumerate(answers) if ended_before_its_text(answer)]
+        thinking = [
+            number for number, answer in enumerate(answers) if ended_before_its_text(answer)
+        ]
         if thinking and not self._more_tokens:
             self._more_tokens = THINKING_TOKENS
             tokens = max_tokens + THINKING_TOKENS
@@ -417,9 +424,8 @@ class RemoteJudge(Judge):
                 self.model,
                 THINKING_TOKENS,
             )
-            again, _ = self._ask(
-                path, [questions[n] for n in thinking], {**fields, "max_tokens": tokens}, extras
-            )
+            unanswered = [questions[number] for number in thinking]
+            again, _ = self._ask(path, unanswered, {**fields, "max_tokens": tokens}, extras)
             for number, answer in zip(thinking, again, strict=True):
                 answers[number] = answer
         texts: list[str | Failure] = []
@@ -454,19 +460,20 @@ class RemoteJudge(Judge):
         """Seconds of the deadline that are left within `with judge:`."""
         return max(self._end - time.monotonic(), 0.0)
 
-    def _count(self, found: Sequence[Answer], retries: int) -> None:
+    def _count(self, answers: Sequence[Answer], retries: int) -> None:
         usage = self.usage
         usage.retries += retries
-        for answer in found:
+        for answer in answers:
             if isinstance(answer, Failure):
-                usage.timeouts += answer.status is Status.TIMEOUT
+                if answer.status is Status.TIMEOUT:
+                    usage.timeouts += 1
             else:
                 usage.prompt_tokens += answer.prompt_tokens
                 usage.generated_tokens += answer.generated_tokens
                 usage.cached_tokens += answer.cached_tokens
 
 
-def numbers_by(kinds: Iterable[K]) -> dict[K, list[int]]:
+def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:
     """Returns the numbers of the questions of each kind. kinds: one per question."""
     numbers: dict[K, list[int]] = {}
     for number, kind in enumerate(kinds):
@@ -499,8 +506,8 @@ def repeated_word(
     That is one token listed twice: two that are only spelled alike would hardly be as likely.
     """
     counts: Mapping[tuple[str, float], int] = Counter(first)
-    for word, listed in zip(words, first, strict=True):
-        likely = listed[1] >= math.log(MIN_MASS)
-        if counts[listed] > 1 and likely and any(entry in word for entry in scale):
+    for word, pair in zip(words, first, strict=True):
+        likely = pair[1] >= math.log(MIN_MASS)
+        if counts[pair] > 1 and likely and any(entry in word for entry in scale):
             return word
     return ""

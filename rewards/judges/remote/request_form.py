@@ -1,9 +1,9 @@
 """How one server wants to be asked, learnt from its refusals.
 
     form = RequestForm("/v1")
-    better(form, request, Refused(400, "'temperature' is not supported"), [], "/v1")
+    better_form(form, request, Refused(400, "'temperature' is not supported"), [], "/v1")
     # without temperature
-    fitted(request, form)
+    fit_request(request, form)
 
 A field that is named is left out, with these exceptions. top_logprobs or logprobs becomes the
 smaller number that is named beside it; without such a number no log-probabilities are asked for.
@@ -48,16 +48,18 @@ class RequestForm:
     shortest: int = 0
 
     def __str__(self) -> str:
-        changes = [
-            f"{name} left out" if to is None else f"{name} becomes {to}"
-            for name, to in self.fields.items()
-        ]
+        changes = []
+        for name, change in self.fields.items():
+            if change is None:
+                changes.append(f"{name} left out")
+            else:
+                changes.append(f"{name} becomes {change}")
         if self.shortest:
             changes.append(f"at least {self.shortest} tokens")
         return ", ".join([*changes, f"the path begins with {self.base or '/'}"])
 
 
-def fitted(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
+def fit_request(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
     """Returns the request as the server wants it."""
     fields = dict(request)
     if "max_tokens" in fields:
@@ -71,7 +73,7 @@ def fitted(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
     return fields
 
 
-def better(
+def better_form(
     form: RequestForm,
     request: Mapping[str, Any],
     refused: Refused,
@@ -84,8 +86,9 @@ def better(
     if ABOUT_LOGPROBS.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
     names = {*LENGTHS, *request} - {*NEEDED}
-    named = re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", refused.words)
-    name = named[0] if named else ""
+    alternatives = "|".join(map(re.escape, names))
+    match = re.search(rf"(?<!\w)(?:{alternatives})(?!\w)", refused.words)
+    name = match[0] if match else ""
     if refused.status not in (400, 404, 405, 422):
         return None
     if name in LENGTHS:
@@ -111,9 +114,9 @@ def _with_fewer_logprobs(
     name = next((name for name in LOGPROBS if name in request), "")
     if not name:
         return None
-    wanted = request[name]
-    numbers = [int(digits) for digits in re.findall(r"\b[0-9]{1,3}\b", refused.words)]
-    fewer = [number for number in numbers if 0 < number < wanted]
+    current = request[name]
+    numbers = map(int, re.findall(r"\b[0-9]{1,3}\b", refused.words))
+    fewer = [number for number in numbers if 0 < number < current]
     changes: dict[str, int | None] = dict.fromkeys(LOGPROBS)
     if fewer:
         changes = {name: max(fewer)}
@@ -126,9 +129,11 @@ def _with_other_length(
     """Calls the answer's length by its other name, or asks for a longer answer."""
     if "max_tokens" in request and RENAMED in refused.words and UNKNOWN.search(refused.words):
         return replace(form, fields={**form.fields, "max_tokens": RENAMED})
-    given = request.get("max_tokens", request.get(RENAMED, 0))
-    least = LEAST.search(refused.words)
-    number = next((int(digits) for digits in least.groups() if digits), 0) if least else 0
-    if given < number <= LARGEST_SHORTEST:
-        return replace(form, shortest=number)
+    current = request.get("max_tokens", request.get(RENAMED, 0))
+    match = LEAST.search(refused.words)
+    if match is None:
+        return None
+    least = int(match[1] or match[2])
+    if current < least <= LARGEST_SHORTEST:
+        return replace(form, shortest=least)
     return None

@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from spanreward.rewards.judges.encoding.chat import ChatEncoder
@@ -28,7 +29,7 @@ from spanreward.rewards.judges.remote.remote_judge import CHAT, UNBOUNDED, Remot
 
 COMPLETIONS = "completions"  # below /v1/
 TOKEN_ID = "token_id:"
-ID = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
+TOKEN_ID_TEXT = re.compile(f"{TOKEN_ID}(0|[1-9][0-9]{{0,8}})")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,7 +86,7 @@ class ServerJudge(RemoteJudge):
     def _rating_fields(
         self, path: str, scale: Sequence[str], top: int
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        ids = sorted(number for numbers in self.encoder.scale(scale).values() for number in numbers)
+        ids = sorted(chain.from_iterable(self.encoder.scale(scale).values()))
         extras: dict[str, Any] = {"return_tokens_as_token_ids": True}
         if len(ids) <= MAX_LOGPROBS and not top:
             extras["logprob_token_ids"] = ids
@@ -100,10 +101,11 @@ class ServerJudge(RemoteJudge):
         """
         if not token.startswith(TOKEN_ID):
             return token
-        found = ID.fullmatch(token)
-        if found is None or int(found[1]) >= len(self.encoder.words):
+        match = TOKEN_ID_TEXT.fullmatch(token)
+        if match is None:
             return ""
-        return self.encoder.words[int(found[1])]
+        number = int(match[1])
+        return self.encoder.words[number] if number < len(self.encoder.words) else ""
 
     def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
         if path == CHAT or not any(map(has_description, questions)):

