@@ -135,7 +135,7 @@ class _Scopes:
             needs = needs - {group(word.head, word)}
             if self.left_open.get(word.head) == 1:
                 needs = needs - {OPEN}
-        is_behind = word.index > max(self.after[word.head], last_or)
+        is_behind = word.index > max(self.after[word.head], above.last_or)
         if ends or (is_behind and word.dep in ("prep", "relcl", "acl")):
             needs = needs - {OPEN}  # the table in "a cup or glass on a table"
         added = set(clause(word, self.past) if is_sentence else edge(word, self.past))
@@ -250,7 +250,8 @@ def names_owner(subject: Word) -> bool:
 
 def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     """Yields what all of a clause needs."""
-    if is_no_claim(verb, direct_subject(verb), past):
+    direct = direct_subject(verb)
+    if is_no_claim(verb, direct, past):
         yield NEVER
     finite, subject = finite_of(verb), subject_of(verb)
     if finite is not None:
@@ -260,7 +261,7 @@ def clause(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     if verb.pos in ("VERB", "AUX") and verb.lemma not in NEUTRAL and verb.dep != "aux":
         acts = subject is not None and subject.pos in NOUNS and not verb.has_child("auxpass")
         yield group(verb, subject) if acts and subject else group(verb)
-    first = min(verb.index, verb.index if subject is None else subject.index)
+    first = min(verb.index, verb.index if direct is None else direct.index)
     for child in verb.children:
         text = child.text.lower()
         if child.dep == "prep" and child.index < first and verb.lemma in SHOWING:

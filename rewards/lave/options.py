@@ -210,12 +210,12 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
     """Returns the options' labels that a text says, by the surest of signs."""
     if next(iter(options), "").isdigit():
         begun = re.match(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)", text)
-        label = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
-        numbers = {match[1] for match in (begun, label) if match}
+        named = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
+        numbers = {match[1] for match in (begun, named) if match}
         return {number for number in numbers if number in options}
     for sign in LETTERS:
         letters_written = {match[0] for match in re.finditer(sign, text)}
-        labels = set()
+        labels: set[str] = set()
         for label in options:
             if not letters_written.isdisjoint((label, label.swapcase())):
                 labels.add(label)
