@@ -85,7 +85,7 @@ def _maverick_clusters(doc: Doc) -> list[Cluster]:
     for sentence in doc.sents:
         sentences.append([token.text for token in sentence])
     answer = _maverick().predict(sentences)
-    clusters = []
+    clusters: list[Cluster] = []
     for mentions in answer["clusters_token_offsets"]:
         inside = [[first, last] for first, last in mentions if None not in (first, last)]
         clusters.append(inside)

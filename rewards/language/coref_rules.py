@@ -97,7 +97,7 @@ def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
             thing_of[word] = thing
             place = (rank(word), word.index)
             best[word.sentence][thing] = min(place, best[word.sentence].get(thing, place))
-    clusters = []
+    clusters: list[Cluster] = []
     for thing in dict.fromkeys(thing_of.values()):
         if len(thing.mentions) > 1:
             clusters.append([[word.index, word.index] for word in thing.mentions])
