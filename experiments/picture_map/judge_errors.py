@@ -12,11 +12,11 @@ from typing import Any
 
 from experiments.scenes.picture_judge import contents, shows
 from experiments.scenes.picture_lessons import questions_about
-from experiments.scenes.world import draw, make_scenes
+from experiments.scenes.world import Split, draw, make_scenes
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 
 MIDDLE = 3.0  # of the scale: above it the judge says yes
-SPLIT = "test"
+SPLIT: Split = "test"
 
 
 def errors_of(judge: Judge, pictures: int, level: int = 1) -> list[dict[str, Any]]:
