@@ -230,9 +230,9 @@ SAID = ("on", "near", "hold", "of", "chase", "above", "with")
 
 def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str]) -> float:
     """What is said of two things, by going through all that is said of either."""
-    if subject == object_ and (subject, object_) not in index.said:
+    if subject == object_ and (subject, object_) not in index.relations:
         return REWORDED if words <= OF | PART | WITHIN | HAVING else ABSENT
-    said = index.said.get((subject, object_), []) + (words <= SYMMETRIC) * index.said.get(
+    said = index.relations.get((subject, object_), []) + (words <= SYMMETRIC) * index.relations.get(
         (object_, subject), []
     )
     best = max((agreement(words, other) for other in said), default=ABSENT)
@@ -240,7 +240,9 @@ def of_pair(index: TextIndex, subject: int, object_: int, words: frozenset[str])
         return best if best > ABSENT else WRONG
     if not words - POSTURE - PREPOSITIONS - WITHIN <= index.words:
         return ABSENT
-    others = [said for pair, said in index.said.items() if pair[0] == subject or pair[1] == object_]
+    others = [
+        said for pair, said in index.relations.items() if pair[0] == subject or pair[1] == object_
+    ]
     return (
         WRONG if any(agreement(words, one) > ABSENT for said in others for one in said) else LOOSE
     )
