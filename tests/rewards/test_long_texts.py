@@ -41,7 +41,7 @@ from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.lave.reward import read_rating
 from spanreward.rewards.posh import PoshReward, candidates as candidates_file, components
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
-from spanreward.rewards.posh.candidates import Found, candidates
+from spanreward.rewards.posh.candidates import EntityAnswer, candidates
 from spanreward.rewards.posh.graph_view import view_graph
 from spanreward.rewards.posh.interview import MOST_SAID, Interview
 from spanreward.rewards.posh.prompts import load_prompts
@@ -106,7 +106,7 @@ def test_a_thing_of_which_much_is_said_is_asked_about_with_some_of_it() -> None:
         [Relation(0, n + 1, "with", "prep", [0], [(9 * n, 9 * n + 3)]) for n in range(50)],
     )
     interview = Interview(0, view_graph(graph), "", "", chain(2), load_prompts().precision)
-    found = {0: Found("dog", Mention("dog"), 5.0, True, "")}
+    found = {0: EntityAnswer("dog", Mention("dog"), 5.0, True, "")}
     _, mention = interview.described(0, found, besides="03th")
     assert mention.details == tuple(f"{n:02}th" for n in range(MOST_SAID + 1) if n != 3)
     assert [link.other.head for link in mention.ties] == [f"hat{n}" for n in range(MOST_SAID)]
