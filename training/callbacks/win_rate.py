@@ -38,18 +38,18 @@ from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import row_fingerprint
 from spanreward.rewards.rows.messages import message_text
 from spanreward.rewards.rows.sample import row_sample
-from spanreward.training.evaluation.answer_scores.training_cost import CURVE
-from spanreward.training.evaluation.answers.greedy import BATCH, continue_prompts
+from spanreward.training.evaluation.answer_scores.training_cost import CURVE_KEYS
+from spanreward.training.evaluation.answers.greedy import BATCH_ROWS, continue_prompts
 from spanreward.training.evaluation.answers.same_row import ROW
 from spanreward.training.evaluation.answers.sides import read_answers
-from spanreward.training.evaluation.answers.slicing import numbered, picture_of
+from spanreward.training.evaluation.answers.slicing import cluster_numbers, picture_identity
 from spanreward.training.evaluation.statistics.estimates import in_clusters, signs
 from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.recorder import Recorder
 
 log = logging.getLogger(__name__)
 
-KEY = CURVE[1]
+KEY = CURVE_KEYS[1]
 MAX_TOKENS = 128
 
 
@@ -181,8 +181,8 @@ class WinRateCallback(TrainerCallback):
         for number in self._share():
             samples.append(row_sample(self.rows[number], texts[number]))
         verdicts: list[Verdict] = []
-        for start in range(0, len(samples), BATCH):
-            verdicts += self.reward.judge_samples(samples[start : start + BATCH])
+        for start in range(0, len(samples), BATCH_ROWS):
+            verdicts += self.reward.judge_samples(samples[start : start + BATCH_ROWS])
         unscored = [verdict for verdict in verdicts if verdict.score is None]
         if unscored and not self._warned:
             log.warning(
@@ -195,7 +195,7 @@ class WinRateCallback(TrainerCallback):
     def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
         """Logs how these answers do against the anchor's, and ends the training where they lose."""
         found = head_to_head(
-            self._scores(texts) - self._anchors, numbered([picture_of(row) for row in self.rows])
+            self._scores(texts) - self._anchors, cluster_numbers([picture_identity(row) for row in self.rows])
         )
         due = control.should_log
         # TRL's own would end the means of this step's other keys
