@@ -32,12 +32,12 @@ class Watching(TrainerCallback):
 
     def __init__(self, recorders: Sequence[Recorder] | Recorder) -> None:
         listed = recorders if isinstance(recorders, (list, tuple)) else [recorders]
-        others = [
+        no_recorders = [
             type(recorder).__name__ for recorder in listed if not isinstance(recorder, Recorder)
         ]
-        if others or not listed:
+        if no_recorders or not listed:
             raise ValueError(
-                f"{type(self).__name__} watches Recorders, got {others or 'none'}: make reward = "
+                f"{type(self).__name__} watches Recorders, got {no_recorders or 'none'}: make reward = "
                 "Recorder(PoshReward(judge)), and give this one object to the trainer, in "
                 "reward_funcs, and to the callback."
             )

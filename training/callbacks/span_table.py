@@ -103,9 +103,9 @@ class SpanTableCallback(Watching):
         last = control.should_training_stop or state.global_step >= state.max_steps
         if not (last or state.global_step % self.every == 0) or not self._rows:
             return
-        here = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
-        shares = gather_object([here])  # one for each rank
-        rewards, padded, paid = zip(*chain.from_iterable(shares), strict=True)
+        rank_rows = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
+        shares = gather_object([rank_rows])  # one for each rank
+        rewards, padded, payments = zip(*chain.from_iterable(shares), strict=True)
         first = sum(map(len, shares[: PartialState().process_index]))
         group = group_size(args)
         chosen = []  # of this rank, with their place on the page
@@ -119,7 +119,7 @@ class SpanTableCallback(Watching):
             return
         path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
         try:
-            page = write_page(path, state.global_step, rows, rewards, paid)
+            page = write_page(path, state.global_step, rows, rewards, payments)
             send(args, state.global_step, page, rows)
         except Exception as error:
             # only people read the page, and the other ranks would wait for this one
@@ -143,20 +143,20 @@ def rows_of(recorders: Sequence[Recorder], args: TrainingArguments) -> list[Show
     advantages: Sequence[float | None] = first.advantages or [None] * len(first.samples)
     for number, (sample, advantage) in enumerate(zip(first.samples, advantages, strict=True)):
         verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
-        paid: Paid
+        payments: Paid
         if first.paid:
-            paid = first.paid[number]
+            payments = first.paid[number]
         else:
             weighted = zip(verdicts.items(), weights, strict=True)
-            paid = {name: (verdict.score, weight) for (name, verdict), weight in weighted}
+            payments = {name: (verdict.score, weight) for (name, verdict), weight in weighted}
         parts = []
-        for value, weight in paid.values():
+        for value, weight in payments.values():
             if value is not None and not isnan(value):
                 parts.append(value * weight)
         failed = any(verdict.status.failed for verdict in verdicts.values())
         reward = sum(parts) if parts and not failed else None
         tokens = first.token_advantages.get(number, ())
-        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens, paid))
+        rows.append(ShownRow("", sample, verdicts, reward, None, advantage, tokens, payments))
     return rows
 
 
@@ -176,8 +176,8 @@ def choose(
     ordered = [number for number in scores if number not in filled]
     ordered.sort(key=scores.__getitem__, reverse=True)
     high = of_different_groups(ordered, group)[:most]
-    others = [number for number in reversed(ordered) if number not in high]
-    low = of_different_groups(others, group)[:most]
+    rest = [number for number in reversed(ordered) if number not in high]
+    low = of_different_groups(rest, group)[:most]
     chosen: list[tuple[str, int]] = []
     for kind, numbers in zip(KINDS, (filled, high, low, missing[:FAILED]), strict=True):
         chosen += [(kind, number) for number in numbers]
@@ -214,11 +214,14 @@ def write_page(
     Raises OSError.
     """
     scores = [reward for reward in rewards if reward is not None]
+    rows_of_kind = {}
+    for kind in KINDS:
+        rows_of_kind[kind] = [row for row in rows if row.kind == kind]
     return write_rendered(
         path,
         "spans.html.jinja",
         step=step,
-        kinds={kind: [row for row in rows if row.kind == kind] for kind in KINDS},
+        kinds=rows_of_kind,
         grouped=any(row.lead is not None for row in rows),
         credited=any(row.tokens for row in rows),
         count=len(rewards),
@@ -228,15 +231,15 @@ def write_page(
     )
 
 
-def means_of(paid: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
+def means_of(payments: Sequence[Paid]) -> dict[str, tuple[float | None, float]]:
     """Returns by reward function the mean of what it gave, None if it gave nothing, and its
     weight.
     """
     means: dict[str, tuple[float | None, float]] = {}
-    if not paid:
+    if not payments:
         return means
-    for name, (_, weight) in paid[0].items():
-        values = [of_row[name][0] for of_row in paid]
+    for name, (_, weight) in payments[0].items():
+        values = [of_row[name][0] for of_row in payments]
         defined = [value for value in values if value is not None and not isnan(value)]
         means[name] = (fmean(defined) if defined else None, weight)
     return means

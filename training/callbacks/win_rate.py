@@ -133,9 +133,9 @@ class WinRateCallback(TrainerCallback):
                 file=sys.stderr,
                 flush=True,
             )
-        own = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
+        own_answers = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
         texts = self._answers(args, state) if not state.global_step else []
-        anchors = self.anchors or texts or read_answers(str(own), self.rows)
+        anchors = self.anchors or texts or read_answers(str(own_answers), self.rows)
         self.rows = [
             {**row, "anchor": anchor} for row, anchor in zip(self.rows, anchors, strict=True)
         ]
@@ -166,11 +166,13 @@ class WinRateCallback(TrainerCallback):
         texts: list[str] = self._of_all(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
-            each = zip(self.rows, texts, self._marks, strict=True)
-            lines = [{"id": row["id"], "completion": text, ROW: mark} for row, text, mark in each]
+            lines = []
+            for row, text, mark in zip(self.rows, texts, self._marks, strict=True):
+                answer = {"id": row["id"], "completion": text, ROW: mark}
+                lines.append(json.dumps(answer) + "\n")
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, "".join(json.dumps(line) + "\n" for line in lines))
+                write_whole(path, "".join(lines))
             except OSError as error:  # perhaps a full disk: the numbers go on
                 log.warning("the answers of step %d are not kept: %s", state.global_step, error)
         return texts
@@ -194,16 +196,17 @@ class WinRateCallback(TrainerCallback):
 
     def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
         """Logs how these answers do against the anchor's, and ends the training where they lose."""
-        found = head_to_head(
-            self._scores(texts) - self._anchors, cluster_numbers([picture_identity(row) for row in self.rows])
+        logged = head_to_head(
+            self._scores(texts) - self._anchors,
+            cluster_numbers([picture_identity(row) for row in self.rows]),
         )
         due = control.should_log
         # TRL's own would end the means of this step's other keys
-        Trainer.log(self.trainer, dict(found))
+        Trainer.log(self.trainer, dict(logged))
         control.should_log = due
-        if self.stop and state.global_step and found.get(f"{KEY}_high", 1.0) < 0.5:
+        if self.stop and state.global_step and logged.get(f"{KEY}_high", 1.0) < 0.5:
             self.stopped = (
-                f"the anchor wins: the policy's share is {found[KEY]:.2f}, "
+                f"the anchor wins: the policy's share is {logged[KEY]:.2f}, "
                 f"{found[f'{KEY}_high']:.2f} at most."
             )
             control.should_training_stop = control.should_save = True
@@ -215,12 +218,13 @@ class WinRateCallback(TrainerCallback):
         ranks = self.trainer.accelerator.num_processes
         count = len(self.rows)
         first = self.trainer.accelerator.process_index
-        return [number % count for number in range(first, ceil(count / ranks) * ranks, ranks)]
+        rounded_up = ceil(count / ranks) * ranks
+        return [number % count for number in range(first, rounded_up, ranks)]
 
     def _of_all(self, values: Sequence[Any]) -> list[Any]:
         """Returns the values of all rows in order, from those of each rank's share."""
-        found = dict(gather_object(list(zip(self._share(), values, strict=True))))
-        return [found[number] for number in range(len(self.rows))]
+        value_of = dict(gather_object(list(zip(self._share(), values, strict=True))))
+        return [value_of[number] for number in range(len(self.rows))]
 
 
 def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:

@@ -18,7 +18,7 @@ from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.rewards.rows.tables import read_table
 from spanreward.training.commands import metric_options
-from spanreward.training.commands.main import run
+from spanreward.training.commands.main import run_subcommand
 from spanreward.training.data.marks import read_each
 
 HELP = "let a judge write criteria for each row, to check and to edit"
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rows", metavar="ROWS", help="a table, or hub:NAME[:SPLIT]")
     parser.add_argument("--html", type=Path, metavar="PAGE", help="a page to check the criteria on")
     output = {"required": True, "metavar": "FILE.jsonl", "help": "the rows with criteria"}
-    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite")
+    flags = (*metric_options.JUDGE_FLAGS, *metric_options.ROW_FLAGS, "output", "overwrite")
     options = {"help": f"evidence=context, prompts=FILE, and {metric_options.OF_JUDGE}"}
     metric_options.add_flags(
         parser, *flags, judge={"required": True}, output=output, options=options
@@ -65,7 +65,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     )
     metric_options.check_lines(output)
     check_page(page, arguments.overwrite, "criteria")
-    given = (metric_options.renamed(arguments.columns), arguments.limit)
+    given = (metric_options.column_names(arguments.columns), arguments.limit)
     samples = read_each(arguments.rows, (), lambda sample: sample, *given)
     rows = [row for _, row in read_table(arguments.rows, *given)]
     try:
@@ -125,4 +125,4 @@ def ways() -> dict[str, Any]:
 
 
 def main() -> None:
-    run("spanreward criteria", __doc__, ways())
+    run_subcommand("spanreward criteria", __doc__, ways())

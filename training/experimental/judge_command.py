@@ -19,7 +19,7 @@ from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
 from spanreward.rewards.rows.fingerprint import fingerprint
 from spanreward.training.commands import metric_options
-from spanreward.training.commands.main import run
+from spanreward.training.commands.main import run_subcommand
 
 CHUNK = 16  # rows that are judged together
 
@@ -110,7 +110,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
         help="completions with their references: a file, or hub:NAME[:SPLIT]",
     )
     output = {"required": True, "metavar": "LABELS.jsonl", "help": "a question a line"}
-    flags = (*metric_options.ASKING, *metric_options.ROWS, "output", "overwrite")
+    flags = (*metric_options.JUDGE_FLAGS, *metric_options.ROW_FLAGS, "output", "overwrite")
     metric_options.add_flags(parser, *flags, judge={"required": True}, output=output)
     metric_options.add_words(parser)
 
@@ -125,7 +125,7 @@ def label(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     metric_options.check_lines(arguments.output)
     samples, pictures = dict[str, Sample](), dict[str, str]()
     for row in read_rows(
-        arguments.rows, metric_options.renamed(arguments.columns), arguments.limit
+        arguments.rows, metric_options.column_names(arguments.columns), arguments.limit
     ):
         if isinstance(row.sample, str) or not row.sample.references:
             raise ValueError(
@@ -186,4 +186,4 @@ def ways() -> dict[str, Any]:
 
 
 def main() -> None:
-    run("spanreward judge", __doc__, ways())
+    run_subcommand("spanreward judge", __doc__, ways())

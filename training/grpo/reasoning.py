@@ -88,13 +88,13 @@ def split_reasoning(
     return Parts(text, ((start, len(text)),))
 
 
-def split_turns(tokenizer: Tokenizer, ids: Sequence[int], said: Sequence[str]) -> Parts:
+def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence[str]) -> Parts:
     """Finds in the text of the sampled ids what is judged of it, `said`: the assistant's last
     message, or all of its messages in order, without the reasoning that the tokenizer's
     response_template takes out.
     """
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    turns = [turn for turn in said if turn] or [""]
+    turns = [turn for turn in judged_turns if turn] or [""]
     places: list[tuple[int, int]] = []
     before = len(text)
     for turn in reversed(turns):

@@ -359,9 +359,10 @@ class SpanGRPOTrainer(ResumingTrainer):
             self._check_groups(self.accelerator.gather(marks).tolist())
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
             return self._usable(rewards)
-        columns = {
-            name: [row[name] for row in inputs] for name in inputs[0] if name not in NOT_COLUMNS
-        }
+        columns = {}
+        for name in inputs[0]:
+            if name not in NOT_COLUMNS:
+                columns[name] = [row[name] for row in inputs]
         batch = self._batch
         if batch.drafted is None:
             self._judge(prompts, completions, columns)
@@ -580,9 +581,9 @@ class SpanGRPOTrainer(ResumingTrainer):
 
 def recorded(reward_funcs: Any, tool_pictures: bool) -> list[Any]:
     """Returns the functions, each Reward in a Recorder."""
-    several = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
+    listed = reward_funcs if isinstance(reward_funcs, (list, tuple)) else [reward_funcs]
     functions: list[Any] = []
-    for function in several:
+    for function in listed:
         if isinstance(function, Reward):
             functions.append(Recorder(function, tool_pictures))
         elif function is not None:

@@ -36,12 +36,12 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
             f"; trainer.save_only_model=true leaves {policy / 1e9:.1f} GB each, and nothing to "
             "resume from"
         )
-    kept = kept_at_once(settings, steps)
-    needed = kept * size + policy
+    checkpoints = kept_at_once(settings, steps)
+    needed = checkpoints * size + policy
     folder = existing(Path(recipe.output))
     free = shutil.disk_usage(folder).free
     text = (
-        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {kept} at once while one is written, and the "
+        f"{size / 1e9:.1f} GB a checkpoint ({holds}), {checkpoints} at once while one is written, and the "
         f"policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are free in "
         f"{folder.resolve()}"
     )
@@ -60,8 +60,8 @@ def kept_at_once(settings: Mapping[str, Any], steps: int | None) -> int:
         best = 1 if settings["load_best_model_at_end"] and limit == 1 else 0  # is kept too
         return int(limit) + best + 1
     if settings["save_strategy"] == "steps" and steps is not None:
-        every = settings["save_steps"]
-        return max(1, math.ceil(steps / every if every >= 1 else 1 / every))
+        interval = settings["save_steps"]
+        return max(1, math.ceil(steps / interval if interval >= 1 else 1 / interval))
     return max(1, math.ceil(settings["num_train_epochs"]))
 
 

@@ -64,34 +64,34 @@ def dry_run(
     plan = needs.plan_of(recipe, launch)
     settings = needs.settings_of(recipe)
     console = Terminal(markup=False, emoji=False)
-    found = [policy_here(recipe.policy.model)]
-    found += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
+    findings = [policy_here(recipe.policy.model)]
+    findings += [judge_here(judge.name, judge.options) for judge, _ in needs.asked_judges(recipe)]
     if settings.get("use_vllm"):
-        found.append(vllm_here("trainer.use_vllm"))
+        findings.append(vllm_here("trainer.use_vllm"))
     if not settings["use_cpu"]:
         needed = 0
         if plan is not None:
             needed = max(sum(parts.values()) for parts in phases(recipe, plan).values())
-        found.append(gpus_here(launch.processes // launch.machines, needed))
+        findings.append(gpus_here(launch.processes // launch.machines, needed))
     covered = ["trainer.use_vllm"]  # what has a finding of its own
-    if found[0].ok is False:
+    if findings[0].ok is False:
         covered.append("policy")
-    found += named_here(recipe, launch.processes, covered)
+    findings += named_here(recipe, launch.processes, covered)
     if plan is not None:
         disk = disk_here(recipe, plan, steps_of(recipe, launch))
-        found += [] if disk is None else [disk]
+        findings += [] if disk is None else [disk]
     rows_fit = True
     example = ""
     if recipe.algorithm == "sft":
-        finding, example = example_of(recipe, found[0].ok is True)
-        found.append(finding)
+        finding, example = example_of(recipe, findings[0].ok is True)
+        findings.append(finding)
     else:
-        found.append(rows_here(recipe, found[0].ok is True))
-        rows_fit = found[-1].ok is not False
+        findings.append(rows_here(recipe, findings[0].ok is True))
+        rows_fit = findings[-1].ok is not False
     if rows_fit:
-        found += pictures_here(recipe)
-    for one in found:
-        console.print(str(one), style="red" if one.ok is False else None, soft_wrap=True)
+        findings += pictures_here(recipe)
+    for finding in findings:
+        console.print(str(finding), style="red" if finding.ok is False else None, soft_wrap=True)
     table = Table(
         "",
         "what would run",
@@ -107,8 +107,8 @@ def dry_run(
             f"an example of what SFT learns, pictures not opened\n{example}", soft_wrap=True
         )
     numbers = {name: data for name, _, data in facts if name in DATA}
-    write_json(json_path, {"here": [asdict(one) for one in found], **numbers})
-    stops = [str(finding) for finding in found if finding.ok is False]
+    write_json(json_path, {"here": [asdict(finding) for finding in findings], **numbers})
+    stops = [str(finding) for finding in findings if finding.ok is False]
     if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
@@ -248,12 +248,12 @@ def win_rate(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any
     """Says what WinRateCallback writes and asks each time, in words and as plain data."""
     (reward,) = build_rewards([part])
     tokens = part.max_tokens or longest or MAX_TOKENS
-    questions, asked = questions_of(reward, part.prompts, tokens)
+    questions, questions_text = questions_of(reward, part.prompts, tokens)
     text = (
         f"before the first step, every {part.every} and at the end {part.prompts} prompts are "
         "answered with at most "
     )
-    text += f"{tokens} tokens each, and judged by {reward.__name__} with {asked}"
+    text += f"{tokens} tokens each, and judged by {reward.__name__} with {questions_text}"
     return text, {
         "every": part.every,
         "prompts": part.prompts,

@@ -55,21 +55,21 @@ def packages() -> Iterator[Finding]:
     distributions = packages_distributions()
     for name, supported in SUPPORTED.items():
         try:
-            found = version(distributions.get(name, [name])[0])
+            installed = version(distributions.get(name, [name])[0])
         except PackageNotFoundError:
             advice = OPTIONAL.get(name, f"pip install {name}")
             yield Finding(name, None if name in OPTIONAL else False, "not installed", advice)
             continue
-        fits = SpecifierSet(supported).contains(found, prereleases=True)
+        fits = SpecifierSet(supported).contains(installed, prereleases=True)
         yield Finding(
             name,
             fits,
-            found,
+            installed,
             "" if fits else f"pip install '{name}{supported}', which is supported",
         )
 
 
-def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
+def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
     """wanted: by the processes of one machine. needed: bytes of each; 0 if not known."""
     if importlib.util.find_spec("torch") is None:
         return Finding("GPUs", None, "not looked for", LOCAL)
@@ -78,12 +78,12 @@ def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
     count = torch.accelerator.device_count()
     devices = range(torch.cuda.device_count())
     free = min((torch.cuda.mem_get_info(number)[0] for number in devices), default=0)
-    found = f"{count}"
+    text = f"{count}"
     if free:
-        found += f", each with {free / 1e9:.0f} GB free"
-    if count < wanted:
-        more = f", and the launch takes {wanted} on a machine"
-        return Finding("GPUs", False, found + more, "trainer.use_cpu=true trains without")
+        text += f", each with {free / 1e9:.0f} GB free"
+    if count < processes:
+        launch_text = f", and the launch takes {processes} on a machine"
+        return Finding("GPUs", False, text + launch_text, "trainer.use_cpu=true trains without")
     if free < needed:
         advice = (
             "end other processes, take more GPUs or another accelerate configuration, LoRA, "
@@ -92,10 +92,10 @@ def gpus_here(wanted: int = 0, needed: int = 0) -> Finding:
         return Finding(
             "GPUs",
             False,
-            f"{found}, and the run takes {needed / 1e9:.0f} GB of each (computed)",
+            f"{text}, and the run takes {needed / 1e9:.0f} GB of each (computed)",
             advice,
         )
-    return Finding("GPUs", True if wanted else None, found)
+    return Finding("GPUs", True if processes else None, text)
 
 
 def vllm_here(what: str) -> Finding:

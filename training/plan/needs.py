@@ -70,15 +70,15 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
 
     HarmonicEval may have two.
     """
-    found: dict[str, tuple[JudgePart, list[str]]] = {}
+    metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
         judges = list(part.judge.answering)
         if text_judge:
             judges.append(JudgePart(name=text_judge))
         for judge in judges:
-            found.setdefault(judge.model_dump_json(), (judge, []))[1].append(part.metric)
-    return list(found.values())
+            metrics_of.setdefault(judge.model_dump_json(), (judge, []))[1].append(part.metric)
+    return list(metrics_of.values())
 
 
 def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:

@@ -174,8 +174,8 @@ def named_ranks(ranks: Sequence[int]) -> str:
     """Returns "rank 1" or "ranks 1, 2 and 5" for a sentence."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
-    *several, last = map(str, ranks)
-    return f"ranks {', '.join(several)} and {last}"
+    *first, last = map(str, ranks)
+    return f"ranks {', '.join(first)} and {last}"
 
 
 def shortened(text: str) -> str:

@@ -47,7 +47,7 @@ class Evaluation:
     answers: Answers
 
 
-def evaluate(setup: Setup, kept: Path) -> Evaluation:
+def evaluate(setup: Setup, answers_folder: Path) -> Evaluation:
     """Lets every run of every side (a folder, a hub id, or a JSONL file of answers) answer every
     prompt, and judges it.
 
@@ -55,11 +55,11 @@ def evaluate(setup: Setup, kept: Path) -> Evaluation:
     overlap, words, length, truncated and degenerate (`looks_of`). A metric that a prompt cannot
     have is NaN, as are length and truncated of answers from a file.
 
-    kept: the folder that keeps what policies wrote. Raises ValueError for rewards that cannot be
+    answers_folder: keeps what policies wrote. Raises ValueError for rewards that cannot be
     used (`check_rewards`) and a file of answers that cannot be used.
     """
     check_rewards(setup.rewards, setup.prompts.rows)
-    written_by = write_all(setup, kept)
+    written_by = write_all(setup, answers_folder)
     best_of = metrics_with_a_best(setup.rewards, written_by.values())
     judged = {run: judge_run(written, setup, best_of) for run, written in written_by.items()}
     answers = {}
@@ -107,7 +107,7 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
         check_seen(reward, map(row_sample, rows))
 
 
-def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
+def write_all(setup: Setup, answers_folder: Path) -> dict[str, Written]:
     """Returns every run's answers; their lengths are None for answers from a file."""
     rows = setup.prompts.rows
     runs = dict.fromkeys(chain(*setup.sides.values()))
@@ -119,7 +119,7 @@ def write_all(setup: Setup, kept: Path) -> dict[str, Written]:
             written[run] = [without_length(texts) for texts in read_samples(run, rows)]
         else:
             texts, lengths = kept_completions(
-                run, rows, setup.max_tokens, kept, setup.reasoning_end
+                run, rows, setup.max_tokens, answers_folder, setup.reasoning_end
             )
             written[run] = [[answer] for answer in zip(texts, lengths, strict=True)]
     return written

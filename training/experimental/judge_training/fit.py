@@ -206,12 +206,12 @@ def packaged_model() -> Path:
 
     Raises ImportError if it is not installed.
     """
-    found = find_spec(MINILM)
-    if found is None or found.origin is None:
+    spec = find_spec(MINILM)
+    if spec is None or spec.origin is None:
         raise ImportError(
             "the encoder minilm needs the extra embed: pip install 'spanreward[embed]'."
         )
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 def encoded(

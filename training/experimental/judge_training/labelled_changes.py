@@ -229,9 +229,9 @@ class Changes:
         return self.random.choice(self.having[self.random.choice(lemmas)] if lemmas else self.names)
 
 
-def marked(words: Sequence[Word], known: Set[str]) -> tuple[tuple[int, int, float | None], ...]:
+def marked(words: Sequence[Word], lemmas: Set[str]) -> tuple[tuple[int, int, float | None], ...]:
     """Returns marks on the words that tell: right are those with a known base form."""
-    return tuple((word.start, word.end, float(word.lemma in known)) for word in words if word.pool)
+    return tuple((word.start, word.end, float(word.lemma in lemmas)) for word in words if word.pool)
 
 
 def read(token: Token) -> Word:
